@@ -1,0 +1,64 @@
+// swift-tools-version: 6.2
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "swift-identity-client",
+    products: [
+        .library(name: "IdentityClient", targets: ["IdentityClient"]),
+        .library(name: "IdentityTesting", targets: ["IdentityTesting"]),
+        .executable(name: "identityctl", targets: ["identityctl"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    ],
+    targets: [
+        // The library, and what it is built of.
+        .target(name: "IdentityClient", dependencies: ["OAuthWire", "LoopbackHTTP", "CCurl", crypto, httpTypes, logging]),
+        .target(name: "OAuthWire", dependencies: [crypto, cryptoExtras]),
+        .target(name: "LoopbackHTTP"),
+        .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl")]),
+
+        // What tests and the tool add.
+        .target(
+            name: "IdentityTesting",
+            dependencies: ["IdentityClient", "OAuthWire", "LoopbackHTTP", crypto, cryptoExtras, httpTypes]
+        ),
+        .executableTarget(
+            name: "identityctl",
+            dependencies: ["IdentityClient", "IdentityTesting", argumentParser, logging]
+        ),
+
+        .testTarget(name: "OAuthWireTests", dependencies: ["OAuthWire", crypto, cryptoExtras]),
+        .testTarget(name: "LoopbackHTTPTests", dependencies: ["LoopbackHTTP"]),
+        .testTarget(
+            name: "IdentityClientTests",
+            dependencies: ["IdentityClient", "IdentityTesting", "OAuthWire", "LoopbackHTTP", crypto, httpTypes, logging]
+        ),
+        .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", "IdentityTesting"]),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where target.name != "CCurl" {
+    target.swiftSettings = [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        .enableUpcomingFeature("InferIsolatedConformances"),
+        .enableUpcomingFeature("ImmutableWeakCaptures"),
+        .strictMemorySafety(),
+        .treatAllWarnings(as: .error),
+    ]
+}

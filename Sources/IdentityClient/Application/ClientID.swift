@@ -1,0 +1,22 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// The identifier that the authorization server gave the program when it was registered. Opaque; not a secret.
+///
+/// - SeeAlso: [RFC 6749 §2.2](https://www.rfc-editor.org/rfc/rfc6749#section-2.2)
+public struct ClientID: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The identifier as the server knows it.
+    public let rawValue: String
+
+    /// Wraps an identifier; it is checked when the application object is made.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// Wraps an identifier; it is checked when the application object is made.
+    public init(stringLiteral value: String) {
+        rawValue = value
+    }
+
+    /// The identifier.
+    public var description: String { rawValue }
+}

@@ -1,0 +1,11 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+
+/// Shows a page to the person. The default opens the system's browser.
+public protocol BrowserLauncher: Sendable {
+    /// Opens `url` and returns as soon as the browser has it, without waiting for the page.
+    ///
+    /// - Throws: `AuthenticationError(.browserUnavailable, …)` when nothing could be started.
+    func open(_ url: URL) async throws
+}

@@ -1,0 +1,27 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// What the browser shows when it comes back from the provider.
+public struct RedirectPage: Hashable, Sendable {
+    /// How the sign-in ended.
+    public enum Outcome: Hashable, Sendable {
+        /// The tokens were issued.
+        case succeeded
+        /// It failed; the page says so.
+        case failed
+        /// The redirect was not the one that is waited for: a plain refusal, and the wait goes on.
+        case refused
+    }
+
+    /// How the sign-in ended.
+    public var outcome: Outcome
+
+    /// One sentence of plain text for the person, or `nil` for the default. It is escaped, and cut after 1,000
+    /// characters.
+    public var message: String?
+
+    /// Creates a page.
+    public init(outcome: Outcome, message: String? = nil) {
+        self.outcome = outcome
+        self.message = message
+    }
+}

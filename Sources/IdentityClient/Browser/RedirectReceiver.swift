@@ -1,0 +1,62 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+
+/// Waits where the provider sends the browser back to. The default listens on the loopback interface.
+///
+/// - SeeAlso: [RFC 8252 §7](https://www.rfc-editor.org/rfc/rfc8252#section-7)
+public protocol RedirectReceiver: Sendable {
+    /// Starts listening, before the authorization address is made.
+    ///
+    /// - Parameters:
+    ///   - redirectURI: Where the program wants the answer. A port of its own choice is taken where it names none.
+    ///   - responseMode: How the answer arrives. Only this form is accepted.
+    /// - Throws: `AuthenticationError(.redirectUnavailable, …)` when the address cannot be listened on, naming the port.
+    func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener
+}
+
+/// Receives the answers to one authorization request.
+///
+/// Anything may arrive here: other programs on the machine, a browser's guesses. The listener hands on what has the
+/// right form; whether it is the answer that is waited for is decided by the caller, who says so with
+/// ``answer(_:with:)``.
+public protocol RedirectListener: Sendable {
+    /// The address with the port that was bound, exactly as it is sent to the provider.
+    var redirectURI: URL { get }
+
+    /// The next redirect, as the full address with its parameters in the query, whichever way they came.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled or the listener is closed.
+    func receive() async throws -> ReceivedRedirect
+
+    /// Tells the browser how it ended.
+    func answer(_ redirect: ReceivedRedirect, with page: RedirectPage) async
+
+    /// Stops listening and frees the port, after pages that were answered are delivered (1 s at most).
+    ///
+    /// In a cancelled task it does not wait for them.
+    func close() async
+}
+
+/// A redirect that reached a ``RedirectListener``.
+public struct ReceivedRedirect: Sendable {
+    /// The address with its parameters in the query. It contains the authorization code: never log it.
+    public let url: URL
+
+    /// Tells redirects of one listener apart.
+    public let id: UInt64
+
+    /// Creates a redirect; listeners do this.
+    public init(url: URL, id: UInt64) {
+        self.url = url
+        self.id = id
+    }
+}
+
+extension ReceivedRedirect: CustomStringConvertible, CustomReflectable {
+    /// The number only, never the address.
+    public var description: String { "ReceivedRedirect(\(id))" }
+
+    /// Shows the number only, so that `dump` reveals nothing.
+    public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+}

@@ -1,0 +1,84 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+
+/// Where the provider sends the browser back to: the loopback interface, or an address that the program handles.
+///
+/// Most providers compare it exactly, so the host, the port and a trailing slash are the program's to choose.
+/// - SeeAlso: [RFC 8252 §7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)
+public struct RedirectURI: Hashable, Sendable {
+    /// The spelling of the loopback host in the address.
+    public enum LoopbackHost: String, Hashable, Sendable, CaseIterable {
+        /// `localhost`; both loopback families are listened on. Entra ID, B2C and AD FS expect it.
+        case localhost
+        /// `127.0.0.1`, which RFC 8252 prefers.
+        case ipv4 = "127.0.0.1"
+        /// `[::1]`
+        case ipv6 = "[::1]"
+    }
+
+    package enum Kind: Hashable, Sendable {
+        /// A `nil` host means: what the kind of authority expects.
+        case loopback(host: LoopbackHost?, ports: ClosedRange<UInt16>?, path: String)
+        case custom(URL)
+    }
+
+    package let kind: Kind
+
+    private init(kind: Kind) {
+        self.kind = kind
+    }
+
+    /// The loopback interface, any free port, no path; the host as the authority expects it (`localhost` for
+    /// Microsoft's, `127.0.0.1` for others).
+    public static let loopback = RedirectURI(kind: .loopback(host: nil, ports: nil, path: ""))
+
+    /// The loopback interface.
+    ///
+    /// - Parameters:
+    ///   - host: The spelling of the host, or `nil` for what the authority expects.
+    ///   - ports: The first free port of this range is taken; `nil` means any free port.
+    ///   - path: Empty, or a path that begins with a slash.
+    /// - Throws: `AuthenticationError.configuration` when the path has other than visible ASCII characters, or a query.
+    public static func loopback(
+        host: LoopbackHost? = nil,
+        ports: ClosedRange<UInt16>? = nil,
+        path: String = ""
+    ) throws -> RedirectURI {
+        guard path.isEmpty || path.hasPrefix("/"),
+            path.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !#"?#"<>\^`{|}"#.utf8.contains($0) }),
+            ports?.lowerBound != 0
+        else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "A loopback redirect URI has a path of visible ASCII characters without query, and ports from 1 on."
+            )
+        }
+        return RedirectURI(kind: .loopback(host: host, ports: ports, path: path))
+    }
+
+    /// An address with a scheme of the program's own, for sign-in in two steps: the program shows the page itself and
+    /// hands back the address it was redirected to.
+    ///
+    /// - Throws: `AuthenticationError.configuration` when the address is relative or has a fragment.
+    public static func custom(_ url: URL) throws -> RedirectURI {
+        guard url.scheme?.isEmpty == false, url.fragment == nil else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "A redirect URI is absolute and has no fragment (RFC 6749 §3.1.2)."
+            )
+        }
+        return RedirectURI(kind: .custom(url))
+    }
+}
+
+/// How the provider hands over the authorization response.
+///
+/// - SeeAlso: [OAuth 2.0 Multiple Response Types §2.1](https://openid.net/specs/oauth-v2-multiple-response-types-1_0.html#ResponseModes),
+///   [Form Post Response Mode](https://openid.net/specs/oauth-v2-form-post-response-mode-1_0.html)
+public enum ResponseMode: String, Hashable, Sendable, CaseIterable {
+    /// In the query of the redirect.
+    case query
+    /// As a form that the browser posts; the code never stands in the address bar.
+    case formPost = "form_post"
+}

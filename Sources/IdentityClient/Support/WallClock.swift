@@ -1,0 +1,26 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+
+/// Says what time it is, and waits. Token lifetimes are wall time; a test's clock stands still until it is moved.
+public protocol WallClock: Sendable {
+    /// The time now.
+    var now: Date { get }
+
+    /// Waits; throws `CancellationError` when the task is cancelled.
+    func sleep(for duration: Duration) async throws
+}
+
+/// The computer's clock.
+public struct SystemClock: WallClock {
+    /// Creates the clock; it has no state.
+    public init() {}
+
+    /// The computer's time.
+    public var now: Date { Date.now }
+
+    /// Waits at least this long.
+    public func sleep(for duration: Duration) async throws {
+        try await Task.sleep(for: duration)
+    }
+}

@@ -1,0 +1,16 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import HTTPTypes
+
+/// Sends one HTTP request. Replace it to go through a client of your own.
+///
+/// An implementation must not follow redirects, must verify TLS certificates, must bound the size of an answer
+/// (1 MiB) and the time it takes, and must return promptly when its task is cancelled.
+public protocol HTTPTransport: Sendable {
+    /// Sends `request` with `body` and gives the whole answer.
+    ///
+    /// - Throws: `AuthenticationError(.network, …)` or one of its sub-codes when no answer came,
+    ///   `AuthenticationError(.invalidResponse, …)` when the answer was too large, `CancellationError` when the task
+    ///   was cancelled.
+    func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8])
+}

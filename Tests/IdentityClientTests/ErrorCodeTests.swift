@@ -1,0 +1,23 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import Testing
+
+@Suite struct ErrorCodeTests {
+    @Test func primaryCodeMatchesItsSecondLevels() {
+        #expect(AuthenticationError.Code.interactionRequired ~= .consentRequired)
+        #expect(!(AuthenticationError.Code.consentRequired ~= AuthenticationError.Code.interactionRequired))
+        #expect(!(AuthenticationError.Code.network ~= AuthenticationError.Code.consentRequired))
+    }
+
+    @Test func catchesByPattern() {
+        do {
+            throw AuthenticationError(.signInExpired, "Sign in again.")
+        } catch AuthenticationError.network {
+            Issue.record("matched another code")
+        } catch AuthenticationError.interactionRequired {
+        } catch {
+            Issue.record("did not match")
+        }
+    }
+}
