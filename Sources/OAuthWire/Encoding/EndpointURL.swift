@@ -1,0 +1,23 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// Adding parameters to an endpoint.
+package enum EndpointURL {
+    /// `endpoint` with `items` added to its query.
+    ///
+    /// The query that is already there stays byte for byte, as the specification demands: Azure AD B2C names its policy
+    /// in it, and decoding and encoding anew turned `p=b2c_1%2Bx` into another policy.
+    /// - Throws: `WireError.malformed` when the endpoint has a fragment.
+    /// - SeeAlso: [RFC 6749 §3.1](https://www.rfc-editor.org/rfc/rfc6749#section-3.1)
+    package static func appending(_ items: [(String, String)], to endpoint: String) throws -> String {
+        let bytes = endpoint.utf8
+        guard !bytes.contains(UInt8(ascii: "#")) else { throw WireError.malformed("endpoint: fragment") }
+        guard !items.isEmpty else { return endpoint }
+        let separator =
+            if !bytes.contains(UInt8(ascii: "?")) {
+                "?"
+            } else if let last = bytes.last,
+                last == UInt8(ascii: "?") || last == UInt8(ascii: "&")
+            { "" } else { "&" }
+        return endpoint + separator + FormURLEncoded.encode(items)
+    }
+}

@@ -1,0 +1,28 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// Why bytes are not the JSON object they should be, and where; never what they say.
+package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong.
+    package enum Reason: String, Hashable, Sendable {
+        case unexpectedEnd = "the text ends early"
+        case unexpectedByte = "an unexpected byte"
+        case byteOrderMark = "a byte order mark"
+        case notAnObject = "the text is not an object"
+        case trailingBytes = "bytes after the object"
+        case tooDeep = "the values are nested too deeply"
+        case duplicateName = "a member name occurs twice"
+        case invalidUTF8 = "a string is not UTF-8"
+        case controlCharacter = "a control character in a string"
+        case invalidEscape = "an invalid escape sequence"
+        case loneSurrogate = "half of a surrogate pair"
+        case invalidNumber = "an invalid number"
+    }
+
+    /// What is wrong.
+    package let reason: Reason
+
+    /// The offset in bytes at which it was noticed.
+    package let offset: Int
+
+    package var description: String { "\(reason.rawValue) at byte \(offset)" }
+}

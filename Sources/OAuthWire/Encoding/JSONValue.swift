@@ -1,0 +1,58 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// One JSON value, as it was written.
+///
+/// Numbers keep their text: a server's `1.50` is written back as `1.50`, and no digit is lost to a `Double`.
+/// - SeeAlso: [RFC 8259 §3](https://www.rfc-editor.org/rfc/rfc8259#section-3)
+package enum JSONValue: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case number(String)
+    case string(String)
+    case array([JSONValue])
+    case object(JSONObject)
+}
+
+extension JSONValue {
+    /// A whole number.
+    package static func integer(_ value: some BinaryInteger) -> JSONValue { .number(String(value)) }
+
+    /// An array of strings.
+    package static func strings(_ values: [String]) -> JSONValue { .array(values.map { .string($0) }) }
+
+    /// Whether this is JSON's `null`, which servers write for "absent".
+    package var isNull: Bool { self == .null }
+
+    /// The text of a string value.
+    package var string: String? {
+        if case .string(let text) = self { text } else { nil }
+    }
+
+    /// The whole number in a number (`3600`, `3600.0`) or in a string of digits (`"3600"`).
+    ///
+    /// Deviation: servers, Microsoft's among them, write `expires_in` and its like as strings.
+    package var integer: Int? {
+        switch self {
+        case .number(let text): Self.wholeNumber(text)
+        case .string(let text): text.utf8.first == UInt8(ascii: "+") ? nil : Int(text)
+        default: nil
+        }
+    }
+
+    /// The whole seconds in a number, a fraction cut off downwards; for instants such as `iat`.
+    package var seconds: Int64? {
+        guard case .number(let text) = self else { return integer.map { Int64($0) } }
+        if let whole = Int64(text) { return whole }
+        guard let value = Double(text), abs(value) <= Self.exactDoubles else { return nil }
+        return Int64(value.rounded(.down))
+    }
+
+    /// Every whole number up to this one has a `Double` of its own.
+    private static let exactDoubles = 9_007_199_254_740_992.0
+
+    private static func wholeNumber(_ text: String) -> Int? {
+        if let whole = Int(text) { return whole }
+        guard let value = Double(text), abs(value) <= exactDoubles else { return nil }
+        return Int(exactly: value)
+    }
+}

@@ -1,0 +1,64 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// `%XX` in URLs and forms.
+/// - SeeAlso: [RFC 3986 §2](https://www.rfc-editor.org/rfc/rfc3986#section-2)
+package enum PercentEncoding {
+    /// `text` with every byte outside the unreserved set as `%XX`: right in a query, a form body and a path segment.
+    package static func encode(_ text: String) -> String {
+        if text.utf8.allSatisfy(isUnreserved) { return text }
+        var output: [UInt8] = []
+        output.reserveCapacity(text.utf8.count + 16)
+        for byte in text.utf8 {
+            if isUnreserved(byte) {
+                output.append(byte)
+            } else {
+                output += [UInt8(ascii: "%"), hexDigit(byte >> 4), hexDigit(byte & 0xF)]
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// The text behind `text`; `nil` when an escape is broken or the bytes are not UTF-8.
+    /// - Parameter plusIsSpace: Whether `+` stands for a space, as it does in forms.
+    package static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
+        var output: [UInt8] = []
+        output.reserveCapacity(text.utf8.count)
+        var bytes = text.utf8.makeIterator()
+        while let byte = bytes.next() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard
+                    let high = bytes.next().flatMap(hexValue),
+                    let low = bytes.next().flatMap(hexValue)
+                else { return nil }
+                output.append(high << 4 | low)
+            case UInt8(ascii: "+") where plusIsSpace: output.append(0x20)
+            default: output.append(byte)
+            }
+        }
+        return String(validating: output, as: UTF8.self)
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"),
+            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    static func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+
+    static func hexValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

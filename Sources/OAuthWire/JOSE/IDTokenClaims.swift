@@ -1,0 +1,93 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+
+/// What an ID token says about the sign-in: types are checked here, issuer, audience and times are not.
+/// - SeeAlso: [OpenID Connect Core §2](https://openid.net/specs/openid-connect-core-1_0.html#IDToken)
+package struct IDTokenClaims: Sendable {
+    /// All claims, the unknown ones too.
+    package let raw: JSONObject
+    package let issuer: String
+    package let subject: String
+    /// `aud`, a string or an array on the wire; never empty.
+    package let audience: [String]
+    /// `exp` in Unix seconds, a fraction cut off; so for the other instants.
+    package let expiration: Int64
+    package let issuedAt: Int64?
+    package let notBefore: Int64?
+    package let authTime: Int64?
+    package let nonce: String?
+    package let azp: String?
+    package let atHash: String?
+    package let acr: String?
+    /// Microsoft: the person in the tenant.
+    package let oid: String?
+    /// Microsoft: the tenant.
+    package let tid: String?
+    /// Azure AD B2C: the policy.
+    package let tfp: String?
+    package let preferredUsername: String?
+    package let upn: String?
+    package let email: String?
+    package let name: String?
+
+    /// Reads the claims.
+    /// - Throws: `WireError` when `iss`, `sub`, `aud` or `exp` is missing, or a claim that decides something has another
+    ///   type. Claims for display that have another type count as absent.
+    package init(_ claims: JSONObject) throws {
+        raw = claims
+        issuer = try claims.requiredString("iss")
+        subject = try claims.requiredString("sub")
+        audience = try Self.audience(claims)
+        guard let expiration = try Self.instant("exp", claims) else { throw WireError.missing("exp") }
+        self.expiration = expiration
+        issuedAt = try Self.instant("iat", claims)
+        notBefore = try Self.instant("nbf", claims)
+        authTime = try Self.instant("auth_time", claims)
+        nonce = try claims.optionalString("nonce")
+        azp = try claims.optionalString("azp")
+        atHash = try claims.optionalString("at_hash")
+        acr = try claims.optionalString("acr")
+        oid = try claims.optionalString("oid")
+        tid = try claims.optionalString("tid")
+        tfp = try claims.optionalString("tfp")
+        preferredUsername = claims.string("preferred_username")
+        upn = claims.string("upn")
+        email = claims.string("email")
+        name = claims.string("name")
+    }
+
+    /// Whether `at_hash` is the left half of the access token's hash; `true` when the token has no `at_hash`.
+    /// - Parameter algorithm: The one the ID token is signed with; it decides the hash.
+    /// - SeeAlso: [OpenID Connect Core §3.1.3.6](https://openid.net/specs/openid-connect-core-1_0.html#CodeIDToken)
+    package func atHashMatches(accessToken: String, algorithm: SignatureAlgorithm) -> Bool {
+        guard let atHash else { return true }
+        let bytes = Array(accessToken.utf8)
+        let digest: [UInt8] =
+            switch algorithm {
+            case .rs256, .ps256, .es256: Array(SHA256.hash(data: bytes))
+            case .rs384, .ps384, .es384: Array(SHA384.hash(data: bytes))
+            case .rs512, .ps512, .es512, .edDSA: Array(SHA512.hash(data: bytes))
+            }
+        return constantTimeEquals(atHash, Base64URL.encode(Array(digest.prefix(digest.count / 2))))
+    }
+
+    private static func audience(_ claims: JSONObject) throws -> [String] {
+        switch claims["aud"] {
+        case nil, .null, .array([]): throw WireError.missing("aud")
+        case .string(let text): return [text]
+        default:
+            guard let values = claims.strings("aud") else { throw WireError.wrongType("aud") }
+            return values
+        }
+    }
+
+    private static func instant(_ name: String, _ claims: JSONObject) throws -> Int64? {
+        guard let value = claims[name], !value.isNull else { return nil }
+        // An instant outside these bounds, the years 1 to 9999, could overflow where a tolerance is added.
+        guard let seconds = value.seconds, (-62_135_596_800...253_402_300_799).contains(seconds) else {
+            throw WireError.wrongType(name)
+        }
+        return seconds
+    }
+}

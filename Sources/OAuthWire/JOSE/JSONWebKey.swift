@@ -1,0 +1,84 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+internal import Crypto
+internal import CryptoExtras
+internal import FoundationEssentials
+
+/// A public key as a server publishes it.
+/// - SeeAlso: [RFC 7517 §4](https://www.rfc-editor.org/rfc/rfc7517#section-4),
+///   [RFC 7518 §6](https://www.rfc-editor.org/rfc/rfc7518#section-6), [RFC 8037 §2](https://www.rfc-editor.org/rfc/rfc8037#section-2)
+package struct JSONWebKey: Sendable {
+    enum Material: Sendable {
+        case rsa(_RSA.Signing.PublicKey)
+        case p256(P256.Signing.PublicKey)
+        case p384(P384.Signing.PublicKey)
+        case p521(P521.Signing.PublicKey)
+        case ed25519(Curve25519.Signing.PublicKey)
+    }
+
+    /// `kid`.
+    package let keyID: String?
+    /// `alg`: the one algorithm the key is for, when the server says so.
+    package let algorithm: String?
+    let material: Material
+
+    /// Reads a key; `nil` when it is not one to verify signatures with: another type or curve, for encryption only,
+    /// broken, or RSA outside 2,048 to 8,192 bits.
+    package init?(_ json: JSONObject) {
+        if let use = json["use"], use != .string("sig") { return nil }
+        if json["key_ops"] != nil, json.strings("key_ops")?.contains("verify") != true { return nil }
+        guard let material = Self.material(json) else { return nil }
+        self.material = material
+        keyID = json.string("kid")
+        algorithm = json.string("alg")
+    }
+
+    /// Whether the key is of the type and curve the algorithm asks for, and not reserved for another one.
+    func fits(_ wanted: SignatureAlgorithm) -> Bool {
+        if let algorithm, algorithm != wanted.rawValue { return false }
+        return switch (material, wanted) {
+        case (.rsa, .rs256), (.rsa, .rs384), (.rsa, .rs512): true
+        case (.rsa, .ps256), (.rsa, .ps384), (.rsa, .ps512): true
+        case (.p256, .es256), (.p384, .es384), (.p521, .es512), (.ed25519, .edDSA): true
+        default: false
+        }
+    }
+
+    private static func material(_ json: JSONObject) -> Material? {
+        func bytes(_ name: String) -> [UInt8]? { json.string(name).flatMap { Base64URL.decode($0) } }
+        switch (json.string("kty"), json.string("crv")) {
+        case ("RSA", _):
+            guard let modulus = bytes("n"), let exponent = bytes("e") else { return nil }
+            return rsa(modulus: modulus, exponent: exponent)
+        case ("EC", let curve?):
+            guard let x = bytes("x"), let y = bytes("y") else { return nil }
+            return ellipticCurve(curve, x: x, y: y)
+        case ("OKP", "Ed25519"):
+            guard let x = bytes("x"), x.count == 32 else { return nil }
+            return (try? Curve25519.Signing.PublicKey(rawRepresentation: x)).map { .ed25519($0) }
+        default:
+            return nil
+        }
+    }
+
+    private static func rsa(modulus: [UInt8], exponent: [UInt8]) -> Material? {
+        let significant = modulus.drop { $0 == 0 }
+        guard let first = significant.first, significant.count <= 1_024, (1...8).contains(exponent.count) else {
+            return nil
+        }
+        let bits = significant.count * 8 - first.leadingZeroBitCount
+        guard (2_048...8_192).contains(bits) else { return nil }
+        return (try? _RSA.Signing.PublicKey(n: Array(significant), e: exponent)).map { .rsa($0) }
+    }
+
+    /// The coordinates have their full length, RFC 7518 §6.2.1.2; that the point is on the curve is checked below us.
+    private static func ellipticCurve(_ curve: String, x: [UInt8], y: [UInt8]) -> Material? {
+        let point = [0x04] + x + y
+        switch (curve, x.count, y.count) {
+        case ("P-256", 32, 32): return (try? P256.Signing.PublicKey(x963Representation: point)).map { .p256($0) }
+        case ("P-384", 48, 48): return (try? P384.Signing.PublicKey(x963Representation: point)).map { .p384($0) }
+        case ("P-521", 66, 66): return (try? P521.Signing.PublicKey(x963Representation: point)).map { .p521($0) }
+        default: return nil
+        }
+    }
+}

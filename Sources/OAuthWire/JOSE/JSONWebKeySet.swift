@@ -1,0 +1,46 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// The public keys of a server.
+/// - SeeAlso: [RFC 7517 §5](https://www.rfc-editor.org/rfc/rfc7517#section-5)
+package struct JSONWebKeySet: Sendable {
+    /// The most keys a set may have.
+    package static let maximumCount = 100
+
+    /// The keys that can verify signatures.
+    package let keys: [JSONWebKey]
+
+    /// Reads a set; keys of unknown types, for encryption, or broken ones are skipped.
+    /// - Throws: `WireError` when `keys` is missing, not an array of objects, or longer than 100.
+    package init(_ json: JSONObject) throws {
+        guard let value = json["keys"] else { throw WireError.missing("keys") }
+        guard case .array(let values) = value else { throw WireError.wrongType("keys") }
+        guard values.count <= Self.maximumCount else { throw WireError.malformed("keys: too many") }
+        keys = try values.compactMap { value in
+            guard case .object(let key) = value else { throw WireError.wrongType("keys") }
+            return JSONWebKey(key)
+        }
+    }
+
+    /// Checks that one of the keys signed `token`.
+    ///
+    /// With a key id in the token only the keys of that id are tried, else all that fit the algorithm.
+    /// - Returns: The algorithm of the signature.
+    /// - Throws: `SignatureError`.
+    @discardableResult
+    package func verify(
+        _ token: JSONWebToken,
+        allowed: Set<SignatureAlgorithm> = .default
+    ) throws(SignatureError) -> SignatureAlgorithm {
+        guard let algorithm = token.signatureAlgorithm, allowed.contains(algorithm) else {
+            throw .algorithmNotAllowed
+        }
+        let named = keys.filter { token.keyID == nil || $0.keyID == token.keyID }
+        guard !named.isEmpty else { throw .unknownKey }
+        let fitting = named.filter { $0.fits(algorithm) }
+        guard !fitting.isEmpty else { throw token.keyID == nil ? .unknownKey : .keyMismatch }
+        guard fitting.contains(where: { $0.verifies(token.signature, of: token.signingInput, with: algorithm) }) else {
+            throw .badSignature
+        }
+        return algorithm
+    }
+}

@@ -1,0 +1,62 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// A signed token in its compact form, taken apart and not yet verified.
+/// - SeeAlso: [RFC 7515 §3.1](https://www.rfc-editor.org/rfc/rfc7515#section-3.1),
+///   [RFC 7519](https://www.rfc-editor.org/rfc/rfc7519)
+package struct JSONWebToken: Sendable {
+    /// The longest token that is read, in bytes.
+    package static let maximumLength = 65_536
+
+    package let header: JSONObject
+    /// `alg` as written; see ``signatureAlgorithm``.
+    package let algorithm: String
+    /// `kid`.
+    package let keyID: String?
+    package let claims: JSONObject
+    /// The bytes that are signed.
+    package let signingInput: [UInt8]
+    package let signature: [UInt8]
+
+    /// The algorithm, when it is one we verify.
+    package var signatureAlgorithm: SignatureAlgorithm? { SignatureAlgorithm(rawValue: algorithm) }
+
+    /// Takes a token apart.
+    /// - Throws: `WireError` unless it has three segments in strict base64url, two JSON objects with `alg` in the first,
+    ///   at most 65,536 bytes, and no `crit`, which would demand extensions we do not know.
+    package init(compact: String) throws {
+        guard compact.utf8.count <= Self.maximumLength else { throw WireError.malformed("token: too long") }
+        let segments = compact.utf8.split(
+            separator: UInt8(ascii: "."),
+            maxSplits: 3,
+            omittingEmptySubsequences: false
+        )
+        guard segments.count == 3 else { throw WireError.malformed("token: segments") }
+        guard
+            let headerBytes = Base64URL.decode(Substring(segments[0])),
+            let claimsBytes = Base64URL.decode(Substring(segments[1])),
+            let signature = Base64URL.decode(Substring(segments[2]))
+        else { throw WireError.malformed("token: base64url") }
+        guard let header = try? JSONObject(parsing: headerBytes) else { throw WireError.malformed("token: header") }
+        guard let claims = try? JSONObject(parsing: claimsBytes) else { throw WireError.malformed("token: claims") }
+        guard header["crit"] == nil else { throw WireError.malformed("token: crit") }
+        algorithm = try header.requiredString("alg")
+        keyID = try header.optionalString("kid")
+        self.header = header
+        self.claims = claims
+        self.signature = signature
+        signingInput = Array(compact.utf8[..<segments[1].endIndex])
+    }
+}
+
+/// Writing tokens: what a server does, and its stand-in in tests.
+extension JSONWebToken {
+    /// The text to sign.
+    package static func signingInput(header: JSONObject, claims: JSONObject) -> String {
+        "\(Base64URL.encode(header.serialized())).\(Base64URL.encode(claims.serialized()))"
+    }
+
+    /// The compact form of a signed text.
+    package static func compact(signingInput: String, signature: [UInt8]) -> String {
+        "\(signingInput).\(Base64URL.encode(signature))"
+    }
+}

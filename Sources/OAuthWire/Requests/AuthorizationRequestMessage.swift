@@ -1,0 +1,113 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// What the browser is sent to the authorization endpoint with.
+/// - SeeAlso: [RFC 6749 §4.1.1](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1),
+///   [OpenID Connect Core §3.1.2.1](https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest)
+package struct AuthorizationRequestMessage: Sendable {
+    package var clientID: String
+    package var redirectURI: String
+    package var scopes: [String]
+    package var state: String
+    package var nonce: String?
+    package var codeChallenge: String
+    package var responseMode: String?
+    package var prompt: String?
+    package var loginHint: String?
+    package var domainHint: String?
+    /// The `claims` request, as JSON.
+    package var claims: String?
+    /// In seconds.
+    package var maxAge: Int?
+    package var acrValues: [String]
+    package var uiLocales: [String]
+    /// `client-request-id`, which Microsoft's logs carry.
+    package var correlationID: String?
+    /// Whether to ask for `client_info`, by which Microsoft names the home account.
+    package var clientInfo: Bool
+    /// Further parameters of the program; a reserved name among them is not sent.
+    package var extra: [(String, String)]
+
+    /// Creates a request.
+    package init(
+        clientID: String,
+        redirectURI: String,
+        scopes: [String],
+        state: String,
+        nonce: String? = nil,
+        codeChallenge: String,
+        responseMode: String? = nil,
+        prompt: String? = nil,
+        loginHint: String? = nil,
+        domainHint: String? = nil,
+        claims: String? = nil,
+        maxAge: Int? = nil,
+        acrValues: [String] = [],
+        uiLocales: [String] = [],
+        correlationID: String? = nil,
+        clientInfo: Bool = false,
+        extra: [(String, String)] = []
+    ) {
+        self.clientID = clientID
+        self.redirectURI = redirectURI
+        self.scopes = scopes
+        self.state = state
+        self.nonce = nonce
+        self.codeChallenge = codeChallenge
+        self.responseMode = responseMode
+        self.prompt = prompt
+        self.loginHint = loginHint
+        self.domainHint = domainHint
+        self.claims = claims
+        self.maxAge = maxAge
+        self.acrValues = acrValues
+        self.uiLocales = uiLocales
+        self.correlationID = correlationID
+        self.clientInfo = clientInfo
+        self.extra = extra
+    }
+
+    /// The parameters in a fixed order; those without a value are left out.
+    package var items: [(String, String)] {
+        let own = ParameterList.items([
+            ("client_id", clientID),
+            ("response_type", "code"),
+            ("redirect_uri", redirectURI),
+            ("scope", scopes.joined(separator: " ")),
+            ("state", state),
+            ("nonce", nonce),
+            ("code_challenge", codeChallenge),
+            ("code_challenge_method", "S256"),
+            ("response_mode", responseMode),
+            ("prompt", prompt),
+            ("login_hint", loginHint),
+            ("domain_hint", domainHint),
+            ("claims", claims),
+            ("max_age", maxAge.map(String.init)),
+            ("acr_values", acrValues.joined(separator: " ")),
+            ("ui_locales", uiLocales.joined(separator: " ")),
+            ("client-request-id", correlationID),
+            ("client_info", clientInfo ? "1" : nil),
+        ])
+        return own + extra.filter { !Self.reservedNames.contains($0.0) }
+    }
+
+    /// The names a program may not give itself: those written here, and those by which a request could replace or leak
+    /// what is written here.
+    package static let reservedNames: Set<String> = [
+        "client_id", "response_type", "redirect_uri", "scope", "state", "nonce", "code_challenge",
+        "code_challenge_method", "response_mode", "prompt", "login_hint", "domain_hint", "claims", "max_age",
+        "acr_values", "ui_locales", "client-request-id", "client_info", "request", "request_uri", "code",
+        "code_verifier", "client_secret", "grant_type",
+    ]
+}
+
+/// Parameters of a message, with or without a value.
+enum ParameterList {
+    /// The parameters that have a value, in order.
+    static func items(_ parameters: [(String, String?)]) -> [(String, String)] {
+        parameters.compactMap { name, value in
+            guard let value, !value.isEmpty else { return nil }
+            return (name, value)
+        }
+    }
+}

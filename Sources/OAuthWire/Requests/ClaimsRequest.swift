@@ -1,0 +1,51 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// The `claims` parameter: what a program asks to find in its tokens, and what it can cope with.
+/// - SeeAlso: [OpenID Connect Core §5.5](https://openid.net/specs/openid-connect-core-1_0.html#ClaimsParameter)
+package enum ClaimsRequest {
+    /// `claims` with the client's capabilities (`cp1`: claims challenges are understood) added.
+    ///
+    /// Claims without capabilities stay as they were written. With both, the values of
+    /// `access_token.xms_cc.values` are united.
+    /// - Returns: `nil` when there is nothing to ask for.
+    /// - Throws: `WireError` when the claims are not a JSON object or have something else where the capabilities go.
+    package static func merging(claims: String?, capabilities: [String]) throws -> String? {
+        guard let claims, !claims.isEmpty else {
+            return capabilities.isEmpty ? nil : try text(adding(capabilities, to: JSONObject()))
+        }
+        guard let request = try? JSONObject(parsing: Array(claims.utf8)) else {  // the reason is of no use to anyone
+            throw WireError.malformed("claims")
+        }
+        return capabilities.isEmpty ? claims : try text(adding(capabilities, to: request))
+    }
+
+    private static func text(_ object: JSONObject) -> String { String(decoding: object.serialized(), as: UTF8.self) }
+
+    private static func adding(_ capabilities: [String], to request: JSONObject) throws -> JSONObject {
+        var request = request
+        var tokenClaims = try member("access_token", of: request, path: "claims.access_token")
+        var capability = try member("xms_cc", of: tokenClaims, path: "claims.access_token.xms_cc")
+        guard capability["value"] == nil else { throw WireError.wrongType("claims.access_token.xms_cc") }
+        var values: [String] = []
+        if let present = capability["values"] {
+            guard let strings = capability.strings("values"), !present.isNull else {
+                throw WireError.wrongType("claims.access_token.xms_cc.values")
+            }
+            values = strings
+        }
+        for value in capabilities where !values.contains(value) { values.append(value) }
+        capability["values"] = .strings(values)
+        tokenClaims["xms_cc"] = .object(capability)
+        request["access_token"] = .object(tokenClaims)
+        return request
+    }
+
+    /// The object in a member; an empty one when it is absent or `null`, which asks for the claim without details.
+    private static func member(_ name: String, of object: JSONObject, path: String) throws -> JSONObject {
+        switch object[name] {
+        case nil, .null: return JSONObject()
+        case .object(let member): return member
+        default: throw WireError.wrongType(path)
+        }
+    }
+}

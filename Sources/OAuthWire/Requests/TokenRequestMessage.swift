@@ -1,0 +1,109 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// The form bodies sent to the token endpoint; parameters without a value are left out.
+package enum TokenRequestMessage {
+    /// Redeems an authorization code.
+    /// - Parameter redirectURI: Byte for byte the one of the authorization request.
+    /// - SeeAlso: [RFC 6749 §4.1.3](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3)
+    package static func authorizationCode(
+        clientID: String,
+        code: String,
+        redirectURI: String,
+        codeVerifier: String,
+        scopes: [String] = [],
+        claims: String? = nil,
+        clientInfo: Bool = false
+    ) -> [(String, String)] {
+        ParameterList.items([
+            ("client_id", clientID),
+            ("grant_type", GrantType.authorizationCode),
+            ("code", code),
+            ("redirect_uri", redirectURI),
+            ("code_verifier", codeVerifier),
+            ("scope", scopes.joined(separator: " ")),
+            ("claims", claims),
+            ("client_info", clientInfo ? "1" : nil),
+        ])
+    }
+
+    /// Renews tokens.
+    /// - SeeAlso: [RFC 6749 §6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
+    package static func refreshToken(
+        clientID: String,
+        refreshToken: String,
+        scopes: [String] = [],
+        claims: String? = nil,
+        clientInfo: Bool = false
+    ) -> [(String, String)] {
+        ParameterList.items([
+            ("client_id", clientID),
+            ("grant_type", GrantType.refreshToken),
+            ("refresh_token", refreshToken),
+            ("scope", scopes.joined(separator: " ")),
+            ("claims", claims),
+            ("client_info", clientInfo ? "1" : nil),
+        ])
+    }
+
+    /// Asks whether the person has finished on the other device.
+    /// - SeeAlso: [RFC 8628 §3.4](https://www.rfc-editor.org/rfc/rfc8628#section-3.4)
+    package static func deviceCode(
+        clientID: String,
+        deviceCode: String,
+        scopes: [String] = [],
+        claims: String? = nil,
+        clientInfo: Bool = false
+    ) -> [(String, String)] {
+        ParameterList.items([
+            ("client_id", clientID),
+            ("grant_type", GrantType.deviceCode),
+            ("device_code", deviceCode),
+            ("scope", scopes.joined(separator: " ")),
+            ("claims", claims),
+            ("client_info", clientInfo ? "1" : nil),
+        ])
+    }
+}
+
+/// The values of `grant_type`.
+package enum GrantType {
+    package static let authorizationCode = "authorization_code"
+    package static let refreshToken = "refresh_token"
+    package static let deviceCode = "urn:ietf:params:oauth:grant-type:device_code"
+}
+
+/// The form body that starts a sign-in on another device.
+/// - SeeAlso: [RFC 8628 §3.1](https://www.rfc-editor.org/rfc/rfc8628#section-3.1)
+package enum DeviceAuthorizationRequestMessage {
+    /// The parameters; `extra` ones of the program come last, reserved names among them are not sent.
+    package static func items(
+        clientID: String,
+        scopes: [String],
+        claims: String? = nil,
+        extra: [(String, String)] = []
+    ) -> [(String, String)] {
+        ParameterList.items([
+            ("client_id", clientID),
+            ("scope", scopes.joined(separator: " ")),
+            ("claims", claims),
+        ]) + extra.filter { !AuthorizationRequestMessage.reservedNames.contains($0.0) }
+    }
+}
+
+/// The form body that takes a token back.
+/// - SeeAlso: [RFC 7009 §2.1](https://www.rfc-editor.org/rfc/rfc7009#section-2.1)
+package enum RevocationRequestMessage {
+    /// The parameters.
+    /// - Parameter tokenTypeHint: `refresh_token` or `access_token`.
+    package static func items(
+        clientID: String,
+        token: String,
+        tokenTypeHint: String? = "refresh_token"
+    ) -> [(String, String)] {
+        ParameterList.items([
+            ("client_id", clientID),
+            ("token", token),
+            ("token_type_hint", tokenTypeHint),
+        ])
+    }
+}

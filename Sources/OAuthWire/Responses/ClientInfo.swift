@@ -1,0 +1,21 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// Who signed in, in Microsoft's words: the person in their home tenant.
+package struct ClientInfo: Hashable, Sendable {
+    /// The person in the home tenant.
+    package var uid: String
+    /// The home tenant.
+    package var utid: String
+
+    /// Reads the base64 JSON of `client_info`; `nil` when it is anything but two visible texts, which counts as absent.
+    package static func parse(_ raw: String) -> ClientInfo? {
+        guard
+            raw.utf8.count <= 4_096,
+            let bytes = Base64URL.decodeLenient(raw),
+            let json = try? JSONObject(parsing: bytes),  // not JSON counts as absent too
+            let uid = json.string("uid"), !uid.isEmpty, WireText.isVisibleASCII(uid),
+            let utid = json.string("utid"), !utid.isEmpty, WireText.isVisibleASCII(utid)
+        else { return nil }
+        return ClientInfo(uid: uid, utid: utid)
+    }
+}

@@ -1,0 +1,61 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// A server's words about a refusal, from the token endpoint or through the browser.
+///
+/// Texts are on one line, without control characters, and at most 1,000 characters long.
+/// - SeeAlso: [RFC 6749 §5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2),
+///   [§4.1.2.1](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2.1)
+package struct ErrorResponse: Error, Hashable, Sendable {
+    package var error: String
+    package var errorDescription: String?
+    package var errorURI: String?
+    /// `suberror`, or `error_subcode` in an answer through the browser.
+    package var suberror: String?
+    package var errorCodes: [Int]
+    package var traceID: String?
+    package var correlationID: String?
+    package var timestamp: String?
+    /// A claims request to repeat the sign-in with: JSON, whole; dropped when longer than 16 KiB.
+    package var claims: String?
+    /// Seconds to wait between questions, in an answer to a device code.
+    package var interval: Int?
+
+    /// Reads a JSON answer; `nil` when it has no `error`, so is none.
+    package init?(_ json: JSONObject) {
+        guard let error = json.string("error"), !error.isEmpty else { return nil }
+        self.init(error: error) { json.string($0) }
+        if case .object(let object)? = json["claims"] {
+            claims = Self.bounded(String(decoding: object.serialized(), as: UTF8.self))
+        }
+        errorCodes = (json.array("error_codes") ?? []).prefix(20).compactMap(\.integer)
+        interval = json.integer("interval").flatMap { $0 >= 0 ? min($0, 3_600) : nil }
+    }
+
+    /// Reads an answer through the browser; `nil` when it has no `error`.
+    init?(query items: [(String, String)]) {
+        func value(_ name: String) -> String? { items.first { $0.0 == name }?.1 }
+        guard let error = value("error"), !error.isEmpty else { return nil }
+        self.init(error: error, value)
+        errorCodes = (value("error_codes") ?? "").split(separator: ",").prefix(20).compactMap { Int($0) }
+    }
+
+    private init(error: String, _ value: (String) -> String?) {
+        func text(_ name: String) -> String? {
+            guard let text = value(name).map(WireText.clean), !text.isEmpty else { return nil }
+            return text
+        }
+        self.error = WireText.clean(error)
+        errorDescription = text("error_description")
+        errorURI = text("error_uri")
+        suberror = text("suberror") ?? text("error_subcode")
+        errorCodes = []
+        traceID = text("trace_id")
+        correlationID = text("correlation_id")
+        timestamp = text("timestamp")
+        claims = value("claims").flatMap(Self.bounded)
+    }
+
+    private static func bounded(_ claims: String) -> String? {
+        claims.isEmpty || claims.utf8.count > 16_384 ? nil : claims
+    }
+}

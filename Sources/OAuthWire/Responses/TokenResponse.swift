@@ -1,0 +1,48 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// What the token endpoint gives.
+/// - SeeAlso: [RFC 6749 §5.1](https://www.rfc-editor.org/rfc/rfc6749#section-5.1)
+package struct TokenResponse: Sendable {
+    /// The access token: visible ASCII, fit for a header. `nil` only when the answer has an ID token alone.
+    package var accessToken: String?
+    /// As the server wrote it; compare without regard to case.
+    package var tokenType: String
+    /// In seconds; `nil` when the server did not say. At most ten years, as the other durations.
+    package var expiresIn: Int?
+    /// `ext_expires_in`: how long the token may be used while the server is down, in seconds.
+    package var extendedExpiresIn: Int?
+    /// In how many seconds a new token had better be fetched.
+    package var refreshIn: Int?
+    /// The granted scopes; `nil` when the server did not say, which means the requested ones.
+    package var scopes: [String]?
+    package var refreshToken: String?
+    package var idToken: String?
+    /// As received; see ``ClientInfo``.
+    package var clientInfo: String?
+    /// `foci`: the family of Microsoft programs that share the refresh token.
+    package var familyID: String?
+
+    /// Reads the answer.
+    /// - Throws: `WireError`: no access token (unless there is an ID token), no token type, a wrong type, a negative
+    ///   duration, or an access token with characters that cannot stand in a header.
+    package init(_ json: JSONObject) throws {
+        accessToken = try json.optionalString("access_token")
+        idToken = try json.optionalString("id_token")
+        guard accessToken != nil || idToken != nil else { throw WireError.missing("access_token") }
+        if let accessToken, !WireText.isVisibleASCII(accessToken) { throw WireError.malformed("access_token") }
+        tokenType = try json.requiredString("token_type")
+        expiresIn = try json.optionalDuration("expires_in")
+        extendedExpiresIn = try json.optionalDuration("ext_expires_in")
+        refreshIn = try json.optionalDuration("refresh_in")
+        scopes = try Self.scopes(json)
+        refreshToken = try json.optionalString("refresh_token")
+        clientInfo = try json.optionalString("client_info")
+        familyID = json.string("foci") ?? json.integer("foci").map(String.init)
+    }
+
+    /// Deviation: some servers write `scope` as an array.
+    private static func scopes(_ json: JSONObject) throws -> [String]? {
+        let words = try json.strings("scope") ?? json.optionalString("scope").map(WireText.words)
+        return words?.isEmpty == true ? nil : words
+    }
+}

@@ -1,0 +1,49 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// Why a message is not what the protocol says; it names the place and never what stands there.
+package enum WireError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The message, or the part of it that is named, cannot be understood.
+    case malformed(String)
+    /// A required field is absent or empty.
+    case missing(String)
+    /// A field occurs more than once.
+    case duplicate(String)
+    /// A field has another type, or a value outside its range.
+    case wrongType(String)
+
+    package var description: String {
+        switch self {
+        case .malformed(let what): "malformed \(what)"
+        case .missing(let field): "\(field) is missing"
+        case .duplicate(let field): "\(field) occurs more than once"
+        case .wrongType(let field): "\(field) has a wrong type or value"
+        }
+    }
+}
+
+/// Reading fields: `null` and the empty string are absent, another type is an error.
+extension JSONObject {
+    func optionalString(_ name: String) throws -> String? {
+        guard let value = self[name], !value.isNull else { return nil }
+        guard let text = value.string else { throw WireError.wrongType(name) }
+        return text.isEmpty ? nil : text
+    }
+
+    func requiredString(_ name: String) throws -> String {
+        guard let text = try optionalString(name) else { throw WireError.missing(name) }
+        return text
+    }
+
+    func optionalStrings(_ name: String) throws -> [String]? {
+        guard let value = self[name], !value.isNull else { return nil }
+        guard let strings = strings(name) else { throw WireError.wrongType(name) }
+        return strings
+    }
+
+    /// A duration in whole seconds. More than ten years counts as ten, so that adding it to an instant cannot overflow.
+    func optionalDuration(_ name: String) throws -> Int? {
+        guard let value = self[name], !value.isNull, value != .string("") else { return nil }
+        guard let seconds = value.integer, seconds >= 0 else { throw WireError.wrongType(name) }
+        return min(seconds, 315_360_000)
+    }
+}
