@@ -1,0 +1,96 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+
+/// What an interactive acquisition asks for, and how.
+public struct InteractiveParameters: Sendable {
+    /// The scopes the token shall have. `openid`, `profile` and `offline_access` are added where the kind of authority
+    /// has them.
+    public var scopes: Set<Scope>
+
+    /// Scopes the person is asked to agree to as well; the token is not for them.
+    public var extraScopesToConsent: Set<Scope> = []
+
+    /// The account that is to sign in again: its username becomes the login hint, and another person is refused.
+    public var account: Account?
+
+    /// Another authority of the same kind and cloud: a tenant, a B2C policy; `nil` means the configured one.
+    public var authority: Authority?
+
+    /// What the provider shall ask; `nil` leaves it to the provider.
+    public var prompt: Prompt?
+
+    /// What to fill in as the person's name (`login_hint`).
+    public var loginHint: String?
+
+    /// Which organisation's sign-in page to go to at once (`domain_hint`, Microsoft's).
+    public var domainHint: String?
+
+    /// A claims request or challenge (JSON).
+    public var claims: String?
+
+    /// How long ago the person may have authenticated at most; a resolution of one second.
+    public var maxAge: Duration?
+
+    /// The authentication contexts asked for, the most wanted first (`acr_values`).
+    public var acrValues: [String] = []
+
+    /// The languages of the pages, the most wanted first, as BCP 47 tags (`ui_locales`).
+    public var uiLocales: [String] = []
+
+    /// More items for the authorization request's query. A name that the library itself uses is refused.
+    public var extraQueryItems: [String: String] = [:]
+
+    /// How the answer arrives; `nil` means a form post at Microsoft's providers and where it is published, else the
+    /// query.
+    public var responseMode: ResponseMode?
+
+    /// How long the person has. It is never infinite.
+    public var timeout: Duration = .seconds(300)
+
+    /// What becomes of a sign-in of the same application object that is still under way.
+    public var whenPending: PendingPolicy = .wait
+
+    /// Names the request in the provider's logs; `nil` means a fresh one.
+    public var correlationID: UUID?
+
+    /// Asks for `scopes`; everything else has a default.
+    public init(scopes: Set<Scope>) {
+        self.scopes = scopes
+    }
+
+    /// What becomes of a sign-in that is still under way when another begins.
+    public enum PendingPolicy: Hashable, Sendable {
+        /// The new one waits until the old one has ended.
+        case wait
+        /// The new one fails with `.interactionInProgress`.
+        case fail
+        /// The old one fails with `.interactionSuperseded`.
+        case supersede
+    }
+}
+
+/// What the provider shall ask the person.
+///
+/// - SeeAlso: [OpenID Connect Core §3.1.2.1](https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest)
+public struct Prompt: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
+    /// The value of `prompt`.
+    public let rawValue: String
+
+    /// Wraps a value, possibly several separated by spaces.
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Wraps a value, possibly several separated by spaces.
+    public init(stringLiteral value: String) { rawValue = value }
+
+    /// Nothing: fail with `.loginRequired` or the like where something would have to be asked.
+    public static let none: Prompt = "none"
+    /// To sign in again.
+    public static let login: Prompt = "login"
+    /// To agree to the scopes again.
+    public static let consent: Prompt = "consent"
+    /// Which account to use.
+    public static let selectAccount: Prompt = "select_account"
+    /// To create an account.
+    public static let create: Prompt = "create"
+}

@@ -1,0 +1,41 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+
+/// What a silent acquisition asks for.
+public struct SilentParameters: Sendable {
+    /// The scopes the token must have. `openid`, `profile` and `offline_access` need not be named.
+    public var scopes: Set<Scope>
+
+    /// Whose token. It came from an earlier result, or from `allAccounts()`.
+    public var account: Account
+
+    /// Another authority of the same kind and cloud: a tenant, a B2C policy; `nil` means the configured one.
+    public var authority: Authority?
+
+    /// A claims challenge (JSON) from an API or an error; the cached access token is passed over.
+    public var claims: String?
+
+    /// Whether the cached access token is passed over. Such a call never joins a refresh that began before it.
+    public var forcesRefresh: Bool
+
+    /// Names the request in the provider's logs; `nil` means a fresh one when a request is made.
+    public var correlationID: UUID?
+
+    /// Asks for `scopes` for `account`.
+    public init(
+        scopes: Set<Scope>,
+        account: Account,
+        authority: Authority? = nil,
+        claims: String? = nil,
+        forcesRefresh: Bool = false,
+        correlationID: UUID? = nil
+    ) {
+        self.scopes = scopes
+        self.account = account
+        self.authority = authority
+        self.claims = claims
+        self.forcesRefresh = forcesRefresh
+        self.correlationID = correlationID
+    }
+}

@@ -1,0 +1,142 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+// What follows from the form alone, without asking anyone.
+extension Authority {
+    /// The canonical address, as in error texts and logs.
+    package var url: String {
+        switch kind {
+        case .entra(let base, let tenant): "\(base.origin)/\(tenant)/"
+        case .b2c(let base, let tenant, let policy, .tfp): "\(base.origin)/tfp/\(tenant)/\(policy)/"
+        case .b2c(let base, let tenant, let policy, .path): "\(base.origin)/\(tenant)/\(policy)/"
+        case .b2c(let base, let tenant, _, .query(let spelled)): "\(base.origin)/\(tenant)/?p=\(spelled)"
+        case .externalID(let base, let tenant): "\(base.origin)/\(tenant)/"
+        case .adfs(let base): "\(base.origin)/adfs/"
+        case .openIDConnect(let issuer, _): issuer
+        case .oauth2(let endpoints): endpoints.token
+        }
+    }
+
+    /// Scheme, host and port of the authority.
+    package var base: WebAddress {
+        switch kind {
+        case .entra(let base, _), .b2c(let base, _, _, _), .externalID(let base, _), .adfs(let base): base
+        case .openIDConnect(let issuer, _): WebAddress(issuer) ?? WebAddress(host: "invalid")
+        case .oauth2(let endpoints): WebAddress(endpoints.token) ?? WebAddress(host: "invalid")
+        }
+    }
+
+    /// Host and port: what MSAL calls the environment of an account.
+    package var environment: String { base.environment }
+
+    /// Whether Microsoft's extensions are spoken: `client_info`, correlation headers, tenants.
+    package var isMicrosoft: Bool {
+        switch kind {
+        case .entra, .b2c, .externalID, .adfs: true
+        case .openIDConnect, .oauth2: false
+        }
+    }
+
+    /// The tenant in the path; `nil` where there is none.
+    package var tenant: String? {
+        switch kind {
+        case .entra(_, let tenant), .b2c(_, let tenant, _, _), .externalID(_, let tenant): tenant
+        case .adfs, .openIDConnect, .oauth2: nil
+        }
+    }
+
+    /// Which credentials belong together: the cloud, the B2C policy, the issuer. A part of every cache key.
+    package var partition: String {
+        switch kind {
+        case .entra(let base, _): "entra|" + Self.canonicalEnvironment(base)
+        case .b2c(let base, let tenant, let policy, _): "b2c|\(base.environment)|\(tenant)|\(policy)"
+        case .externalID(let base, let tenant): "externalid|\(base.environment)|\(tenant)"
+        case .adfs(let base): "adfs|\(base.environment)"
+        case .openIDConnect(let issuer, _): "oidc|" + issuer
+        case .oauth2(let endpoints): "oauth2|" + endpoints.token
+        }
+    }
+
+    /// The realm under which access tokens are filed where the ID token names no tenant.
+    package var realm: String {
+        switch kind {
+        case .entra(_, let tenant), .b2c(_, let tenant, _, _), .externalID(_, let tenant): tenant
+        case .adfs: "adfs"
+        case .openIDConnect(let issuer, _): WebAddress(issuer)?.segments.first ?? ""
+        case .oauth2: ""
+        }
+    }
+
+    /// Where the provider publishes its configuration, the likeliest first; empty for plain OAuth 2.0.
+    ///
+    /// - SeeAlso: [RFC 8414 §3.1](https://www.rfc-editor.org/rfc/rfc8414#section-3.1)
+    package var configurationURLs: [String] {
+        switch kind {
+        case .entra, .externalID, .b2c(_, _, _, .path), .b2c(_, _, _, .tfp):
+            return [url + "v2.0/.well-known/openid-configuration"]
+        case .b2c(let base, let tenant, _, .query(let spelled)):
+            return ["\(base.origin)/\(tenant)/v2.0/.well-known/openid-configuration?p=\(spelled)"]
+        case .adfs:
+            return [url + ".well-known/openid-configuration"]
+        case .openIDConnect(let issuer, _):
+            guard let address = WebAddress(issuer) else { return [] }
+            let path = address.path.hasSuffix("/") ? String(address.path.dropLast()) : address.path
+            let query = address.query.map { "?" + $0 } ?? ""
+            return [
+                "\(address.origin)\(path)/.well-known/openid-configuration\(query)",
+                "\(address.origin)/.well-known/oauth-authorization-server\(path)\(query)",
+            ]
+        case .oauth2:
+            return []
+        }
+    }
+
+    /// The endpoints that follow from the form; `nil` where only the provider can tell.
+    package var templates: AuthorityMetadata? {
+        let root: String
+        var query = ""
+        switch kind {
+        case .entra, .externalID, .b2c(_, _, _, .path), .b2c(_, _, _, .tfp):
+            root = url + "oauth2/v2.0/"
+        case .b2c(let base, let tenant, _, .query(let spelled)):
+            root = "\(base.origin)/\(tenant)/oauth2/v2.0/"
+            query = "?p=\(spelled)"
+        case .adfs:
+            root = url + "oauth2/"
+        case .oauth2(let endpoints):
+            return AuthorityMetadata(
+                authorizationEndpoint: endpoints.authorization,
+                tokenEndpoint: endpoints.token,
+                deviceAuthorizationEndpoint: endpoints.deviceAuthorization,
+                revocationEndpoint: endpoints.revocation
+            )
+        case .openIDConnect:
+            return nil
+        }
+        return AuthorityMetadata(
+            authorizationEndpoint: root + "authorize" + query,
+            tokenEndpoint: root + "token" + query,
+            deviceAuthorizationEndpoint: root + "devicecode" + query,
+            endSessionEndpoint: root + "logout" + query,
+            jwksURI: keysTemplate
+        )
+    }
+
+    private var keysTemplate: String {
+        switch kind {
+        case .b2c(let base, let tenant, _, .query(let spelled)):
+            "\(base.origin)/\(tenant)/discovery/v2.0/keys?p=\(spelled)"
+        case .adfs: url + "discovery/keys"
+        default: url + "discovery/v2.0/keys"
+        }
+    }
+
+    /// The same authority with another tenant; unchanged where there is none to replace.
+    package func replacingTenant(with tenant: String) -> Authority {
+        guard case .entra(let base, _) = kind else { return self }
+        return Authority(kind: .entra(base, tenant: tenant))
+    }
+
+    private static func canonicalEnvironment(_ base: WebAddress) -> String {
+        base.port == nil ? CloudInstances.canonical(base.host) : base.environment
+    }
+}

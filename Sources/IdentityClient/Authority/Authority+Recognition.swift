@@ -1,0 +1,49 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+extension Authority {
+    /// The authority that `url` means, recognised by its form: Entra ID, B2C, External ID or AD FS.
+    ///
+    /// An OpenID Connect issuer cannot be told from its form: use ``openIDConnect(issuer:issuerPolicy:)``. A B2C policy
+    /// on a custom domain is recognised when its name begins with `b2c_`; use ``b2c(host:tenant:policy:)`` for others.
+    /// - Throws: `AuthenticationError.configuration` when the address has none of these forms.
+    public init(url: String) throws {
+        let address = try Self.address(url)
+        let base = WebAddress(scheme: address.scheme, host: address.host, port: address.port, path: "")
+        let segments = try address.segments.map { try Self.segment($0, "path") }
+        let first = segments.first?.lowercased()
+
+        if CloudInstances.isCIAM(address.host) {
+            let label = address.host.prefix { $0 != "." }
+            kind = .externalID(base, tenant: first ?? "\(label).onmicrosoft.com")
+        } else if first == "adfs" {
+            kind = .adfs(base)
+        } else if first == "tfp" {
+            guard segments.count >= 3 else { throw Self.unrecognised }
+            kind = .b2c(base, tenant: segments[1].lowercased(), policy: segments[2].lowercased(), form: .tfp)
+        } else if let first, let policy = Self.policy(in: address.query) {
+            kind = .b2c(base, tenant: first, policy: policy.lowercased(), form: .query(policy))
+        } else if let first, segments.count >= 2, Self.isB2CPath(address.host, segments) {
+            kind = .b2c(base, tenant: first, policy: segments[1].lowercased(), form: .path)
+        } else if let first, !CloudInstances.isB2C(address.host) {
+            kind = .entra(base, tenant: first)
+        } else {
+            throw Self.unrecognised
+        }
+    }
+
+    private static func isB2CPath(_ host: String, _ segments: [String]) -> Bool {
+        CloudInstances.isB2C(host) || (segments.count == 2 && segments[1].lowercased().hasPrefix("b2c_"))
+    }
+
+    /// The value of `p`, with the percent escapes that B2C policies are seen with left as they are.
+    private static func policy(in query: String?) -> String? {
+        query?.split(separator: "&").first { $0.hasPrefix("p=") }.map { String($0.dropFirst(2)) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private static var unrecognised: AuthenticationError {
+        AuthenticationError(
+            .invalidArgument,
+            "The authority's form is none of Entra ID, B2C, External ID or AD FS; name an OpenID Connect provider by its issuer."
+        )
+    }
+}

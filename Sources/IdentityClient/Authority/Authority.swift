@@ -1,0 +1,187 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// Who issues the tokens: one value for every kind of provider.
+///
+/// Making one needs no network. `https` only, except for loopback hosts.
+public struct Authority: Hashable, Sendable, CustomStringConvertible {
+    package let kind: Kind
+
+    init(kind: Kind) {
+        self.kind = kind
+    }
+
+    /// Which people of Entra ID may sign in.
+    public enum Audience: Hashable, Sendable {
+        /// Work, school and personal accounts (`common`).
+        case common
+        /// Work and school accounts (`organizations`).
+        case organizations
+        /// Personal Microsoft accounts (`consumers`).
+        case consumers
+        /// The accounts of one tenant: its identifier (a GUID) or one of its domains.
+        case tenant(String)
+
+        var segment: String {
+            switch self {
+            case .common: "common"
+            case .organizations: "organizations"
+            case .consumers: "consumers"
+            case .tenant(let tenant): tenant
+            }
+        }
+    }
+
+    /// Microsoft Entra ID.
+    ///
+    /// - Parameters:
+    ///   - audience: Who may sign in.
+    ///   - host: The cloud's host, for example `login.microsoftonline.us`.
+    /// - Throws: `AuthenticationError.configuration` when the tenant or the host cannot be part of an address.
+    public static func entra(
+        _ audience: Audience = .common,
+        host: String = "login.microsoftonline.com"
+    ) throws -> Authority {
+        let address = try address("https://\(host)")
+        return Authority(kind: .entra(address, tenant: try segment(audience.segment, "tenant").lowercased()))
+    }
+
+    /// Azure AD B2C.
+    ///
+    /// - Parameters:
+    ///   - host: `NAME.b2clogin.com`, or a custom domain.
+    ///   - tenant: For example `NAME.onmicrosoft.com`.
+    ///   - policy: The user flow or custom policy, for example `b2c_1_susi`.
+    /// - Throws: `AuthenticationError.configuration` when a part cannot be part of an address.
+    public static func b2c(host: String, tenant: String, policy: String) throws -> Authority {
+        Authority(
+            kind: .b2c(
+                try address("https://\(host)"),
+                tenant: try segment(tenant, "tenant").lowercased(),
+                policy: try segment(policy, "policy").lowercased(),
+                form: .path
+            )
+        )
+    }
+
+    /// Microsoft Entra External ID for customers (CIAM).
+    ///
+    /// - Parameter host: `NAME.ciamlogin.com`, or a custom domain.
+    /// - Parameter tenant: The tenant; `nil` means `NAME.onmicrosoft.com`, made from the host's first label.
+    /// - Throws: `AuthenticationError.configuration` when a part cannot be part of an address.
+    public static func externalID(host: String, tenant: String? = nil) throws -> Authority {
+        let address = try address("https://\(host)")
+        let label = address.host.prefix { $0 != "." }
+        let tenant = try segment(tenant ?? "\(label).onmicrosoft.com", "tenant").lowercased()
+        return Authority(kind: .externalID(address, tenant: tenant))
+    }
+
+    /// Active Directory Federation Services, 2019 or later.
+    ///
+    /// - Parameter host: The federation service's host.
+    /// - Throws: `AuthenticationError.configuration` when the host cannot be part of an address.
+    public static func adfs(host: String) throws -> Authority {
+        Authority(kind: .adfs(try address("https://\(host)")))
+    }
+
+    /// Any OpenID Connect provider that publishes its configuration.
+    ///
+    /// - Parameters:
+    ///   - issuer: The issuer identifier exactly as the provider spells it; case and query are kept.
+    ///   - issuerPolicy: Which issuer its configuration may name.
+    /// - Throws: `AuthenticationError.configuration` when the issuer is not an `https` address.
+    /// - SeeAlso: [OpenID Connect Discovery §4](https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig)
+    public static func openIDConnect(issuer: String, issuerPolicy: IssuerPolicy = .exact) throws -> Authority {
+        _ = try address(issuer)
+        return Authority(kind: .openIDConnect(issuer: issuer, issuerPolicy))
+    }
+
+    /// A plain OAuth 2.0 server whose endpoints are given by hand. It tells nothing about the person.
+    ///
+    /// Each sign-in makes an account of its own, because nothing says whether it is the same person.
+    /// - Throws: `AuthenticationError.configuration` when an endpoint is not an `https` address.
+    public static func oauth2(_ endpoints: OAuth2Endpoints) throws -> Authority {
+        for endpoint in endpoints.all { _ = try address(endpoint) }
+        return Authority(kind: .oauth2(endpoints))
+    }
+
+    /// The authority's canonical address.
+    public var description: String { url }
+}
+
+extension Authority {
+    /// Which issuer the configuration of an OpenID Connect provider may name.
+    public enum IssuerPolicy: Hashable, Sendable {
+        /// The very one that was configured, but for one trailing slash.
+        case exact
+        /// Any on the same scheme, host and port.
+        case sameHost
+        /// One of these, compared exactly.
+        case allowed([String])
+    }
+
+    /// The endpoints of an OAuth 2.0 server.
+    public struct OAuth2Endpoints: Hashable, Sendable {
+        /// Where the person is sent.
+        public var authorization: String
+        /// Where codes and refresh tokens are redeemed.
+        public var token: String
+        /// Where a device asks for a code (RFC 8628); `nil` where there is none.
+        public var deviceAuthorization: String?
+        /// Where tokens are revoked (RFC 7009); `nil` where there is none.
+        public var revocation: String?
+
+        /// Names the endpoints.
+        public init(authorization: String, token: String, deviceAuthorization: String? = nil, revocation: String? = nil) {
+            self.authorization = authorization
+            self.token = token
+            self.deviceAuthorization = deviceAuthorization
+            self.revocation = revocation
+        }
+
+        var all: [String] { [authorization, token] + [deviceAuthorization, revocation].compactMap(\.self) }
+    }
+
+    package enum Kind: Hashable, Sendable {
+        case entra(WebAddress, tenant: String)
+        case b2c(WebAddress, tenant: String, policy: String, form: B2CForm)
+        case externalID(WebAddress, tenant: String)
+        case adfs(WebAddress)
+        case openIDConnect(issuer: String, IssuerPolicy)
+        case oauth2(OAuth2Endpoints)
+    }
+
+    /// The four spellings of a B2C authority: a custom domain's is the bare path.
+    package enum B2CForm: Hashable, Sendable {
+        /// `/tenant/policy/`
+        case path
+        /// `/tfp/tenant/policy/`
+        case tfp
+        /// `/tenant/…?p=policy`; holds the value as it was spelled
+        case query(String)
+    }
+
+    static func address(_ text: String) throws -> WebAddress {
+        guard let address = WebAddress(text) else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "An authority is an absolute https address (http only on a loopback host), ASCII, without user or fragment."
+            )
+        }
+        return address
+    }
+
+    static func segment(_ text: String, _ what: String) throws -> String {
+        let isSegment = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+            default: false
+            }
+        }
+        guard isSegment, !text.isEmpty, text != ".", text != ".." else {
+            throw AuthenticationError(.invalidArgument, "The authority's \(what) has characters that cannot stand in a path.")
+        }
+        return text
+    }
+}

@@ -1,0 +1,36 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// An authority's endpoints, believed: published and checked, or known from its form.
+package struct AuthorityMetadata: Hashable, Sendable {
+    /// The issuer that authorization responses and ID tokens name; `nil` where nobody said.
+    package var issuer: String?
+    package var authorizationEndpoint: String
+    package var tokenEndpoint: String
+    package var deviceAuthorizationEndpoint: String?
+    package var endSessionEndpoint: String?
+    package var revocationEndpoint: String?
+    package var jwksURI: String?
+    package var responseModes: [String]?
+    package var codeChallengeMethods: [String]?
+    /// Whether every authorization response names its issuer (RFC 9207).
+    package var namesIssuerInResponse = false
+    package var signingAlgorithms: [String]?
+
+    package init(
+        issuer: String? = nil,
+        authorizationEndpoint: String,
+        tokenEndpoint: String,
+        deviceAuthorizationEndpoint: String? = nil,
+        endSessionEndpoint: String? = nil,
+        revocationEndpoint: String? = nil,
+        jwksURI: String? = nil
+    ) {
+        self.issuer = issuer
+        self.authorizationEndpoint = authorizationEndpoint
+        self.tokenEndpoint = tokenEndpoint
+        self.deviceAuthorizationEndpoint = deviceAuthorizationEndpoint
+        self.endSessionEndpoint = endSessionEndpoint
+        self.revocationEndpoint = revocationEndpoint
+        self.jwksURI = jwksURI
+    }
+}

@@ -1,0 +1,73 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+package import OAuthWire
+
+/// What an ID token must say to be believed. The signature is checked apart.
+///
+/// - SeeAlso: [OpenID Connect Core §3.1.3.7](https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation) and
+///   [§12.2](https://openid.net/specs/openid-connect-core-1_0.html#RefreshTokenResponse) for refreshes
+package struct IDTokenExpectation: Sendable {
+    package var authority: Authority
+    package var publishedIssuer: String?
+    package var clientID: String
+    /// The nonce that was sent; `nil` for a refresh, where none is.
+    package var nonce: String?
+    package var accessToken: String?
+    /// Seconds since the authentication at most, where that was asked for.
+    package var maxAge: Int?
+    /// The subject of the token before, for a refresh.
+    package var subject: String?
+    /// Seconds that the two clocks may differ.
+    package var skew: Int64 = 300
+
+    package init(authority: Authority, publishedIssuer: String?, clientID: String) {
+        self.authority = authority
+        self.publishedIssuer = publishedIssuer
+        self.clientID = clientID
+    }
+
+    /// Checks the claims.
+    ///
+    /// - Throws: `AuthenticationError.invalidIDToken` with the claim that is wrong.
+    package func check(_ claims: IDTokenClaims, algorithm: SignatureAlgorithm, at now: Int64) throws {
+        guard authority.accepts(tokenIssuer: claims.issuer, tenantID: claims.tid, published: publishedIssuer) else {
+            throw Self.refused("it was issued by another issuer (iss)")
+        }
+        guard claims.audience.contains(clientID), claims.audience.count == 1 || claims.azp != nil,
+            claims.azp == nil || claims.azp == clientID
+        else {
+            throw Self.refused("it is meant for another client (aud, azp)")
+        }
+        try checkTimes(claims, at: now)
+        if let nonce {
+            guard let answered = claims.nonce, constantTimeEquals(answered, nonce) else {
+                throw Self.refused("it answers another request (nonce)")
+            }
+        }
+        if let expected = self.subject, expected != claims.subject {
+            throw Self.refused("it is about another person than before (sub)")
+        }
+        if let accessToken, !claims.atHashMatches(accessToken: accessToken, algorithm: algorithm) {
+            throw Self.refused("it belongs to another access token (at_hash)")
+        }
+    }
+
+    private func checkTimes(_ claims: IDTokenClaims, at now: Int64) throws {
+        guard claims.expiration > now - skew else {
+            let age = now - claims.expiration
+            throw Self.refused("it expired \(age) s ago (exp); if it is new, this computer's clock is ahead")
+        }
+        for time in [claims.issuedAt, claims.notBefore].compactMap(\.self) where time > now + skew {
+            throw Self.refused("it begins in \(time - now) s (iat, nbf): this computer's clock may be behind the server's")
+        }
+        if let maxAge {
+            guard let authenticated = claims.authTime, authenticated >= now - Int64(maxAge) - skew else {
+                throw Self.refused("the person authenticated longer ago than was asked for (auth_time)")
+            }
+        }
+    }
+
+    static func refused(_ reason: String) -> AuthenticationError {
+        AuthenticationError(.invalidIDToken, "The ID token is not believed: \(reason).")
+    }
+}

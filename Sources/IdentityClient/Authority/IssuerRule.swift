@@ -1,0 +1,86 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+// Which issuer an authority may name in its configuration, and which its ID tokens must name.
+extension Authority {
+    /// Whether the published `issuer` is one this authority may have.
+    ///
+    /// - SeeAlso: [OpenID Connect Discovery §4.3](https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfigurationValidation),
+    ///   [RFC 8414 §3.3](https://www.rfc-editor.org/rfc/rfc8414#section-3.3)
+    package func accepts(publishedIssuer issuer: String) -> Bool {
+        switch kind {
+        case .openIDConnect(let configured, .exact):
+            return Self.withoutTrailingSlash(issuer) == Self.withoutTrailingSlash(configured)
+        case .openIDConnect(_, .sameHost):
+            return WebAddress(issuer)?.origin == base.origin
+        case .openIDConnect(_, .allowed(let issuers)):
+            return issuers.contains(issuer)
+        case .entra(_, let tenant):
+            // Deviation: Entra publishes a template, `https://…/{tenantid}/v2.0`, for several tenants at once.
+            guard let address = WebAddress(Self.fillingTemplate(issuer, tenant: tenant)) else { return false }
+            return isSameCloud(address) && address.segments.count == 2 && address.segments[1] == "v2.0"
+        case .externalID:
+            guard let address = WebAddress(issuer) else { return false }
+            return address.origin == base.origin
+                || (CloudInstances.isCIAM(base.host) && CloudInstances.isCIAM(address.host) && address.port == nil)
+        case .b2c, .adfs:
+            return WebAddress(issuer)?.origin == base.origin
+        case .oauth2:
+            return false
+        }
+    }
+
+    /// Whether an ID token with this `iss` and `tid` comes from this authority.
+    ///
+    /// - Parameter published: The issuer of the authority's configuration, where it was had.
+    package func accepts(tokenIssuer issuer: String, tenantID: String?, published: String?) -> Bool {
+        switch kind {
+        case .entra(_, let tenant):
+            guard let tenantID, !tenantID.isEmpty, let address = WebAddress(issuer), isSameCloud(address),
+                address.segments == [tenantID, "v2.0"]
+            else { return false }
+            return switch tenant {
+            case "common", "organizations": true
+            case "consumers": tenantID == CloudInstances.consumersTenantID
+            default: !Self.isGUID(tenant) || tenant == tenantID.lowercased()
+            }
+        case .b2c, .externalID, .adfs:
+            // Without a published issuer (only the templates are known), the host decides.
+            return published.map { $0 == issuer } ?? accepts(publishedIssuer: issuer)
+        case .openIDConnect:
+            return issuer == published
+        case .oauth2:
+            return false
+        }
+    }
+
+    /// Whether an endpoint that the configuration names may be spoken to.
+    package func accepts(endpoint: String) -> Bool {
+        guard let address = WebAddress(endpoint) else { return false }
+        guard address.scheme == "https" || base.scheme == "http" else { return false }
+        if case .entra = kind { return isSameCloud(address) }
+        return true
+    }
+
+    private func isSameCloud(_ address: WebAddress) -> Bool {
+        if address.origin == base.origin { return true }
+        return address.scheme == "https" && address.port == nil && base.port == nil
+            && CloudInstances.aliases(of: base.host).contains(address.host)
+    }
+
+    static func fillingTemplate(_ text: String, tenant: String) -> String {
+        var result = text
+        for placeholder in ["{tenantid}", "{tenant}"] {
+            while let range = result.firstRange(of: placeholder) { result.replaceSubrange(range, with: tenant) }
+        }
+        return result
+    }
+
+    private static func withoutTrailingSlash(_ text: String) -> Substring {
+        text.hasSuffix("/") ? text.dropLast() : text[...]
+    }
+
+    static func isGUID(_ text: String) -> Bool {
+        let groups = text.split(separator: "-", omittingEmptySubsequences: false)
+        return groups.map(\.utf8.count) == [8, 4, 4, 4, 12] && groups.allSatisfy { $0.allSatisfy(\.isHexDigit) }
+    }
+}

@@ -1,0 +1,60 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import OAuthWire
+
+/// A cache that can put a record aside that nobody can read, instead of losing it.
+package protocol CorruptRecordKeeping: Sendable {
+    /// Moves `record` out of the way and tells where to; the key is absent afterwards.
+    func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String
+}
+
+extension CredentialStore {
+    func decode(_ record: CacheRecord, key: CacheKey) async throws -> CredentialSnapshot {
+        do {
+            let credentials = try AccountCredentials(decoding: record.bytes, rule: Authority.scopeRule(forPartition:))
+            return CredentialSnapshot(key: key, record: record, credentials: credentials)
+        } catch {
+            var place = ""
+            if let cache = cache as? any CorruptRecordKeeping {
+                let path = try await wrapping { try await cache.setAside(key, record: record) }
+                place = " It was set aside as \(path)."
+            }
+            throw AuthenticationError(
+                .cacheCorrupt,
+                "A record of the token cache is damaged (\(error)).\(place) Other accounts are not affected.",
+                underlyingError: error
+            )
+        }
+    }
+
+    /// For a change, a damaged record that could not be set aside counts as what it is: an error.
+    func decodeForUpdate(_ record: CacheRecord?, key: CacheKey) async throws -> AccountCredentials? {
+        guard let record else { return nil }
+        return try await decode(record, key: key).credentials
+    }
+
+    /// Runs a call of the cache; whatever it throws becomes a cache error.
+    func wrapping<Value: Sendable>(_ call: () async throws -> Value) async throws -> Value {
+        do {
+            return try await call()
+        } catch {
+            if error is CancellationError { throw error }
+            throw cacheError(error)
+        }
+    }
+
+    func cacheError(_ error: any Error) -> AuthenticationError {
+        if let error = error as? AuthenticationError { return error }
+        return AuthenticationError(.cache, "The token cache failed: \(type(of: error)).", underlyingError: error)
+    }
+}
+
+extension Authority {
+    /// How scopes compare in records of a partition.
+    static func scopeRule(forPartition partition: String) -> ScopeRule {
+        ScopeRule(ignoresCase: !partition.hasPrefix("oidc|") && !partition.hasPrefix("oauth2|"))
+    }
+
+    var scopeRule: ScopeRule { ScopeRule(ignoresCase: isMicrosoft) }
+}

@@ -1,0 +1,202 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+import Synchronization
+
+/// One account's credentials as they were read: the bytes to compare with, and what they mean.
+package final class CredentialSnapshot: Sendable {
+    package let key: CacheKey
+    /// `nil` while the credentials could not be written and live in memory only.
+    package let record: CacheRecord?
+    package let credentials: AccountCredentials
+    package let account: Account
+
+    init(key: CacheKey, record: CacheRecord?, credentials: AccountCredentials) {
+        self.key = key
+        self.record = record
+        self.credentials = credentials
+        account = credentials.account
+    }
+}
+
+/// Reads and writes credentials through a ``TokenCache``, and decodes a record only when its bytes changed.
+package final class CredentialStore: Sendable {
+    package let cache: any TokenCache
+    package let group: CacheGroup
+    let clientID: String
+    private let state = Mutex(State())
+
+    /// The bytes of decoded records that are kept.
+    private static let memoryLimit = 4 * 1024 * 1024
+
+    private struct State {
+        var entries: [RecordID: Entry] = [:]
+        var bytes = 0
+        var tick: UInt64 = 0
+        var unsaved: [RecordID: UnsavedCommit] = [:]
+        var listed: [CacheKey: CredentialSnapshot] = [:]
+    }
+
+    private struct Entry {
+        let key: CacheKey
+        var snapshot: CredentialSnapshot?
+        var lastUse: UInt64
+    }
+
+    package init(cache: any TokenCache, group: CacheGroup, clientID: String) {
+        self.cache = cache
+        self.group = group
+        self.clientID = clientID
+    }
+
+    /// The credentials under `id`, at the cost of one lookup.
+    package func snapshot(for id: RecordID) async throws -> CredentialSnapshot? {
+        let (key, known, unsaved) = state.withLock { state in
+            state.tick &+= 1
+            if state.entries[id] == nil {
+                state.entries[id] = Entry(key: id.key(in: group, clientID: clientID), snapshot: nil, lastUse: state.tick)
+            }
+            state.entries[id]?.lastUse = state.tick
+            let entry = state.entries[id]
+            return (entry?.key, entry?.snapshot, state.unsaved.isEmpty ? nil : state.unsaved[id])
+        }
+        guard let key else { return nil }
+        if let unsaved { return try await retry(unsaved, id: id, key: key) }
+        guard let record = try await wrapping({ try await cache.record(for: key) }) else { return nil }
+        if let known, known.record == record { return known }
+        let snapshot = try await decode(record, key: key)
+        remember(snapshot, for: id)
+        return snapshot
+    }
+
+    /// All credentials in the group, those of other clients too.
+    package func allSnapshots() async throws -> [CredentialSnapshot] {
+        let records = try await wrapping { try await cache.records(of: .account, in: group) }
+        let (known, unsaved) = state.withLock { ($0.listed, $0.unsaved.values.map(\.snapshot)) }
+        var listed: [CacheKey: CredentialSnapshot] = [:]
+        listed.reserveCapacity(records.count)
+        var corrupt: AuthenticationError?
+        for (key, record) in records {
+            if let snapshot = known[key], snapshot.record == record {
+                listed[key] = snapshot
+                continue
+            }
+            do { listed[key] = try await decode(record, key: key) } catch let error as AuthenticationError { corrupt = error }
+        }
+        state.withLock { $0.listed = listed }
+        for snapshot in unsaved { listed[snapshot.key] = snapshot }
+        if listed.isEmpty, let corrupt { throw corrupt }
+        return Array(listed.values)
+    }
+
+    package func key(for id: RecordID) -> CacheKey {
+        id.key(in: group, clientID: clientID)
+    }
+
+    /// Reads, changes and writes until no one else wrote in between.
+    ///
+    /// - Returns: The credentials as they now rest, or `nil` when `change` removed them or there are none.
+    package func update(
+        _ id: RecordID,
+        _ change: (AccountCredentials?) throws -> AccountCredentials?
+    ) async throws -> CredentialSnapshot? {
+        let key = key(for: id)
+        while true {
+            let record = try await wrapping { try await cache.record(for: key) }
+            let current = try await decodeForUpdate(record, key: key)
+            let next = try change(current)
+            if next == current { return next.map { CredentialSnapshot(key: key, record: record, credentials: $0) } }
+            let written = next.map { CacheRecord(bytes: $0.encoded()) }
+            guard try await wrapping({ try await cache.replace(record, with: written, for: key) }) else {
+                await Task.yield()
+                continue
+            }
+            let snapshot = next.map { CredentialSnapshot(key: key, record: written, credentials: $0) }
+            if let snapshot { remember(snapshot, for: id) } else { forget(id) }
+            return snapshot
+        }
+    }
+
+    /// Removes a record that was listed. `true` when this call removed it.
+    package func remove(_ key: CacheKey) async throws -> Bool {
+        forgetUnsaved(key)
+        while true {
+            guard let record = try await wrapping({ try await cache.record(for: key) }) else { return false }
+            if try await wrapping({ try await cache.replace(record, with: nil, for: key) }) { return true }
+        }
+    }
+
+    /// Like `update`, for what must not be lost: where the write fails, the result is kept in memory, and written with
+    /// the next acquisition.
+    package func commit(
+        _ id: RecordID,
+        fallback: AccountCredentials,
+        _ change: @escaping @Sendable (AccountCredentials?) throws -> AccountCredentials?
+    ) async throws -> (CredentialSnapshot?, AuthenticationResult.Persistence) {
+        do {
+            let snapshot = try await update(id, change)
+            state.withLock { $0.unsaved[id] = nil }
+            return (snapshot, .persisted)
+        } catch let failure as AuthenticationError where .cache ~= failure.code {
+            let snapshot = CredentialSnapshot(key: key(for: id), record: nil, credentials: fallback)
+            state.withLock { $0.unsaved[id] = UnsavedCommit(snapshot: snapshot, change: change) }
+            return (snapshot, .failed(failure))
+        }
+    }
+
+    /// Writes what could not be written before.
+    package func saveUnsaved() async throws {
+        let unsaved = state.withLock { $0.unsaved }
+        for (id, commit) in unsaved {
+            _ = try await update(id, commit.change)
+            state.withLock { $0.unsaved[id] = nil }
+        }
+    }
+
+    private func retry(_ unsaved: UnsavedCommit, id: RecordID, key: CacheKey) async throws -> CredentialSnapshot? {
+        do {
+            let snapshot = try await update(id, unsaved.change)
+            state.withLock { $0.unsaved[id] = nil }
+            return snapshot
+        } catch AuthenticationError.cache {
+            return unsaved.snapshot  // still not writable: what is in memory serves on
+        }
+    }
+
+    private func forgetUnsaved(_ key: CacheKey) {
+        state.withLock { state in
+            for (id, commit) in state.unsaved where commit.snapshot.key == key { state.unsaved[id] = nil }
+        }
+    }
+
+    private func remember(_ snapshot: CredentialSnapshot, for id: RecordID) {
+        state.withLock { state in
+            let old = state.entries[id]?.snapshot?.record?.bytes.count ?? 0
+            state.bytes += (snapshot.record?.bytes.count ?? 0) - old
+            state.entries[id] = Entry(key: snapshot.key, snapshot: snapshot, lastUse: state.tick)
+            if state.bytes > Self.memoryLimit { Self.evict(&state) }
+        }
+    }
+
+    private func forget(_ id: RecordID) {
+        state.withLock { state in
+            state.bytes -= state.entries[id]?.snapshot?.record?.bytes.count ?? 0
+            state.entries[id] = nil
+        }
+    }
+
+    /// Drops the least recently used half, so that the sorting is paid for rarely.
+    private static func evict(_ state: inout State) {
+        for (id, entry) in state.entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
+            guard state.bytes > memoryLimit / 2 else { break }
+            state.bytes -= entry.snapshot?.record?.bytes.count ?? 0
+            state.entries[id] = nil
+        }
+    }
+}
+
+/// A commit whose write failed.
+struct UnsavedCommit: Sendable {
+    let snapshot: CredentialSnapshot
+    let change: @Sendable (AccountCredentials?) throws -> AccountCredentials?
+}

@@ -1,0 +1,30 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// Which record of a client holds an account's credentials: the authority's partition and the account.
+package struct RecordID: Hashable, Sendable {
+    package let partition: String
+    package let accountID: String
+
+    package init(authority: Authority, account: Account.ID) {
+        partition = authority.partition
+        accountID = account.rawValue
+    }
+
+    func key(in group: CacheGroup, clientID: String) -> CacheKey {
+        CacheKey(group: group, kind: .account, name: Digest.hexadecimal(of: ["account", partition, accountID, clientID]))
+    }
+}
+
+extension CacheGroup {
+    /// The group of one client alone, which no other client's programs read.
+    public static func application(_ clientID: ClientID) -> CacheGroup {
+        CacheGroup(unchecked: "client-" + Digest.hexadecimal(of: [clientID.rawValue]).prefix(32))
+    }
+}
+
+extension CacheKey {
+    /// The lease that guards the refresh of the credentials under this key.
+    var lease: CacheKey {
+        CacheKey(group: group, kind: .lease, name: name)
+    }
+}

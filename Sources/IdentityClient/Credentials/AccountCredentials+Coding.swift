@@ -1,0 +1,133 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+// The record's JSON: sections, entities and field names of MSAL's unified cache schema, so that a record reads as a
+// cache of one account to whoever knows that schema. Every scalar is a string; unknown members are kept.
+extension AccountCredentials {
+    /// Reads a record.
+    ///
+    /// - Throws: `JSONError` or `WireError` when the bytes are not such a record.
+    package init(decoding bytes: [UInt8], rule: (String) -> ScopeRule) throws {
+        var json = try JSONObject(parsing: bytes)
+        version = json.take("v").flatMap(Self.integer) ?? Self.currentVersion
+        incarnation = try json.takeString("incarnation")
+        partition = try json.takeString("authority_partition")
+        clientID = try json.takeString("client_id")
+        environment = try json.takeString("environment")
+        homeAccountID = try json.takeString("home_account_id")
+        accountID = Account.ID(rawValue: try json.takeString("account_id"))
+
+        var idTokens: [String: String] = [:]
+        for entity in json.takeEntities("IdToken") {
+            if let realm = entity.string("realm") { idTokens[realm] = entity.string("secret") }
+        }
+        profiles = try json.takeEntities("Account").map { entity in
+            try CachedProfile(decoding: entity, idTokens: idTokens)
+        }
+        refreshToken = try json.takeEntities("RefreshToken").first.map { try CachedRefreshToken(decoding: $0) }
+        let rule = rule(partition)
+        accessTokens = try json.takeEntities("AccessToken").map { try CachedAccessToken(decoding: $0, rule: rule) }
+        unknown = json
+    }
+
+    /// The record's bytes.
+    package func encoded() -> [UInt8] {
+        var json = JSONObject()
+        json["v"] = .number(String(version))
+        json["incarnation"] = .string(incarnation)
+        json["authority_partition"] = .string(partition)
+        json["client_id"] = .string(clientID)
+        json["environment"] = .string(environment)
+        json["home_account_id"] = .string(homeAccountID)
+        json["account_id"] = .string(accountID.rawValue)
+        json["Account"] = section(profiles.map { (key($0.realm), accountEntity($0)) })
+        json["IdToken"] = section(
+            profiles.compactMap { profile in
+                profile.idToken.map { (key("idtoken", clientID, profile.realm, ""), idTokenEntity(profile, $0)) }
+            }
+        )
+        if let refreshToken {
+            json["RefreshToken"] = section([(key("refreshtoken", clientID, "", ""), refreshTokenEntity(refreshToken))])
+        }
+        json["AccessToken"] = section(
+            accessTokens.map { token in
+                (key("accesstoken", clientID, token.realm, token.scopes.joined(separator: " ")), accessTokenEntity(token))
+            }
+        )
+        for (name, value) in unknown.members where json[name] == nil { json[name] = value }
+        return json.serialized()
+    }
+
+    private static func integer(_ value: JSONValue) -> Int? {
+        switch value {
+        case .number(let text), .string(let text): Int(text)
+        default: nil
+        }
+    }
+
+    private func key(_ parts: String...) -> String {
+        ([homeAccountID, environment] + parts).joined(separator: "-").lowercased()
+    }
+
+    private func section(_ entities: [(String, JSONObject)]) -> JSONValue {
+        var section = JSONObject()
+        for (key, entity) in entities { section[key] = .object(entity) }
+        return .object(section)
+    }
+
+    /// An entity: unknown members first kept, then the known ones, absent ones left out.
+    private func entity(_ unknown: JSONObject, _ fields: KeyValuePairs<String, String?>) -> JSONObject {
+        var entity = JSONObject()
+        entity["home_account_id"] = .string(homeAccountID)
+        entity["environment"] = .string(environment)
+        for (name, value) in fields { if let value { entity[name] = .string(value) } }
+        for (name, value) in unknown.members where entity[name] == nil { entity[name] = value }
+        return entity
+    }
+
+    private func accountEntity(_ profile: CachedProfile) -> JSONObject {
+        entity(
+            profile.unknown,
+            [
+                "realm": profile.realm, "local_account_id": profile.localAccountID,
+                "username": profile.username ?? "", "name": profile.name, "policy": profile.policy,
+                "authority_type": partition.hasPrefix("adfs|") ? "ADFS" : "MSSTS",
+                "is_home_tenant": profile.isHomeTenant ? "1" : "0",
+            ]
+        )
+    }
+
+    private func idTokenEntity(_ profile: CachedProfile, _ idToken: String) -> JSONObject {
+        entity(
+            JSONObject(),
+            ["credential_type": "IdToken", "client_id": clientID, "realm": profile.realm, "secret": idToken]
+        )
+    }
+
+    private func refreshTokenEntity(_ token: CachedRefreshToken) -> JSONObject {
+        entity(
+            token.unknown,
+            [
+                "credential_type": "RefreshToken", "client_id": clientID, "secret": token.secret,
+                "family_id": token.familyID, "last_modification_time": String(token.modifiedAt),
+            ]
+        )
+    }
+
+    private func accessTokenEntity(_ token: CachedAccessToken) -> JSONObject {
+        entity(
+            token.unknown,
+            [
+                "credential_type": "AccessToken", "client_id": clientID, "secret": token.secret,
+                "realm": token.realm, "authority_tenant": token.authorityTenant,
+                "target": token.scopes.joined(separator: " "),
+                "requested_target": token.requestedScopes == token.scopes
+                    ? nil : token.requestedScopes.joined(separator: " "),
+                "token_type": token.tokenType, "cached_at": String(token.cachedAt),
+                "expires_on": String(token.expiresOn), "extended_expires_on": String(token.expiresOn),
+                "refresh_on": token.refreshOn.map(String.init),
+            ]
+        )
+    }
+}

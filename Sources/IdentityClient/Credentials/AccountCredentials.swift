@@ -1,0 +1,99 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+package import OAuthWire
+
+/// What is held for one account as one client sees it: a pure value, changed only by its own functions.
+package struct AccountCredentials: Hashable, Sendable {
+    /// Drawn anew at each sign-in, so that an older refresh cannot bring back what was signed out.
+    package var incarnation: String
+    /// The partition of the authority that the account signed in at.
+    package var partition: String
+    package var environment: String
+    package var clientID: String
+    package var accountID: Account.ID
+    /// As the server sent it; names the policy at B2C.
+    package var homeAccountID: String
+    /// The newest first.
+    package var profiles: [CachedProfile] = []
+    package var refreshToken: CachedRefreshToken?
+    package var accessTokens: [CachedAccessToken] = []
+    /// Members another version or library wrote.
+    package var unknown = JSONObject()
+    /// The schema's version that the record was written with.
+    package var version = Self.currentVersion
+
+    package static let currentVersion = 1
+
+    package init(
+        incarnation: String,
+        partition: String,
+        environment: String,
+        clientID: String,
+        accountID: Account.ID,
+        homeAccountID: String
+    ) {
+        self.incarnation = incarnation
+        self.partition = partition
+        self.environment = environment
+        self.clientID = clientID
+        self.accountID = accountID
+        self.homeAccountID = homeAccountID
+    }
+}
+
+/// How one tenant knows the person, and the ID token that says so.
+package struct CachedProfile: Hashable, Sendable {
+    package var realm: String
+    package var localAccountID: String
+    package var username: String?
+    package var name: String?
+    package var policy: String?
+    package var isHomeTenant: Bool
+    package var idToken: String?
+    package var unknown = JSONObject()
+}
+
+/// The refresh token, which the server may rotate at each use.
+package struct CachedRefreshToken: Hashable, Sendable {
+    package var secret: String
+    package var familyID: String?
+    package var modifiedAt: Int64
+    package var unknown = JSONObject()
+}
+
+extension AccountCredentials {
+    /// The account as a program sees it.
+    package var account: Account {
+        Account(
+            id: accountID,
+            environment: environment,
+            username: profiles.lazy.compactMap(\.username).first,
+            homeAccountID: homeAccountID,
+            tenantProfiles: profiles.map(\.tenantProfile)
+        )
+    }
+
+    package func profile(inRealm realm: String) -> CachedProfile? {
+        profiles.first { $0.realm == realm } ?? (profiles.count == 1 ? profiles[0] : nil)
+    }
+}
+
+extension CachedProfile {
+    package var tenantProfile: TenantProfile {
+        TenantProfile(
+            tenantID: realm,
+            localAccountID: localAccountID,
+            isHomeTenant: isHomeTenant,
+            name: name,
+            policy: policy,
+            idTokenClaims: idToken.flatMap(Self.claimsText)
+        )
+    }
+
+    /// The payload of a compact JWT, as it stands in the token.
+    private static func claimsText(of idToken: String) -> String? {
+        let parts = idToken.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let bytes = Base64URL.decode(String(parts[1])) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,90 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+extension JSONObject {
+    /// Removes a member and gives its value.
+    mutating func take(_ name: String) -> JSONValue? {
+        defer { self[name] = nil }
+        return self[name]
+    }
+
+    /// Removes a member that is text.
+    mutating func takeString(_ name: String) throws -> String {
+        guard case .string(let text) = take(name) else { throw WireError.missing(name) }
+        return text
+    }
+
+    /// Removes a section and gives its entities in order.
+    mutating func takeEntities(_ name: String) -> [JSONObject] {
+        guard case .object(let section) = take(name) else { return [] }
+        return section.members.compactMap { member in
+            if case .object(let entity) = member.value { entity } else { nil }
+        }
+    }
+
+    /// Removes what stands in every entity and is written anew from the record.
+    fileprivate mutating func dropCommonFields() {
+        for name in ["home_account_id", "environment", "client_id", "credential_type", "authority_type"] {
+            self[name] = nil
+        }
+    }
+
+    fileprivate mutating func takeTime(_ name: String) throws -> Int64 {
+        guard let time = Int64(try takeString(name)) else { throw WireError.wrongType(name) }
+        return time
+    }
+}
+
+extension CachedProfile {
+    init(decoding entity: JSONObject, idTokens: [String: String]) throws {
+        var json = entity
+        json.dropCommonFields()
+        realm = try json.takeString("realm")
+        localAccountID = try json.takeString("local_account_id")
+        let username = try? json.takeString("username")  // absent in other libraries' entities
+        self.username = username?.isEmpty == false ? username : nil
+        name = try? json.takeString("name")  // optional in the schema
+        policy = try? json.takeString("policy")  // B2C only
+        isHomeTenant = json.take("is_home_tenant") == .string("1")
+        idToken = idTokens[realm]
+        unknown = json
+    }
+}
+
+extension CachedRefreshToken {
+    init(decoding entity: JSONObject) throws {
+        var json = entity
+        json.dropCommonFields()
+        secret = try json.takeString("secret")
+        familyID = try? json.takeString("family_id")  // Microsoft's own programs only
+        modifiedAt = (try? json.takeTime("last_modification_time")) ?? 0  // absent in other libraries' entities
+        unknown = json
+    }
+}
+
+extension CachedAccessToken {
+    init(decoding entity: JSONObject, rule: ScopeRule) throws {
+        var json = entity
+        json.dropCommonFields()
+        json["extended_expires_on"] = nil
+        let scopes = Self.split(try json.takeString("target"))
+        self.init(
+            secret: try json.takeString("secret"),
+            realm: try json.takeString("realm"),
+            authorityTenant: try? json.takeString("authority_tenant"),  // written where it differs
+            scopes: scopes,
+            requestedScopes: (try? json.takeString("requested_target")).map(Self.split) ?? scopes,
+            tokenType: (try? json.takeString("token_type")) ?? "Bearer",  // some libraries leave it out
+            cachedAt: try json.takeTime("cached_at"),
+            expiresOn: try json.takeTime("expires_on"),
+            refreshOn: try? json.takeTime("refresh_on"),  // written where the server sent refresh_in
+            rule: rule
+        )
+        unknown = json
+    }
+
+    private static func split(_ target: String) -> [String] {
+        target.split(separator: " ").map(String.init)
+    }
+}

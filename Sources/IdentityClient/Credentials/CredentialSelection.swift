@@ -1,0 +1,67 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// What a silent request needs of the credentials.
+package struct CredentialRequest: Hashable, Sendable {
+    /// In the form that is compared, without the reserved ones.
+    package var scopes: Set<String>
+    /// The tenant whose tokens fit; `nil` where any does.
+    package var tenant: String?
+    /// Whether cached access tokens are passed over: a forced refresh, a claims challenge.
+    package var skipsAccessToken = false
+    /// Seconds.
+    package var leeway: Int64
+
+    package init(scopes: Set<String>, tenant: String? = nil, skipsAccessToken: Bool = false, leeway: Int64 = 300) {
+        self.scopes = scopes
+        self.tenant = tenant
+        self.skipsAccessToken = skipsAccessToken
+        self.leeway = leeway
+    }
+}
+
+/// What the credentials can do for a request.
+package enum CredentialSelection: Hashable, Sendable {
+    /// A good access token.
+    case valid(CachedAccessToken)
+    /// A good access token that the server wants renewed.
+    case stale(CachedAccessToken)
+    /// No access token that fits, but a refresh token.
+    case refreshable(CachedRefreshToken)
+    /// Neither: a person is needed.
+    case unavailable
+}
+
+extension AccountCredentials {
+    /// What these credentials can do for `request` at a time.
+    package func selection(for request: CredentialRequest, at now: Int64) -> CredentialSelection {
+        if !request.skipsAccessToken, let token = bestToken(for: request, at: now, leeway: request.leeway) {
+            return token.isDueForRefresh(at: now) && refreshToken != nil ? .stale(token) : .valid(token)
+        }
+        return refreshToken.map(CredentialSelection.refreshable) ?? .unavailable
+    }
+
+    /// A token that is still alive, for when no better one can be had.
+    package func survivor(for request: CredentialRequest, at now: Int64) -> CachedAccessToken? {
+        bestToken(for: request, at: now, leeway: 0)
+    }
+
+    /// The fitting token that lives longest.
+    private func bestToken(for request: CredentialRequest, at now: Int64, leeway: Int64) -> CachedAccessToken? {
+        var best: Int?
+        for index in accessTokens.indices {
+            guard accessTokens[index].isUsable(at: now, leeway: leeway), accessTokens[index].fits(request) else { continue }
+            if let other = best, accessTokens[other].expiresOn >= accessTokens[index].expiresOn { continue }
+            best = index
+        }
+        return best.map { accessTokens[$0] }
+    }
+}
+
+extension CachedAccessToken {
+    /// Whether the token's tenant and scopes are what is asked for.
+    func fits(_ request: CredentialRequest) -> Bool {
+        guard tokenType == "Bearer" else { return false }
+        if let tenant = request.tenant, tenant != realm, tenant != authorityTenant { return false }
+        return request.scopes.isSubset(of: granted) || request.scopes == requested
+    }
+}

@@ -1,0 +1,69 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+package import OAuthWire
+
+/// A token response that was checked, and what it means for the account: ready to be applied.
+package struct TokenGrant: Sendable {
+    package var response: TokenResponse
+    package var requestedScopes: [String]
+    package var identity: AccountIdentity
+    /// `nil` where the answer had no ID token, or none that could be verified.
+    package var profile: CachedProfile?
+    /// The realm of the access token.
+    package var realm: String
+    package var authorityTenant: String?
+    package var rule: ScopeRule
+
+    /// What was granted; a server that says nothing granted what was asked for (RFC 6749 §5.1).
+    package var grantedScopes: [String] { response.scopes ?? requestedScopes }
+}
+
+/// Who the tokens are about.
+///
+/// - SeeAlso: R-27: never empty, never an e-mail address or a display name.
+package struct AccountIdentity: Hashable, Sendable {
+    package var accountID: Account.ID
+    package var homeAccountID: String
+    package var homeTenant: String?
+}
+
+extension AccountIdentity {
+    /// Tells the person from the answer.
+    ///
+    /// - Returns: `nil` where the answer names nobody.
+    package init?(authority: Authority, clientInfo: ClientInfo?, issuer: String?, subject: String?) {
+        if authority.hasHomeAccounts, let uid = clientInfo?.uid.lowercased(), !uid.isEmpty {
+            let utid = clientInfo.map { $0.utid.lowercased() }.flatMap { $0.isEmpty ? nil : $0 } ?? uid
+            homeAccountID = "\(uid).\(utid)"
+            homeTenant = utid
+            accountID = Account.ID(rawValue: "\(authority.objectID(fromUID: uid)).\(utid)")
+        } else if let subject, !subject.isEmpty {
+            accountID = Account.ID(rawValue: "\(issuer ?? authority.url)|\(subject)")
+            homeAccountID = accountID.rawValue
+        } else {
+            return nil
+        }
+    }
+
+    /// A person of whom nothing is known: plain OAuth 2.0.
+    package init(anonymousAt authority: Authority, nonce: String) {
+        accountID = Account.ID(rawValue: "\(authority.url)|local-\(nonce)")
+        homeAccountID = accountID.rawValue
+    }
+}
+
+extension Authority {
+    /// Whether `client_info` tells who the person is.
+    var hasHomeAccounts: Bool {
+        switch kind {
+        case .entra, .b2c, .externalID: true
+        case .adfs, .openIDConnect, .oauth2: false
+        }
+    }
+
+    /// The object identifier in `uid`: B2C appends the policy to it.
+    func objectID(fromUID uid: String) -> String {
+        guard case .b2c(_, _, let policy, _) = kind, uid.hasSuffix("-" + policy) else { return uid }
+        return String(uid.dropLast(policy.utf8.count + 1))
+    }
+}

@@ -1,0 +1,112 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+/// A refusal in the server's words, and what it means for the program.
+///
+/// Decided by `error`, `suberror` and, only where nothing else tells the cases apart, Microsoft's numbers. Descriptions
+/// are never looked at, but for B2C's, which has no other place for its numbers.
+struct ServerRefusal {
+    let error: AuthenticationError
+
+    /// - Parameter grant: What was redeemed, or `nil` for an answer of the authorization endpoint.
+    init(_ words: ErrorResponse?, status: Int?, grant: TokenEndpointAnswer.Grant?, context: RequestContext) {
+        let server = ServerError(words, status: status)
+        let code = Self.code(server, grant: grant, status: status)
+        error = AuthenticationError(
+            code,
+            Self.advice[code] ?? "The server refused the request (\(server.error)).",
+            serverError: server,
+            claims: words?.claims,
+            correlationID: context.correlationID
+        )
+    }
+
+    private static func code(
+        _ server: ServerError,
+        grant: TokenEndpointAnswer.Grant?,
+        status: Int?
+    ) -> AuthenticationError.Code {
+        if let code = codeByNumber(server) { return code }
+        if let code = server.suberror.flatMap({ codeBySuberror[$0] }), isGrantProblem(server.error) { return code }
+        if let code = codeByError[server.error] { return code }
+        if grant == .refreshToken, status != 404 { return .signInExpired }
+        if server.error == "invalid_grant" || server.error == "invalid_code" { return .loginRequired }
+        if grant == .authorizationCode, server.error == "http_400" || server.error == "http_403" { return .loginRequired }
+        return .configuration
+    }
+
+    private static func isGrantProblem(_ error: String) -> Bool {
+        ["invalid_grant", "interaction_required", "consent_required", "access_denied", "unauthorized_client"].contains(error)
+    }
+
+    /// B2C says what happened in the description alone; Entra's numbers tell an administrator's consent from a person's.
+    private static func codeByNumber(_ server: ServerError) -> AuthenticationError.Code? {
+        let description = server.errorDescription ?? ""
+        if description.hasPrefix("AADB2C90118") { return .passwordResetRequired }
+        if description.hasPrefix("AADB2C90091") { return .userCancelled }
+        if description.hasPrefix("AADSTS50196") { return .requestLoop }
+        for (number, code) in codeByEntraNumber
+        where server.errorCodes.contains(number) || description.hasPrefix("AADSTS\(number):") {
+            return code
+        }
+        return nil
+    }
+
+    private static let codeByEntraNumber: [(Int, AuthenticationError.Code)] = [
+        (90094, .adminConsentRequired), (90093, .adminConsentRequired), (90095, .adminConsentRequired),
+        (900941, .adminConsentRequired), (65001, .consentRequired),
+        (53003, .blockedByPolicy), (53000, .blockedByPolicy), (53001, .blockedByPolicy),
+        (7_000_218, .clientNotRegistered), (700_016, .clientNotRegistered),
+        (50011, .redirectNotRegistered), (500_113, .redirectNotRegistered),
+        (50196, .requestLoop),
+    ]
+
+    private static let codeBySuberror: [String: AuthenticationError.Code] = [
+        "basic_action": .basicAction, "additional_action": .additionalAction, "message_only": .messageOnly,
+        "consent_required": .consentRequired, "user_password_expired": .passwordExpired,
+        "bad_token": .signInExpired, "token_expired": .signInExpired, "user_account_deleted": .signInExpired,
+        "protection_policy_required": .blockedByPolicy, "client_mismatch": .clientNotRegistered,
+        "device_authentication_failed": .basicAction, "cancel": .userCancelled,
+    ]
+
+    private static let codeByError: [String: AuthenticationError.Code] = [
+        "interaction_required": .interactionRequired, "login_required": .loginRequired,
+        "consent_required": .consentRequired, "account_selection_required": .accountSelectionRequired,
+        "access_denied": .accessDenied, "invalid_client": .clientNotRegistered,
+        "unauthorized_client": .clientNotRegistered, "invalid_scope": .invalidScope,
+        "unsupported_grant_type": .unsupported, "unsupported_response_type": .unsupported,
+        "redirect_uri_mismatch": .redirectNotRegistered, "invalid_redirect_uri": .redirectNotRegistered,
+        "temporarily_unavailable": .serverUnavailable, "server_error": .serverUnavailable,
+    ]
+
+    private static let advice: [AuthenticationError.Code: String] = [
+        .interactionRequired: "The provider needs the person: sign in interactively.",
+        .loginRequired: "The provider wants the person to sign in again.",
+        .consentRequired: "The person has not yet agreed to these scopes: sign in interactively.",
+        .adminConsentRequired: """
+        Only an administrator can agree to these scopes. Ask the organisation's administrator to grant admin consent \
+        for this application (Entra admin centre, Enterprise applications, Permissions).
+        """,
+        .accountSelectionRequired: "The person has to choose an account: sign in interactively.",
+        .signInExpired: "The sign-in expired or was revoked: sign in interactively.",
+        .basicAction: "The provider asks for more, a second factor for example: sign in interactively.",
+        .additionalAction: "The person has to act outside the sign-in first, for example enrol the device.",
+        .messageOnly: "The provider refuses; signing in will only show its reason.",
+        .passwordExpired: "The password expired: it is changed while signing in interactively.",
+        .passwordResetRequired: "The person forgot the password: start the password-reset policy.",
+        .userCancelled: "The sign-in was cancelled.",
+        .accessDenied: "The person, or the provider, did not allow it.",
+        .clientNotRegistered: """
+        The provider does not know this client, or not as a public one. Check the client id, and that public client \
+        flows are allowed for it.
+        """,
+        .redirectNotRegistered: "The redirect URI is not registered for this client: add it to the registration.",
+        .invalidScope: "The provider does not know one of the scopes.",
+        .blockedByPolicy: "The organisation's policy blocks this sign-in: ask its administrator; trying again will not help.",
+        .requestLoop: "The provider stopped a loop of identical requests. Wait some minutes.",
+        .unsupported: "The provider does not offer this to the client.",
+        .serverUnavailable: "The server cannot answer now. Try again later.",
+        .configuration: "The provider refused the request: check the client's registration and the authority.",
+    ]
+}

@@ -1,0 +1,65 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Logging
+import OAuthWire
+
+/// Redeems a code or a refresh token.
+///
+/// A code is sent once: a second time would look like theft. A refresh token is sent once more after an answer that
+/// leaves open whether the server acted, because a server with a grace period then answers the same again.
+/// - SeeAlso: [RFC 6749 §4.1.3](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3) and
+///   [§6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
+struct TokenEndpoint: Sendable {
+    let client: EndpointClient
+    let authority: Authority
+    let metadata: AuthorityMetadata
+    let clock: any WallClock
+    let context: RequestContext
+
+    func redeem(_ form: [(String, String)], grant: TokenEndpointAnswer.Grant) async throws -> TokenResponse {
+        switch try await send(form, grant: grant) {
+        case .granted(let response): return response
+        case .refused(let error), .ambiguous(let error): throw error
+        }
+    }
+
+    /// Redeems a refresh token; `beforeRetry` runs before the second attempt and may forbid it by throwing.
+    func redeemRefreshToken(
+        _ form: [(String, String)],
+        beforeRetry: () async throws -> Void
+    ) async throws -> TokenResponse {
+        let first: AuthenticationError
+        do {
+            switch try await send(form, grant: .refreshToken) {
+            case .granted(let response): return response
+            case .refused(let error): throw error
+            case .ambiguous(let error): first = error
+            }
+        } catch let error as AuthenticationError where .network ~= error.code && error.mayHaveReachedTheServer {
+            first = error
+        }
+        context.logger.debug("Refreshing once more", metadata: ["identity.error": "\(first.shortDescription)"])
+        try await beforeRetry()
+        return try await redeem(form, grant: .refreshToken)
+    }
+
+    private func send(_ form: [(String, String)], grant: TokenEndpointAnswer.Grant) async throws -> TokenEndpointAnswer {
+        let answer = try await client.post(form, to: metadata.tokenEndpoint, context: context, authority: authority)
+        return TokenEndpointAnswer(answer, grant: grant, now: clock.unixSeconds, context: context)
+    }
+}
+
+extension AuthenticationError {
+    /// Whether the request may have been acted on although no answer came.
+    fileprivate var mayHaveReachedTheServer: Bool {
+        ![.nameNotResolved, .tlsFailed, .proxyFailed, .transportUnavailable].contains(code)
+    }
+}
+
+extension WallClock {
+    /// Whole seconds since 1970, rounded down.
+    package var unixSeconds: Int64 {
+        Int64(now.timeIntervalSince1970.rounded(.down))
+    }
+}

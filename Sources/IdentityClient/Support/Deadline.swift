@@ -1,0 +1,27 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// Runs `work` for at most `duration` of real time.
+///
+/// The caller is released at the deadline and on cancellation even where `work` does not heed its own cancellation.
+/// - Throws: What `work` throws, `CancellationError`, or `DeadlineExceeded`.
+func withDeadline<Value: Sendable>(
+    _ duration: Duration,
+    _ work: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
+    let result = SharedResult<Value>()
+    let worker = Task {
+        do { result.finish(.success(try await work())) } catch { result.finish(.failure(error)) }
+    }
+    let timer = Task {
+        try await Task.sleep(for: duration)
+        result.finish(.failure(DeadlineExceeded()))
+    }
+    defer {
+        worker.cancel()
+        timer.cancel()
+    }
+    return try await result.value()
+}
+
+/// The time was up.
+struct DeadlineExceeded: Error {}

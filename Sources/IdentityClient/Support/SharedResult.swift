@@ -1,0 +1,53 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// One outcome that many tasks wait for. A waiter that is cancelled stops waiting; the others and the work go on.
+final class SharedResult<Value: Sendable>: Sendable {
+    private struct State {
+        var outcome: Result<Value, any Error>?
+        var waiters: [UInt64: CheckedContinuation<Value, any Error>] = [:]
+        var cancelled: Set<UInt64> = []
+        var nextID: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// The outcome, as soon as there is one.
+    ///
+    /// - Throws: What the work threw, or `CancellationError` when the waiting task was cancelled.
+    func value() async throws -> Value {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let outcome: Result<Value, any Error>? = state.withLock { state in
+                    if state.cancelled.remove(id) != nil { return .failure(CancellationError()) }
+                    if state.outcome == nil { state.waiters[id] = continuation }
+                    return state.outcome
+                }
+                if let outcome { continuation.resume(with: outcome) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                let waiter = state.waiters.removeValue(forKey: id)
+                if waiter == nil, state.outcome == nil { state.cancelled.insert(id) }
+                return waiter
+            }
+            waiter?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Ends the wait of all. Only the first outcome counts.
+    func finish(_ outcome: Result<Value, any Error>) {
+        let waiters = state.withLock { state in
+            guard state.outcome == nil else { return [CheckedContinuation<Value, any Error>]() }
+            state.outcome = outcome
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume(with: outcome) }
+    }
+}

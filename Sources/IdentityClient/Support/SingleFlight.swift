@@ -1,0 +1,28 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// Runs one piece of work per key at a time; who asks meanwhile waits for its outcome.
+///
+/// The work runs in a task of its own: cancelling any caller, or all of them, does not end it.
+final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private let flights = Mutex<[Key: SharedResult<Value>]>([:])
+
+    func run(_ key: Key, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        let (flight, isNew) = flights.withLock { flights in
+            if let flight = flights[key] { return (flight, false) }
+            let flight = SharedResult<Value>()
+            flights[key] = flight
+            return (flight, true)
+        }
+        if isNew {
+            Task {
+                let outcome: Result<Value, any Error>
+                do { outcome = .success(try await work()) } catch { outcome = .failure(error) }
+                flights.withLock { $0[key] = nil }
+                flight.finish(outcome)
+            }
+        }
+        return try await flight.value()
+    }
+}

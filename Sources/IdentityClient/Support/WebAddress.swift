@@ -1,0 +1,93 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// An absolute `https` address, or `http` on a loopback host, taken apart strictly.
+///
+/// Nothing is guessed or repaired: no user information, no fragment, ASCII only. Scheme and host are lowered, a default
+/// port is dropped, path and query stay as they are.
+/// - SeeAlso: [RFC 3986 §3](https://www.rfc-editor.org/rfc/rfc3986#section-3)
+package struct WebAddress: Hashable, Sendable {
+    package let scheme: String
+    package let host: String
+    package let port: UInt16?
+    package let path: String
+    package let query: String?
+
+    package init(scheme: String = "https", host: String, port: UInt16? = nil, path: String = "/", query: String? = nil) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        self.path = path
+        self.query = query
+    }
+
+    /// - Returns: `nil` unless `text` has exactly this form and its host may be spoken to.
+    package init?(_ text: String) {
+        guard text.utf8.count <= 2048, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x5C && $0 != 0x23 }),
+            let schemeEnd = text.utf8.firstIndex(of: UInt8(ascii: ":")),
+            text[schemeEnd...].hasPrefix("://")
+        else { return nil }
+        let scheme = text[..<schemeEnd].lowercased()
+        let rest = text[text.index(schemeEnd, offsetBy: 3)...]
+        let authorityEnd = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+        guard let (host, port) = Self.hostAndPort(rest[..<authorityEnd]) else { return nil }
+        let tail = rest[authorityEnd...]
+        let queryStart = tail.firstIndex(of: "?")
+
+        self.scheme = scheme
+        self.host = host
+        self.port = port == (scheme == "https" ? 443 : 80) ? nil : port
+        path = String(tail[..<(queryStart ?? tail.endIndex)])
+        query = queryStart.map { String(tail[tail.index(after: $0)...]) }
+        guard scheme == "https" || (scheme == "http" && isLoopback) else { return nil }
+    }
+
+    /// Scheme, host and port, as in `https://login.example.org:8443`.
+    package var origin: String { "\(scheme)://\(environment)" }
+
+    /// Host and port: what MSAL calls the environment.
+    package var environment: String { port.map { "\(host):\($0)" } ?? host }
+
+    package var text: String { origin + path + (query.map { "?" + $0 } ?? "") }
+
+    package var isLoopback: Bool { Self.isLoopback(host: host) }
+
+    /// The segments between the slashes of the path, empty ones left out.
+    package var segments: [String] { path.split(separator: "/").map(String.init) }
+
+    package static func isLoopback(host: String) -> Bool {
+        if host == "localhost" || host == "[::1]" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+
+    private static func hostAndPort(_ authority: Substring) -> (String, UInt16?)? {
+        var host = authority
+        var port: UInt16?
+        if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") {
+            let digits = authority[authority.index(after: colon)...]
+            guard let number = UInt16(digits), number > 0, digits.utf8.first != UInt8(ascii: "+") else { return nil }
+            host = authority[..<colon]
+            port = number
+        }
+        let isName = host.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+            default: false
+            }
+        }
+        guard !host.isEmpty, host.utf8.count <= 253, isName || isIPv6Literal(host) else { return nil }
+        return (host.lowercased(), port)
+    }
+
+    private static func isIPv6Literal(_ host: Substring) -> Bool {
+        host.hasPrefix("[") && host.hasSuffix("]")
+            && host.dropFirst().dropLast().utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+                case UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: ":"), UInt8(ascii: "."): true
+                default: false
+                }
+            }
+    }
+}

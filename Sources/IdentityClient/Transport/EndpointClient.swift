@@ -1,0 +1,113 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+package import HTTPTypes
+import Logging
+import OAuthWire
+
+/// An endpoint's answer, before anything in it is believed.
+package struct EndpointAnswer: Sendable {
+    package let status: Int
+    package let headerFields: HTTPFields
+    package let body: [UInt8]
+
+    /// How long the server asks to wait.
+    ///
+    /// - SeeAlso: [RFC 9110 §10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3)
+    package func retryAfter(now: Int64) -> Duration? {
+        headerFields[.retryAfter].flatMap { RetryAfter.seconds($0, now: now) }.map { .seconds($0) }
+    }
+}
+
+/// Sends requests to a provider's endpoints through the replaceable transport, with a deadline.
+package struct EndpointClient: Sendable {
+    let transport: any HTTPTransport
+    /// The most that one request may take.
+    let deadline: Duration
+
+    package init(transport: any HTTPTransport, deadline: Duration = .seconds(30)) {
+        self.transport = transport
+        self.deadline = deadline
+    }
+
+    /// Fetches a document.
+    package func get(_ url: String, context: RequestContext, authority: Authority) async throws -> EndpointAnswer {
+        try await send(.get, url, body: nil, context: context, authority: authority)
+    }
+
+    /// Posts a form.
+    package func post(
+        _ form: [(String, String)],
+        to url: String,
+        context: RequestContext,
+        authority: Authority
+    ) async throws -> EndpointAnswer {
+        let body = Array(FormURLEncoded.encode(form).utf8)
+        return try await send(.post, url, body: body, context: context, authority: authority)
+    }
+
+    private func send(
+        _ method: HTTPRequest.Method,
+        _ url: String,
+        body: [UInt8]?,
+        context: RequestContext,
+        authority: Authority
+    ) async throws -> EndpointAnswer {
+        guard let address = WebAddress(url) else {
+            throw AuthenticationError(.untrustedAuthority, "An endpoint of the authority is not an https address.")
+        }
+        let target = (address.path.isEmpty ? "/" : address.path) + (address.query.map { "?" + $0 } ?? "")
+        var request = HTTPRequest(method: method, scheme: address.scheme, authority: address.environment, path: target)
+        request.headerFields[.accept] = "application/json"
+        if body != nil { request.headerFields[.contentType] = "application/x-www-form-urlencoded" }
+        if authority.isMicrosoft {
+            request.headerFields[.clientRequestID] = context.correlationID.uuidString.lowercased()
+            request.headerFields[.returnClientRequestID] = "true"
+        }
+        do {
+            let transport = transport
+            let (response, bytes) = try await withDeadline(deadline) { [request] in
+                try await transport.send(request, body: body)
+            }
+            context.logger.trace(
+                "Endpoint answered",
+                metadata: ["identity.host": "\(address.host)", "http.status": "\(response.status.code)"]
+            )
+            return EndpointAnswer(status: response.status.code, headerFields: response.headerFields, body: bytes)
+        } catch {
+            throw networkError(error, host: address.host, context: context)
+        }
+    }
+
+    private func networkError(_ error: any Error, host: String, context: RequestContext) -> any Error {
+        switch error {
+        case let error as AuthenticationError:
+            AuthenticationError(
+                error.code,
+                error.message,
+                correlationID: context.correlationID,
+                underlyingError: error.underlyingError
+            )
+        case is CancellationError: error
+        case is DeadlineExceeded:
+            AuthenticationError(
+                .networkTimedOut,
+                "\(host) did not answer in time. Try again; nobody has to sign in for this.",
+                correlationID: context.correlationID
+            )
+        default:
+            AuthenticationError(
+                .network,
+                "\(host) could not be reached. Try again; nobody has to sign in for this.",
+                correlationID: context.correlationID,
+                underlyingError: error
+            )
+        }
+    }
+}
+
+extension HTTPField.Name {
+    // Valid names, so that the fallback is never taken.
+    static let clientRequestID = HTTPField.Name("client-request-id") ?? .from
+    static let returnClientRequestID = HTTPField.Name("return-client-request-id") ?? .from
+}
