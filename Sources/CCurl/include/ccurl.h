@@ -1,1 +1,115 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+// The part of libcurl that CurlTransport needs, loaded with dlopen: no curl header is read, nothing is linked.
+//
+// A driver belongs to one thread, the one that calls ccurl_driver_open; only ccurl_driver_wake may be called from
+// any other. A transfer belongs to its driver's thread.
 #pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct ccurl_driver ccurl_driver;
+typedef struct ccurl_transfer ccurl_transfer;
+
+/// Why libcurl cannot be used.
+typedef enum {
+    CCURL_READY = 0,
+    /// No library of these names was found.
+    CCURL_MISSING,
+    /// A library was found, but it is older than 7.66 or lacks https.
+    CCURL_UNSUITABLE,
+    /// Out of memory or file descriptors.
+    CCURL_EXHAUSTED,
+} ccurl_readiness;
+
+/// The codes of libcurl that the transport tells apart (CURLcode).
+enum {
+    CCURL_OK = 0,
+    CCURL_UNSUPPORTED_PROTOCOL = 1,
+    CCURL_PROXY_NOT_RESOLVED = 5,
+    CCURL_HOST_NOT_RESOLVED = 6,
+    CCURL_CONNECT = 7,
+    CCURL_WEIRD_ANSWER = 8,
+    CCURL_PARTIAL = 18,
+    CCURL_OUT_OF_MEMORY = 27,
+    CCURL_TIMED_OUT = 28,
+    CCURL_TLS_CONNECT = 35,
+    CCURL_NOTHING = 52,
+    CCURL_SEND = 55,
+    CCURL_RECEIVE = 56,
+    CCURL_PEER_NOT_TRUSTED = 60,
+    CCURL_REWIND = 65,
+    CCURL_BAD_AUTHORITIES = 77,
+    CCURL_PROXY = 97,
+};
+
+// MARK: Threads
+
+/// Starts a detached thread that receives no signals. 0 or an errno value.
+int ccurl_thread_start(void (*body)(void *), void *context);
+
+// MARK: Driver: one libcurl multi handle and what wakes it
+
+/// A driver that has loaded nothing yet; NULL without memory or file descriptors.
+ccurl_driver *ccurl_driver_new(void);
+/// Frees what ccurl_driver_close left: to be called last, from any thread.
+void ccurl_driver_free(ccurl_driver *driver);
+/// Makes the current or the next ccurl_driver_wait return. From any thread.
+void ccurl_driver_wake(ccurl_driver *driver);
+
+/// Loads the first usable library of the two names. The names are tried in order.
+ccurl_readiness ccurl_driver_open(ccurl_driver *driver, const char *name, const char *other_name);
+/// Ends all connections. All transfers must have been freed.
+void ccurl_driver_close(ccurl_driver *driver);
+/// The library's version as 0xXXYYZZ, 0 before it is loaded.
+unsigned ccurl_driver_version(const ccurl_driver *driver);
+/// Whether a transfer can be dropped while its name is being resolved without waiting for the resolver (7.87).
+bool ccurl_driver_abandons_resolver(const ccurl_driver *driver);
+/// The first constant of this target that this library knows under another number; NULL when all agree.
+const char *ccurl_driver_disputed_constant(const ccurl_driver *driver);
+
+/// Moves all transfers on without blocking. 0 or a CURLMcode.
+int ccurl_driver_perform(ccurl_driver *driver);
+/// Waits until a transfer can move on, a wake, or the time is over. 0 or a CURLMcode.
+int ccurl_driver_wait(ccurl_driver *driver, int milliseconds);
+/// The next transfer that ended, with its code; NULL when there is none.
+ccurl_transfer *ccurl_driver_next_finished(ccurl_driver *driver, int *code);
+
+// MARK: Transfer: one request and its answer
+
+/// A transfer with the transport's fixed rules; NULL without memory. `tag` is given back by ccurl_transfer_tag.
+ccurl_transfer *ccurl_transfer_new(ccurl_driver *driver, uint64_t tag);
+/// Ends the transfer if it was started, and frees it.
+void ccurl_transfer_free(ccurl_transfer *transfer);
+uint64_t ccurl_transfer_tag(const ccurl_transfer *transfer);
+
+// Strings and bytes are copied. A refused option is remembered and reported by ccurl_transfer_start.
+void ccurl_transfer_set_target(ccurl_transfer *transfer, const char *method, const char *url);
+/// For loopback hosts: http is allowed as well, and no proxy is used.
+void ccurl_transfer_set_loopback(ccurl_transfer *transfer);
+/// Adds "Name: value", "Name;" for an empty value, "Name:" against a field that libcurl would add.
+void ccurl_transfer_add_field(ccurl_transfer *transfer, const char *line);
+void ccurl_transfer_set_body(ccurl_transfer *transfer, const void *bytes, size_t count);
+void ccurl_transfer_set_times(ccurl_transfer *transfer, long total_ms, long connect_ms);
+void ccurl_transfer_set_limits(ccurl_transfer *transfer, size_t head_bytes, size_t body_bytes);
+/// NULL keeps the system's file or directory.
+void ccurl_transfer_set_authorities(ccurl_transfer *transfer, const char *file, const char *directory);
+/// Trusts this file alone.
+void ccurl_transfer_set_only_authorities(ccurl_transfer *transfer, const char *file);
+
+/// Hands the transfer to the driver. 0, or the CURLcode of the refused option.
+int ccurl_transfer_start(ccurl_transfer *transfer);
+/// The number of the refused option, 0 when none was.
+int ccurl_transfer_refused_option(const ccurl_transfer *transfer);
+
+/// The status line and header fields of the final answer.
+const uint8_t *ccurl_transfer_head(const ccurl_transfer *transfer, size_t *count);
+const uint8_t *ccurl_transfer_body(const ccurl_transfer *transfer, size_t *count);
+/// Whether the transfer was ended because the answer was above a limit.
+bool ccurl_transfer_was_too_large(const ccurl_transfer *transfer);
+/// The proxy's status when it was asked for a tunnel, else 0.
+long ccurl_transfer_tunnel_status(const ccurl_transfer *transfer);
+/// What libcurl says about `code`, never NULL. Valid until the transfer is freed.
+const char *ccurl_transfer_reason(const ccurl_transfer *transfer, int code);

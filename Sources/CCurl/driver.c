@@ -1,0 +1,199 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+#include "library.h"
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+// MARK: Threads
+
+struct thread_start {
+    void (*body)(void *);
+    void *context;
+};
+
+static void *thread_main(void *argument) {
+    struct thread_start start = *(struct thread_start *)argument;
+    free(argument);
+    start.body(start.context);
+    return NULL;
+}
+
+int ccurl_thread_start(void (*body)(void *), void *context) {
+    struct thread_start *start = malloc(sizeof *start);
+    if (!start) return -1;
+    *start = (struct thread_start){body, context};
+
+    // The new thread inherits the mask: the program's signal handlers do not run on it, and a SIGPIPE from a TLS
+    // library that writes without MSG_NOSIGNAL stays pending there instead of ending the program.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    int status = pthread_create(&thread, &attributes, thread_main, start);
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (status) free(start);
+    return status;
+}
+
+// MARK: Loading
+
+static bool find_functions(void *handle, struct curl_library *library) {
+#define FIND(member, name) \
+    *(void **)&library->member = dlsym(handle, name); \
+    if (!library->member) return false
+    FIND(global_init, "curl_global_init");
+    FIND(version_info, "curl_version_info");
+    FIND(error_text, "curl_easy_strerror");
+    FIND(list_append, "curl_slist_append");
+    FIND(list_free, "curl_slist_free_all");
+    FIND(easy_init, "curl_easy_init");
+    FIND(easy_cleanup, "curl_easy_cleanup");
+    FIND(easy_set, "curl_easy_setopt");
+    FIND(easy_get, "curl_easy_getinfo");
+    FIND(multi_init, "curl_multi_init");
+    FIND(multi_cleanup, "curl_multi_cleanup");
+    FIND(multi_set, "curl_multi_setopt");
+    FIND(multi_add, "curl_multi_add_handle");
+    FIND(multi_remove, "curl_multi_remove_handle");
+    FIND(multi_perform, "curl_multi_perform");
+    FIND(multi_poll, "curl_multi_poll");
+    FIND(multi_info_read, "curl_multi_info_read");
+#undef FIND
+    *(void **)&library->option_by_name = dlsym(handle, "curl_easy_option_by_name");
+    return true;
+}
+
+static bool speaks_https(const struct curl_version_data *version) {
+    if (!(version->features & FEATURE_SSL) || !version->protocols) return false;
+    for (const char *const *name = version->protocols; *name; name++) {
+        if (strcmp(*name, "https") == 0) return true;
+    }
+    return false;
+}
+
+static ccurl_readiness load(const char *name, struct curl_library *library) {
+    // Never unloaded: TLS libraries leave exit handlers and thread-local data behind.
+    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!handle) return CCURL_MISSING;
+    memset(library, 0, sizeof *library);
+    if (!find_functions(handle, library)) return CCURL_UNSUITABLE;
+    const struct curl_version_data *version = library->version_info(0);
+    if (!version || version->number < VERSION_POLL || !speaks_https(version)) return CCURL_UNSUITABLE;
+    library->version = version->number;
+
+    // curl_global_init counts its calls, but is safe from several threads only since 7.84.
+    static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&guard);
+    int status = library->global_init(GLOBAL_SSL);
+    pthread_mutex_unlock(&guard);
+    return status == CCURL_OK ? CCURL_READY : CCURL_EXHAUSTED;
+}
+
+// MARK: Driver
+
+ccurl_driver *ccurl_driver_new(void) {
+    ccurl_driver *driver = calloc(1, sizeof *driver);
+    if (!driver) return NULL;
+    driver->wake_descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (driver->wake_descriptor < 0) {
+        free(driver);
+        return NULL;
+    }
+    return driver;
+}
+
+void ccurl_driver_free(ccurl_driver *driver) {
+    close(driver->wake_descriptor);
+    free(driver);
+}
+
+void ccurl_driver_wake(ccurl_driver *driver) {
+    uint64_t one = 1;
+    // Fails only when the counter is full, and then the driver is awake anyway.
+    ssize_t written = write(driver->wake_descriptor, &one, sizeof one);
+    (void)written;
+}
+
+ccurl_readiness ccurl_driver_open(ccurl_driver *driver, const char *name, const char *other_name) {
+    ccurl_readiness first = load(name, &driver->library);
+    if (first != CCURL_READY) {
+        ccurl_readiness second = load(other_name, &driver->library);
+        if (second == CCURL_MISSING) return first;
+        if (second != CCURL_READY) return second;
+    }
+    driver->multi = driver->library.multi_init();
+    if (!driver->multi) return CCURL_EXHAUSTED;
+    // Idle connections that are kept; without it libcurl keeps four for every transfer there ever was at a time.
+    driver->library.multi_set(driver->multi, MULTI_MAXIMUM_CONNECTIONS, 8L);
+    return CCURL_READY;
+}
+
+void ccurl_driver_close(ccurl_driver *driver) {
+    if (driver->multi) driver->library.multi_cleanup(driver->multi);
+    driver->multi = NULL;
+}
+
+unsigned ccurl_driver_version(const ccurl_driver *driver) { return driver->library.version; }
+
+bool ccurl_driver_abandons_resolver(const ccurl_driver *driver) {
+    return driver->library.version >= VERSION_QUICK_EXIT;
+}
+
+const char *ccurl_driver_disputed_constant(const ccurl_driver *driver) {
+    static const struct {
+        const char *name;
+        int number;
+    } options[] = {
+#define ROW(name, text, number) {text, number},
+        CCURL_OPTIONS(ROW)
+#undef ROW
+    };
+    if (!driver->library.option_by_name) return NULL;
+    for (size_t index = 0; index < sizeof options / sizeof *options; index++) {
+        const struct curl_option_data *known = driver->library.option_by_name(options[index].name);
+        bool mayBeAbsent = options[index].number == OPTION_PROTOCOLS_STRING || options[index].number == OPTION_QUICK_EXIT;
+        if (known ? known->number != options[index].number : !mayBeAbsent) return options[index].name;
+    }
+    return NULL;
+}
+
+int ccurl_driver_perform(ccurl_driver *driver) {
+    int running = 0;
+    return driver->library.multi_perform(driver->multi, &running);
+}
+
+int ccurl_driver_wait(ccurl_driver *driver, int milliseconds) {
+    struct curl_wait_descriptor wake = {driver->wake_descriptor, POLLIN, 0};
+    int ready = 0;
+    int status = driver->library.multi_poll(driver->multi, &wake, 1, milliseconds, &ready);
+    if (wake.found) {
+        uint64_t count;
+        ssize_t taken = read(driver->wake_descriptor, &count, sizeof count);
+        (void)taken;
+    }
+    return status;
+}
+
+ccurl_transfer *ccurl_driver_next_finished(ccurl_driver *driver, int *code) {
+    struct curl_message *message;
+    int left = 0;
+    while ((message = driver->library.multi_info_read(driver->multi, &left))) {
+        if (message->kind != MESSAGE_DONE) continue;
+        *code = message->data.code;
+        void *transfer = NULL;
+        driver->library.easy_get(message->easy, INFO_PRIVATE, &transfer);
+        return transfer;
+    }
+    return NULL;
+}

@@ -1,0 +1,130 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CCurl
+import Synchronization
+
+/// The C side of a driver.
+// Reviewed exception: the pointer never changes; `ccurl_driver_wake` may be called from any thread, everything else is
+// called by the driver's one thread; the memory lives as long as this object, which both sides hold.
+@safe final class CurlHandle: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    init?() {
+        guard let pointer = unsafe ccurl_driver_new() else { return nil }
+        unsafe self.pointer = pointer
+    }
+
+    deinit {
+        unsafe ccurl_driver_free(pointer)
+    }
+
+    func wake() {
+        unsafe ccurl_driver_wake(pointer)
+    }
+}
+
+/// The counter between callers and the one thread that talks to libcurl.
+final class CurlDriver: Sendable {
+    struct Job: Sendable {
+        let ticket: UInt64
+        let request: CurlRequest
+        let pending: PendingAnswer
+    }
+
+    /// What callers left since the thread last looked.
+    struct Mail {
+        var jobs: [Job] = []
+        var abandoned: [UInt64] = []
+        /// No more requests are taken; the thread ends when it has none left.
+        var isRetired = false
+
+        fileprivate var isEmpty: Bool { jobs.isEmpty && abandoned.isEmpty }
+    }
+
+    private struct State {
+        var mail = Mail()
+        var lastTicket: UInt64 = 0
+        var isWoken = false
+    }
+
+    let handle: CurlHandle
+    let settings: CurlSettings
+    private let state = Mutex(State())
+
+    init(_ settings: CurlSettings) throws {
+        guard let handle = CurlHandle() else { throw Self.exhausted() }
+        self.handle = handle
+        self.settings = settings
+    }
+
+    /// Starts the thread, which holds the driver until it ends.
+    func start() throws {
+        let context = unsafe Unmanaged.passRetained(self)
+        let body: @convention(c) (UnsafeMutableRawPointer?) -> Void = { context in
+            guard let context = unsafe context else { return }
+            let driver = unsafe Unmanaged<CurlDriver>.fromOpaque(context).takeRetainedValue()
+            var loop = CurlLoop(driver)
+            loop.run()
+        }
+        guard unsafe ccurl_thread_start(body, context.toOpaque()) == 0 else {
+            unsafe context.release()
+            throw Self.exhausted()
+        }
+    }
+
+    /// Takes a request in; `nil` when the driver is retired.
+    func submit(_ request: CurlRequest, _ pending: PendingAnswer) -> UInt64? {
+        leave { state in
+            guard !state.mail.isRetired else { return nil }
+            state.lastTicket += 1
+            state.mail.jobs.append(Job(ticket: state.lastTicket, request: request, pending: pending))
+            return state.lastTicket
+        }
+    }
+
+    /// Nobody waits for this answer any more.
+    func abandon(_ ticket: UInt64) {
+        leave { $0.mail.abandoned.append(ticket) }
+    }
+
+    /// Takes no more requests, finishes those under way and ends the thread.
+    func retire() {
+        leave { $0.mail.isRetired = true }
+    }
+
+    static func exhausted() -> AuthenticationError {
+        AuthenticationError(
+            .transportUnavailable,
+            "The HTTP transport could not be started: the process is out of memory, threads or file descriptors."
+        )
+    }
+
+    private func leave<T: Sendable>(_ change: (inout State) -> T) -> T {
+        let (result, wakes) = state.withLock { state in
+            let result = change(&state)
+            defer { state.isWoken = true }
+            return (result, !state.isWoken)
+        }
+        if wakes { handle.wake() }
+        return result
+    }
+}
+
+// The thread's side.
+extension CurlDriver {
+    /// What came in since the last time.
+    func takeMail() -> Mail {
+        state.withLock { state in
+            let mail = state.mail
+            state.mail.jobs = []
+            state.mail.abandoned = []
+            state.isWoken = false
+            return mail
+        }
+    }
+
+    /// Retires unless something came in meanwhile.
+    func retireIfIdle() {
+        state.withLock { if $0.mail.isEmpty { $0.mail.isRetired = true } }
+    }
+}

@@ -1,0 +1,162 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CCurl
+import FoundationEssentials
+
+/// What the driver's thread does: all calls of libcurl but the wake are made here.
+@safe struct CurlLoop {
+    @safe private struct Transfer {
+        let pointer: OpaquePointer
+        let host: String
+        let pending: PendingAnswer
+    }
+
+    private let driver: CurlDriver
+    private let handle: OpaquePointer
+    private let certificateFile: String?
+    private let certificateDirectory: String?
+    private var transfers: [UInt64: Transfer] = [:]
+    /// Transfers that cannot be removed without waiting for a resolver; nobody waits for them.
+    private var stragglers: [UInt64: Transfer] = [:]
+
+    init(_ driver: CurlDriver) {
+        self.driver = driver
+        unsafe handle = driver.handle.pointer
+        let environment = ProcessInfo.processInfo.environment
+        certificateFile = environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 }
+        certificateDirectory = environment["SSL_CERT_DIR"].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    mutating func run() {
+        let names = driver.settings.libraryNames
+        let readiness = unsafe ccurl_driver_open(handle, names.0, names.1)
+        guard readiness == CCURL_READY else {
+            end(because: CurlFailure.unavailable(readiness, version: unsafe ccurl_driver_version(handle)))
+            return
+        }
+        while step() {}
+        end(because: AuthenticationError(.network, "libcurl gave up; the request was not finished."))
+    }
+
+    /// One round: new work, progress, answers, sleep. `false` when there is nothing left to do.
+    private mutating func step() -> Bool {
+        let mail = driver.takeMail()
+        for job in mail.jobs { start(job) }
+        for ticket in mail.abandoned { abandon(ticket) }
+
+        guard unsafe ccurl_driver_perform(handle) == 0 else { return false }
+        finishTransfers()
+
+        // A driver with stragglers is retired: to wait for them here would hold up nobody's request any more.
+        guard transfers.isEmpty else { return unsafe ccurl_driver_wait(handle, 1000) == 0 }
+        guard !mail.isRetired else { return false }
+        return sleep()
+    }
+
+    /// Waits for work; retires the driver when none comes.
+    private func sleep() -> Bool {
+        let clock = ContinuousClock()
+        let deadline = clock.now.advanced(by: driver.settings.idleTime)
+        // A wake and libcurl's own timers end the wait early; work is looked for by the next round.
+        guard unsafe ccurl_driver_wait(handle, Int32(driver.settings.idleTime.curlMilliseconds)) == 0 else {
+            return false
+        }
+        if clock.now >= deadline { driver.retireIfIdle() }
+        return true
+    }
+
+    /// Leaves no caller waiting, whatever happened.
+    private mutating func end(because error: AuthenticationError) {
+        driver.retire()
+        for job in driver.takeMail().jobs { job.pending.settle(.failure(error)) }
+        for transfer in transfers.values { transfer.pending.settle(.failure(error)) }
+        for transfer in transfers.values { unsafe ccurl_transfer_free(transfer.pointer) }
+        for transfer in stragglers.values { unsafe ccurl_transfer_free(transfer.pointer) }
+        unsafe ccurl_driver_close(handle)
+    }
+}
+
+extension CurlLoop {
+    private mutating func start(_ job: CurlDriver.Job) {
+        let request = job.request
+        let settings = driver.settings
+        guard let pointer = unsafe ccurl_transfer_new(handle, job.ticket) else {
+            job.pending.settle(.failure(CurlDriver.exhausted()))
+            return
+        }
+        unsafe ccurl_transfer_set_target(pointer, request.method, request.target.url)
+        if request.target.isLoopback { unsafe ccurl_transfer_set_loopback(pointer) }
+        for line in request.fieldLines { unsafe ccurl_transfer_add_field(pointer, line) }
+        if let body = request.body {
+            unsafe body.withUnsafeBytes { bytes in
+                unsafe ccurl_transfer_set_body(pointer, bytes.baseAddress, bytes.count)
+            }
+        }
+        unsafe ccurl_transfer_set_times(pointer, settings.timeoutMilliseconds, settings.connectTimeoutMilliseconds)
+        unsafe ccurl_transfer_set_limits(pointer, settings.maximumHeadBytes, settings.maximumResponseBytes)
+        if let file = settings.certificateAuthorities {
+            unsafe ccurl_transfer_set_only_authorities(pointer, file)
+        } else {
+            unsafe ccurl_transfer_set_authorities(pointer, certificateFile, certificateDirectory)
+        }
+
+        guard unsafe Int(ccurl_transfer_start(pointer)) == CCURL_OK else {
+            let error = CurlFailure.refusedOption(
+                unsafe ccurl_transfer_refused_option(pointer),
+                version: unsafe ccurl_driver_version(handle)
+            )
+            unsafe ccurl_transfer_free(pointer)
+            job.pending.settle(.failure(error))
+            return
+        }
+        transfers[job.ticket] = unsafe Transfer(pointer: pointer, host: request.target.host, pending: job.pending)
+    }
+
+    /// Takes down a transfer whose caller is gone. Without the quick exit of 7.87 that may block for as long as the
+    /// resolver does: then it is put aside, and later requests get a driver of their own.
+    private mutating func abandon(_ ticket: UInt64) {
+        guard let transfer = transfers.removeValue(forKey: ticket) else { return }
+        if unsafe ccurl_driver_abandons_resolver(handle), !driver.settings.waitsForResolver {
+            unsafe ccurl_transfer_free(transfer.pointer)
+        } else {
+            stragglers[ticket] = transfer
+            driver.retire()
+        }
+    }
+
+    private mutating func finishTransfers() {
+        var code: Int32 = 0
+        while let pointer = unsafe ccurl_driver_next_finished(handle, &code) {
+            let ticket = unsafe ccurl_transfer_tag(pointer)
+            stragglers.removeValue(forKey: ticket)
+            if let transfer = transfers.removeValue(forKey: ticket) {
+                unsafe transfer.pending.settle(result(of: pointer, code: Int(code), host: transfer.host))
+            }
+            unsafe ccurl_transfer_free(pointer)
+        }
+    }
+
+    private func result(
+        of pointer: OpaquePointer,
+        code: Int,
+        host: String
+    ) -> Result<PendingAnswer.Answer, any Error> {
+        guard code == CCURL_OK else {
+            return .failure(
+                CurlFailure(
+                    code: code,
+                    reason: unsafe String(cString: ccurl_transfer_reason(pointer, Int32(code))),
+                    tunnelStatus: unsafe ccurl_transfer_tunnel_status(pointer),
+                    isTooLarge: unsafe ccurl_transfer_was_too_large(pointer)
+                ).error(host: host, settings: driver.settings)
+            )
+        }
+        var count = 0
+        let head = unsafe Array(UnsafeBufferPointer(start: ccurl_transfer_head(pointer, &count), count: count))
+        guard let response = ResponseHead.parse(head) else {
+            return .failure(CurlFailure.notHTTP(host: host))
+        }
+        let body = unsafe Array(UnsafeBufferPointer(start: ccurl_transfer_body(pointer, &count), count: count))
+        return .success(PendingAnswer.Answer(response: response, body: body))
+    }
+}

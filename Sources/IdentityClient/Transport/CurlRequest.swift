@@ -1,0 +1,74 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+
+/// One request, checked and in the form in which libcurl takes it.
+struct CurlRequest: Sendable {
+    let target: RequestTarget
+    let method: String
+    /// `Name: value` lines.
+    let fieldLines: [String]
+    let body: [UInt8]?
+
+    /// Fields that say how the message travels: they are the transport's, and a program's would only contradict it.
+    private static let framing: Set<String> = [
+        "connection", "content-length", "expect", "host", "keep-alive", "proxy-connection", "te", "trailer",
+        "transfer-encoding", "upgrade",
+    ]
+
+    init(_ request: HTTPRequest, body: [UInt8]?) throws {
+        target = try RequestTarget(request)
+        method = request.method.rawValue
+        guard method != "CONNECT" else {
+            throw AuthenticationError(.invalidArgument, "CONNECT is no request for an answer: use another method.")
+        }
+        // A POST says how long its body is even when it has none.
+        self.body = body ?? (["POST", "PUT", "PATCH"].contains(method) ? [] : nil)
+
+        var lines: [String] = []
+        var given: Set<String> = []
+        for field in request.headerFields where !Self.framing.contains(field.name.canonicalName) {
+            given.insert(field.name.canonicalName)
+            guard field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+                throw AuthenticationError(
+                    .invalidArgument,
+                    "The header field \(field.name.rawName) contains a control character."
+                )
+            }
+            lines.append(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
+        }
+        // What goes out is what the request says; libcurl would add these. Compression is turned down, because an
+        // answer that is small on the wire and vast in memory could not be bounded while it arrives.
+        if !given.contains("accept-encoding") { lines.append("Accept-Encoding: identity") }
+        if !given.contains("accept") { lines.append("Accept:") }
+        if self.body != nil, !given.contains("content-type") { lines.append("Content-Type:") }
+        lines.append("Expect:")
+        fieldLines = lines
+    }
+}
+
+/// What all requests of one transport have in common.
+struct CurlSettings: Sendable {
+    var timeoutMilliseconds: Int
+    var connectTimeoutMilliseconds: Int
+    var maximumResponseBytes: Int
+    var maximumHeadBytes = 64 * 1024
+    /// A file of trusted certificates in place of the system's.
+    var certificateAuthorities: String?
+    /// Tried in this order.
+    var libraryNames = ("libcurl.so.4", "libcurl-gnutls.so.4")
+    /// How long a thread without work keeps its connections.
+    var idleTime = Duration.seconds(60)
+    /// Whether libcurl is taken for one older than 7.87, which waits for a stalled resolver.
+    var waitsForResolver = false
+}
+
+extension Duration {
+    /// Whole milliseconds, at least 1, because libcurl takes 0 as "for ever".
+    var curlMilliseconds: Int {
+        let (seconds, attoseconds) = components
+        guard seconds < 1_000_000 else { return 1_000_000_000 }
+        guard seconds >= 0 else { return 1 }
+        return max(1, Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
+    }
+}

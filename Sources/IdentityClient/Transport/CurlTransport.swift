@@ -1,0 +1,85 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import HTTPTypes
+import Synchronization
+
+/// Sends requests with the system's libcurl, which is loaded when the first request is sent.
+///
+/// Only https is spoken, and http with this computer itself (`localhost`, `127.0.0.0/8`, `[::1]`). Certificates are
+/// verified with TLS 1.2 or later, redirects are not followed, no cookies are kept, no answer is decompressed. A
+/// request whose body may have reached the server is never sent a second time.
+///
+/// `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's trusted certificates; `https_proxy`, `all_proxy` and
+/// `no_proxy` are honoured, except that this computer is never reached through a proxy.
+///
+/// One object keeps connections open and has one thread while it works; after a minute without a request both are
+/// given up until the next one. Keep one object per program, not one per request. Dropping it ends the thread.
+/// A process that was forked without `exec` cannot use its parent's object.
+public final class CurlTransport: HTTPTransport {
+    private let settings: CurlSettings
+    private let current = Mutex<CurlDriver?>(nil)
+
+    /// Creates a transport; nothing is loaded or started yet.
+    ///
+    /// - Parameters:
+    ///   - timeout: How long a request may take in all, the connection included; in milliseconds, at least one.
+    ///   - connectTimeout: How long finding the host, connecting and the TLS handshake may take together.
+    ///   - maximumResponseBytes: The largest body that is accepted; a larger one is refused while it arrives.
+    ///   - certificateAuthorities: The path of a PEM file with the certificates to trust *instead of* the system's
+    ///     and those named by `SSL_CERT_FILE` and `SSL_CERT_DIR`; `nil` for those.
+    public convenience init(
+        timeout: Duration = .seconds(30),
+        connectTimeout: Duration = .seconds(10),
+        maximumResponseBytes: Int = 1024 * 1024,
+        certificateAuthorities: String? = nil
+    ) {
+        self.init(
+            CurlSettings(
+                timeoutMilliseconds: timeout.curlMilliseconds,
+                connectTimeoutMilliseconds: connectTimeout.curlMilliseconds,
+                maximumResponseBytes: max(0, maximumResponseBytes),
+                certificateAuthorities: certificateAuthorities
+            )
+        )
+    }
+
+    init(_ settings: CurlSettings) {
+        self.settings = settings
+    }
+
+    deinit {
+        current.withLock { $0?.retire() }
+    }
+
+    /// Sends `request` with `body` and gives the whole answer; informational answers (1xx) are left out.
+    ///
+    /// `Host`, `Content-Length` and the other fields that frame a message are set by the transport; other fields are
+    /// sent as they are, several of one name kept. Cancelling the task ends the call at once.
+    /// - Throws: `AuthenticationError` with `.nameNotResolved`, `.connectionFailed`, `.networkTimedOut`, `.tlsFailed`,
+    ///   `.proxyFailed` or `.network` when no answer came, `.responseTooLarge` when it was above a limit,
+    ///   `.invalidArgument` when the request is not one that is sent, `.transportUnavailable` when there is no usable
+    ///   libcurl; `CancellationError` when the task was cancelled.
+    public func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+        try Task.checkCancellation()
+        let pending = PendingAnswer()
+        let (driver, ticket) = try submit(CurlRequest(request, body: body), pending)
+        let answer = try await withTaskCancellationHandler {
+            try await pending.value()
+        } onCancel: {
+            // The caller first: taking the transfer down may have to wait for a resolver.
+            if pending.settle(.failure(CancellationError())) { driver.abandon(ticket) }
+        }
+        return (answer.response, answer.body)
+    }
+
+    private func submit(_ request: CurlRequest, _ pending: PendingAnswer) throws -> (CurlDriver, UInt64) {
+        try current.withLock { current in
+            if let driver = current, let ticket = driver.submit(request, pending) { return (driver, ticket) }
+            let driver = try CurlDriver(settings)
+            guard let ticket = driver.submit(request, pending) else { throw CurlDriver.exhausted() }
+            try driver.start()
+            current = driver
+            return (driver, ticket)
+        }
+    }
+}
