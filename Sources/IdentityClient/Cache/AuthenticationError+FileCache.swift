@@ -1,0 +1,48 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+extension AuthenticationError {
+    /// What a failed call to the system means for someone whose tokens rest in files.
+    init(_ failure: SystemCallError) {
+        let path = failure.path
+        switch failure.number {
+        case ENOSPC, EDQUOT:
+            self.init(
+                .cacheFull,
+                "There is no room left to write \(path). Free some space on its disk.",
+                underlyingError: failure
+            )
+        case EROFS:
+            self.init(
+                .cachePermissions,
+                "\(path) cannot be written: its file system is read-only.",
+                underlyingError: failure
+            )
+        case EACCES, EPERM:
+            self.init(
+                .cachePermissions,
+                "The system does not let this program use \(path): check the owner and mode of it and of what is above it.",
+                underlyingError: failure
+            )
+        case ELOOP, ENOTDIR:
+            self.init(
+                .cachePermissions,
+                "\(path) is, or leads through, a symbolic link or a file where a plain file or directory is needed. "
+                    + "Remove that, or name another directory.",
+                underlyingError: failure
+            )
+        default:
+            self.init(
+                .cache,
+                "\(path) could not be used (\(failure.call)): \(failure.reason).",
+                underlyingError: failure
+            )
+        }
+    }
+
+    /// An error as a cache may throw it.
+    static func fromFileCache(_ error: any Error) -> any Error {
+        (error as? SystemCallError).map { AuthenticationError($0) } ?? error
+    }
+}

@@ -1,0 +1,11 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// A cache that can put a record which nobody can read out of the way, and keep it for whoever wants to look at it.
+package protocol CorruptRecordKeeping: TokenCache {
+    /// Takes `record` away from under `key` without destroying it.
+    ///
+    /// - Returns: Where it is now, to be reported.
+    /// - Throws: `.cacheBusy` when something else is stored under `key` meanwhile: read it again. `.cache` and its
+    ///   other second levels when the storage fails.
+    func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String
+}

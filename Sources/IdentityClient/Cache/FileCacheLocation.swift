@@ -1,0 +1,33 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// The directory of a ``FileTokenCache``, worked out when it is first needed.
+final class FileCacheLocation: Sendable {
+    private let resolved: Mutex<String?>
+
+    /// - Parameter directory: An absolute path, one relative to the working directory of now, or `nil` for the user's
+    ///   state directory.
+    init(_ directory: String?) {
+        resolved = Mutex(directory.map { Self.absolute($0, in: SystemCall.workingDirectory ?? "/") })
+    }
+
+    /// The absolute path.
+    func path() throws -> String {
+        try resolved.withLock { path in
+            if let path { return path }
+            let standard = try StateDirectory.path()
+            path = standard
+            return standard
+        }
+    }
+
+    static func absolute(_ path: String, in workingDirectory: String) -> String {
+        clean(path.hasPrefix("/") ? path : "\(workingDirectory)/\(path)")
+    }
+
+    /// The path without empty parts and `.`, which would let a link at its end go unseen. `..` stays, for the system.
+    static func clean(_ path: String) -> String {
+        "/" + path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+    }
+}

@@ -1,0 +1,68 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension FileTokenCache {
+    /// The record as it was last read, if its file is still the same. The only call to the system is `lstat`.
+    func unchangedRecord(for key: CacheKey) -> CacheRecord? {
+        guard let entry = memory.withLock({ $0.entry(for: key) }), entry.isSettled,
+            SystemCall.fingerprint(of: entry.path) == entry.fingerprint
+        else { return nil }
+        return entry.record
+    }
+
+    func readRecord(for key: CacheKey) throws -> CacheRecord? {
+        let name = try FileCacheName.record(key)
+        guard let directory = try SecureDirectory.open(location.path(), group: key.group) else {
+            memory.withLock { $0.forget(key) }
+            return nil
+        }
+        return try readRecord(for: key, named: name, in: directory)
+    }
+
+    /// Reads a file, or takes what is remembered of it. Equal bytes come in the array that was returned before.
+    func readRecord(for key: CacheKey, named name: String, in directory: borrowing Descriptor) throws -> CacheRecord? {
+        // Taken before anything else: what changes from here on must look newer than this.
+        let now = SystemCall.now
+        guard let file = try directory.file(name) else {
+            memory.withLock { $0.forget(key) }
+            return nil
+        }
+        let status = try file.status()
+        try SecureFile.check(status, path: file.path)
+        let known = memory.withLock { $0.entry(for: key) }
+        if let known, known.isSettled, known.fingerprint == status.fingerprint { return known.record }
+        let bytes = try file.read(atMost: Int(status.fingerprint.size))
+        let record = known.flatMap { $0.record.bytes == bytes ? $0.record : nil } ?? CacheRecord(bytes: bytes)
+        remember(record, for: key, path: file.path, fingerprint: status.fingerprint, at: now)
+        return record
+    }
+
+    func readRecords(of kind: CacheKey.Kind, in group: CacheGroup) throws -> [CacheKey: CacheRecord] {
+        guard let directory = try SecureDirectory.open(location.path(), group: group) else { return [:] }
+        var records: [CacheKey: CacheRecord] = [:]
+        for name in try directory.names() {
+            guard let key = FileCacheName.key(name, kind: kind, group: group) else { continue }
+            if let record = try unchangedRecord(for: key) ?? readRecord(for: key, named: name, in: directory) {
+                records[key] = record
+            }
+        }
+        return records
+    }
+
+    func remember(
+        _ record: CacheRecord,
+        for key: CacheKey,
+        path: String,
+        fingerprint: FileFingerprint,
+        at now: FileTime
+    ) {
+        let entry = FileMemory.Entry(
+            path: path,
+            record: record,
+            fingerprint: fingerprint,
+            isSettled: fingerprint.isSettled(at: now)
+        )
+        memory.withLock { $0.remember(entry, for: key) }
+    }
+}

@@ -1,0 +1,82 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+extension FileTokenCache {
+    /// Does `work` on the file of `key` under its lock, waiting for the lock where it has to.
+    ///
+    /// The wait is the task's, not the queue's, so that cancelling the task ends it. Where there is no directory yet,
+    /// the answer is `valueWithoutDirectory`, or if that is `nil` the directory is made.
+    func write<Value: Sendable>(
+        _ key: CacheKey,
+        valueWithoutDirectory: Value? = nil,
+        _ work: @escaping @Sendable (borrowing FileWrite) throws -> Value
+    ) async throws -> Value {
+        let name = try FileCacheName.record(key)
+        let writer = writers[FileCacheName.stripe(name)]
+        var wait = LockWait(timeout: lockTimeout)
+        while true {
+            if let value = try await writer.doing({ try self.tryWrite(key, named: name, valueWithoutDirectory, work) })
+            {
+                return value
+            }
+            try await wait.again(
+                for: location.path() + "/\(key.group.name)/" + FileCacheName.lock(FileCacheName.stripe(name))
+            )
+        }
+    }
+
+    /// Does `work` once if the lock is free; `nil` when it is not.
+    private func tryWrite<Value>(
+        _ key: CacheKey,
+        named name: String,
+        _ valueWithoutDirectory: Value?,
+        _ work: (borrowing FileWrite) throws -> Value
+    ) throws -> Value? {
+        let root = try location.path()
+        for _ in 0..<5 {
+            guard let directory = try SecureDirectory.open(root, group: key.group) else {
+                if let valueWithoutDirectory { return valueWithoutDirectory }
+                try SecureDirectory.create(root, group: key.group)
+                continue
+            }
+            do {
+                guard let lock = try FileLock.take(FileCacheName.stripe(name), in: directory) else { return nil }
+                // What cannot be tidied now will be tidied later; the write does not depend on it.
+                try? lock.clearStaleFiles(of: FileCacheName.stripe(name), in: directory, now: SystemCall.now)
+                return try work(FileWrite(cache: self, key: key, name: name, directory: directory, lock: lock))
+            } catch let failure as SystemCallError where failure.number == ENOENT {
+                continue  // The directory was removed after it was opened: make it again.
+            }
+        }
+        throw AuthenticationError(.cache, "\(root) is being removed again and again while it is in use.")
+    }
+}
+
+/// How long a writer has waited for another process, and how long it waits next.
+struct LockWait {
+    private let timeout: Duration
+    private var deadline: SuspendingClock.Instant?
+    private var pause = Duration.milliseconds(1)
+
+    init(timeout: Duration) {
+        self.timeout = timeout
+    }
+
+    /// Waits a moment: 1 ms at first, 10 ms in the end.
+    /// - Throws: `.cacheBusy` when the time is over, `CancellationError`.
+    mutating func again(for lock: String) async throws {
+        let now = SuspendingClock.now
+        let deadline = deadline ?? now.advanced(by: timeout)
+        guard now < deadline else {
+            throw AuthenticationError(
+                .cacheBusy,
+                "Another process has held \(lock) for \(timeout.components.seconds) s. See which with: fuser -v '\(lock)'"
+            )
+        }
+        self.deadline = deadline
+        try await Task.sleep(for: pause, clock: .suspending)
+        pause = min(pause * 2, .milliseconds(10))
+    }
+}

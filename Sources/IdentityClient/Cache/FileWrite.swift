@@ -1,0 +1,82 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// One change of one record's file, while its lock is held.
+struct FileWrite: ~Copyable {
+    let cache: FileTokenCache
+    let key: CacheKey
+    let name: String
+    let directory: Descriptor
+    private let lock: FileLock
+
+    init(cache: FileTokenCache, key: CacheKey, name: String, directory: consuming Descriptor, lock: consuming FileLock)
+    {
+        self.cache = cache
+        self.key = key
+        self.name = name
+        self.directory = directory
+        self.lock = lock
+    }
+
+    /// A lease is worth nothing after a crash, so it need not survive one.
+    private var isDurable: Bool { key.kind != .lease }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?) throws -> Bool {
+        guard try cache.readRecord(for: key, named: name, in: directory) == expected else { return false }
+        if let new {
+            try put(new)
+        } else if expected != nil {
+            try directory.remove(name)
+            cache.memory.withLock { $0.forget(key) }
+            if isDurable { try directory.synchronize() }
+        }
+        return true
+    }
+
+    /// Writes beside the old file and then takes its name, so that a reader finds the one or the other, whole.
+    private func put(_ record: CacheRecord) throws {
+        guard record.bytes.count <= SecureFile.sizeLimit else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "A cache record has at most 1 MiB; this one has \(record.bytes.count) bytes."
+            )
+        }
+        let temporary = FileCacheName.temporary(FileCacheName.stripe(name))
+        let file = try directory.newFile(temporary)
+        do {
+            try file.write(record.bytes)
+            if isDurable { try file.synchronize() }
+            try directory.rename(temporary, to: name)
+        } catch {
+            try? directory.remove(temporary)  // The first failure is the one to tell.
+            throw error
+        }
+        let now = SystemCall.now
+        try cache.remember(
+            record,
+            for: key,
+            path: "\(directory.path)/\(name)",
+            fingerprint: file.status().fingerprint,
+            at: now
+        )
+        if isDurable { try directory.synchronize() }
+    }
+
+    func setAside(_ record: CacheRecord) throws -> String {
+        guard try cache.readRecord(for: key, named: name, in: directory) == record else {
+            throw AuthenticationError(.cacheBusy, "\(directory.path)/\(name) was changed meanwhile. Read it again.")
+        }
+        let stem = "\(name).corrupt-\(SystemCall.now.nanoseconds / 1_000_000_000)"
+        var aside = stem
+        var number = 1
+        while try directory.status(of: aside) != nil {
+            number += 1
+            aside = "\(stem)-\(number)"
+        }
+        try directory.rename(name, to: aside)
+        cache.memory.withLock { $0.forget(key) }
+        try directory.synchronize()
+        return "\(directory.path)/\(aside)"
+    }
+}

@@ -1,0 +1,66 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// What a file or directory must be before tokens are read from it or written to it.
+enum SecureFile {
+    /// The bytes that a record may have.
+    static let sizeLimit = 1 << 20
+
+    /// Checks an open file: ours, ours alone, a plain file, under one name, of a bearable size.
+    ///
+    /// It may have no name at all: someone replaced it after it was opened, and what it held was true until then.
+    static func check(_ status: FileStatus, path: String) throws {
+        guard status.kind == .file else {
+            throw refusal("\(path) is not a plain file. Remove it.")
+        }
+        try checkOwner(status, path: path)
+        guard status.links <= 1 else {
+            throw refusal("\(path) has a second name (a hard link), so that others may read or change it. Remove it.")
+        }
+        guard status.mode & 0o077 == 0 else {
+            throw refusal(
+                "\(path) is open to other users (mode \(octal(status.mode))). If nobody has used that, allow it again with: "
+                    + "chmod 600 \(quoted(path))"
+            )
+        }
+        guard status.fingerprint.size <= sizeLimit else {
+            throw AuthenticationError(.cache, "\(path) is larger than 1 MiB, so it is not a record. Remove it.")
+        }
+    }
+
+    /// Checks an open directory: ours, and nobody else may change what is in it.
+    static func checkDirectory(_ status: FileStatus, path: String) throws {
+        guard status.kind == .directory else {
+            throw refusal("\(path) is not a directory. Remove it, or name another directory.")
+        }
+        try checkOwner(status, path: path)
+        guard status.mode & 0o022 == 0 else {
+            throw refusal(
+                "Other users may write to \(path) (mode \(octal(status.mode))). If nobody has used that, allow it again with: "
+                    + "chmod 700 \(quoted(path))"
+            )
+        }
+    }
+
+    private static func checkOwner(_ status: FileStatus, path: String) throws {
+        let user = SystemCall.effectiveUser
+        guard status.owner == user else {
+            throw refusal(
+                "\(path) belongs to user \(status.owner), but this program runs as user \(user). "
+                    + "Run it as that user, or let an administrator run: chown \(user) \(quoted(path))"
+            )
+        }
+    }
+
+    static func refusal(_ message: String) -> AuthenticationError {
+        AuthenticationError(.cachePermissions, message)
+    }
+
+    private static func octal(_ mode: UInt32) -> String {
+        String(mode, radix: 8)
+    }
+
+    /// The path as one word of a shell.
+    private static func quoted(_ path: String) -> String {
+        "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+    }
+}

@@ -1,0 +1,47 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+extension Descriptor {
+    /// Takes the file's lock, which the kernel frees with this descriptor or its process.
+    /// - Returns: `false` when someone else has it.
+    func tryLock() throws(SystemCallError) -> Bool {
+        while flock(number, LOCK_EX | LOCK_NB) != 0 {
+            if errno == EWOULDBLOCK { return false }
+            if errno != EINTR { throw SystemCallError("flock", path) }
+        }
+        return true
+    }
+
+    /// Frees the lock, also for a child process that was forked while it was held.
+    func unlock() {
+        _ = flock(number, LOCK_UN)
+    }
+
+    /// Sets the file's times to now.
+    func touch() throws(SystemCallError) {
+        guard futimens(number, nil) == 0 else { throw SystemCallError("futimens", path) }
+    }
+
+    /// The names in this directory, in no order, without `.` and `..`.
+    func names() throws(SystemCallError) -> [String] {
+        let copy = unsafe openat(number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard copy >= 0, let stream = unsafe fdopendir(copy) else {
+            let failure = SystemCallError("opendir", path)
+            if copy >= 0 { close(copy) }
+            throw failure
+        }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = unsafe readdir(stream) else { break }
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                unsafe String(cString: UnsafeRawPointer(name).assumingMemoryBound(to: CChar.self))
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        guard errno == 0 else { throw SystemCallError("readdir", path) }
+        return names
+    }
+}

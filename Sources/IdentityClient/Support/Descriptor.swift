@@ -1,0 +1,136 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// An open file or directory, closed when it goes out of scope. Every failure names the path.
+struct Descriptor: ~Copyable {
+    /// What the file is called in errors.
+    let path: String
+    let number: Int32
+
+    private init(number: Int32, path: String) {
+        self.number = number
+        self.path = path
+    }
+
+    deinit {
+        _ = close(number)
+    }
+
+    /// Opens the directory at `path`, which must not be a symbolic link; `nil` when there is none.
+    static func directory(_ path: String) throws(SystemCallError) -> Descriptor? {
+        try open(path, in: AT_FDCWD, flags: O_RDONLY | O_DIRECTORY, path: path)
+    }
+
+    /// Opens the directory `name` in this one; `nil` when there is none.
+    func directory(_ name: String) throws(SystemCallError) -> Descriptor? {
+        try open(name, flags: O_RDONLY | O_DIRECTORY)
+    }
+
+    /// Opens the file `name` for reading; `nil` when there is none. A FIFO in its place does not block.
+    func file(_ name: String) throws(SystemCallError) -> Descriptor? {
+        try open(name, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
+    }
+
+    /// Creates the file `name`, which must not exist, readable and writable for its owner only.
+    func newFile(_ name: String) throws(SystemCallError) -> Descriptor {
+        guard let file = try open(name, flags: O_WRONLY | O_CREAT | O_EXCL) else {
+            throw SystemCallError("open", "\(path)/\(name)", number: ENOENT)
+        }
+        // A umask can only have taken bits away.
+        guard fchmod(file.number, 0o600) == 0 else { throw SystemCallError("fchmod", file.path) }
+        return file
+    }
+
+    /// Opens the file `name` for locking, and creates it when there is none.
+    func lockFile(_ name: String) throws(SystemCallError) -> Descriptor {
+        if let file = try open(name, flags: O_RDWR | O_NONBLOCK | O_NOCTTY) { return file }
+        do {
+            return try newFile(name)
+        } catch  where error.number == EEXIST {  // someone was faster
+            if let file = try open(name, flags: O_RDWR | O_NONBLOCK | O_NOCTTY) { return file }
+            throw error
+        }
+    }
+
+    private func open(_ name: String, flags: Int32) throws(SystemCallError) -> Descriptor? {
+        try Self.open(name, in: number, flags: flags, path: "\(path)/\(name)")
+    }
+
+    private static func open(
+        _ name: String,
+        in directory: Int32,
+        flags: Int32,
+        path: String
+    ) throws(SystemCallError) -> Descriptor? {
+        while true {
+            let number = unsafe openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            if number >= 0 { return Descriptor(number: number, path: path) }
+            if errno == ENOENT { return nil }
+            if errno != EINTR { throw SystemCallError("open", path) }
+        }
+    }
+}
+
+extension Descriptor {
+    /// What is open here.
+    func status() throws(SystemCallError) -> FileStatus {
+        var status = stat()
+        guard unsafe fstat(number, &status) == 0 else { throw SystemCallError("fstat", path) }
+        return FileStatus(status)
+    }
+
+    /// What lies at `name` in this directory, or `nil` when nothing does.
+    func status(of name: String) throws(SystemCallError) -> FileStatus? {
+        var status = stat()
+        if unsafe fstatat(number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return FileStatus(status) }
+        if errno == ENOENT { return nil }
+        throw SystemCallError("stat", "\(path)/\(name)")
+    }
+
+    /// At most `limit` bytes from the file's position.
+    func read(atMost limit: Int) throws(SystemCallError) -> [UInt8] {
+        var failure: SystemCallError?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+            while count < limit, let start = buffer.baseAddress {
+                let part = unsafe Glibc.read(number, start + count, limit - count)
+                if part == 0 { return }
+                if part > 0 { count += part } else if errno != EINTR { return failure = SystemCallError("read", path) }
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Writes all of `bytes`.
+    func write(_ bytes: [UInt8]) throws(SystemCallError) {
+        var written = 0
+        while written < bytes.count {
+            let part = unsafe bytes.withUnsafeBytes {
+                unsafe Glibc.write(number, $0.baseAddress.map { unsafe $0 + written }, $0.count - written)
+            }
+            if part >= 0 { written += part } else if errno != EINTR { throw SystemCallError("write", path) }
+        }
+    }
+
+    /// Waits until what was written, or for a directory what it names, rests on the disk.
+    func synchronize() throws(SystemCallError) {
+        while fsync(number) != 0 {
+            // Some file systems cannot sync a directory, and say so in this way.
+            if errno == EINVAL { return }
+            if errno != EINTR { throw SystemCallError("fsync", path) }
+        }
+    }
+
+    /// Gives the file `name` in this directory the name `other`, in place of what had it.
+    func rename(_ name: String, to other: String) throws(SystemCallError) {
+        guard unsafe renameat(number, name, number, other) == 0 else {
+            throw SystemCallError("rename", "\(path)/\(other)")
+        }
+    }
+
+    /// Removes the file `name` from this directory.
+    func remove(_ name: String) throws(SystemCallError) {
+        guard unsafe unlinkat(number, name, 0) == 0 else { throw SystemCallError("unlink", "\(path)/\(name)") }
+    }
+}

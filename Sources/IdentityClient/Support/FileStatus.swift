@@ -1,0 +1,72 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// An instant as a file system stamps it, in nanoseconds since 1970.
+struct FileTime: Hashable, Sendable, Comparable {
+    let nanoseconds: Int64
+
+    init(_ time: timespec) {
+        nanoseconds = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+
+    /// How long before `other` it was; negative when it was after.
+    func duration(to other: FileTime) -> Duration {
+        .nanoseconds(other.nanoseconds - nanoseconds)
+    }
+
+    static func < (one: FileTime, other: FileTime) -> Bool {
+        one.nanoseconds < other.nanoseconds
+    }
+}
+
+/// What tells one content of a file from the next without reading it.
+struct FileFingerprint: Hashable, Sendable {
+    let device: UInt64
+    let inode: UInt64
+    let size: Int64
+    let modified: FileTime
+    let changed: FileTime
+
+    init(_ status: stat) {
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+        size = Int64(status.st_size)
+        modified = FileTime(status.st_mtim)
+        changed = FileTime(status.st_ctim)
+    }
+
+    /// Whether a later change is sure to give another fingerprint, when this one was taken at `now`.
+    ///
+    /// Kernels before 6.13 stamp in ticks of up to 10 ms: two changes in one tick look alike.
+    func isSettled(at now: FileTime) -> Bool {
+        max(modified, changed).duration(to: now) >= .milliseconds(20)
+    }
+}
+
+/// What is known of a file or directory.
+struct FileStatus: Sendable {
+    enum Kind: Sendable {
+        case file, directory, other
+    }
+
+    let kind: Kind
+    let fingerprint: FileFingerprint
+    let owner: UInt32
+    let links: Int
+    /// The permission bits.
+    let mode: UInt32
+
+    init(_ status: stat) {
+        kind =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: .file
+            case S_IFDIR: .directory
+            default: .other
+            }
+        fingerprint = FileFingerprint(status)
+        owner = status.st_uid
+        links = Int(status.st_nlink)
+        mode = status.st_mode & 0o7777
+    }
+}

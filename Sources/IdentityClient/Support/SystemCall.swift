@@ -1,0 +1,91 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A call to the system that failed: which one, why, and on what.
+struct SystemCallError: Error {
+    let call: StaticString
+    let number: Int32
+    let path: String
+
+    /// Takes the reason from `errno`; make it right after the call.
+    init(_ call: StaticString, _ path: String, number: Int32 = errno) {
+        self.call = call
+        self.number = number
+        self.path = path
+    }
+
+    /// The system's words for the reason.
+    var reason: String {
+        unsafe String(cString: strerror(number))
+    }
+}
+
+/// The system's calls that need no open file. Those that do are in ``Descriptor``.
+enum SystemCall {
+    /// The user whom the kernel asks about.
+    static var effectiveUser: UInt32 { geteuid() }
+
+    /// The time as file systems stamp it.
+    static var now: FileTime {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &now)
+        return FileTime(now)
+    }
+
+    /// A variable of the environment; `nil` when it is unset or empty.
+    static func environment(_ name: String) -> String? {
+        guard let value = unsafe getenv(name) else { return nil }
+        let text = unsafe String(cString: value)
+        return text.isEmpty ? nil : text
+    }
+
+    /// The directory that a relative path begins at.
+    static var workingDirectory: String? {
+        guard let path = unsafe getcwd(nil, 0) else { return nil }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
+    }
+
+    /// The home that the user database names, or `nil` where it does not know the user.
+    static func home(ofUser user: UInt32) -> String? {
+        var entry = unsafe passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16 << 10) { text -> String? in
+            guard let start = text.baseAddress,
+                unsafe getpwuid_r(user, &entry, start, text.count, &found) == 0,
+                unsafe found != nil, let home = unsafe entry.pw_dir
+            else { return nil }
+            return unsafe String(cString: home)
+        }
+    }
+
+    /// What lies at `path`, or `nil` when nothing does.
+    static func status(of path: String, followingLinks: Bool) throws(SystemCallError) -> FileStatus? {
+        var status = stat()
+        let result = followingLinks ? unsafe stat(path, &status) : unsafe lstat(path, &status)
+        if result == 0 { return FileStatus(status) }
+        if errno == ENOENT { return nil }
+        throw SystemCallError("stat", path)
+    }
+
+    /// The fingerprint of the file at `path`, or `nil` where there is none to be had.
+    static func fingerprint(of path: String) -> FileFingerprint? {
+        var status = stat()
+        return unsafe lstat(path, &status) == 0 ? FileFingerprint(status) : nil
+    }
+
+    /// Makes a directory that only its owner may enter, under any umask.
+    /// - Returns: `false` when something was there already.
+    static func makeDirectory(_ path: String) throws(SystemCallError) -> Bool {
+        guard unsafe mkdir(path, 0o700) == 0 else {
+            if errno == EEXIST { return false }
+            throw SystemCallError("mkdir", path)
+        }
+        // A umask can only have taken bits away; without its owner's the directory would be of no use.
+        if let status = try status(of: path, followingLinks: false), status.mode & 0o700 != 0o700 {
+            guard unsafe chmod(path, 0o700) == 0 else { throw SystemCallError("chmod", path) }
+        }
+        return true
+    }
+}

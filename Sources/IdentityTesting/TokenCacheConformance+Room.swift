@@ -1,0 +1,96 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+
+extension TokenCacheConformance {
+    /// The cache under test, with a group in it that nobody else uses.
+    struct Room: Sendable {
+        let cache: any TokenCache
+        let rule: Rule
+        let group: CacheGroup
+        let key: CacheKey
+
+        init(cache: any TokenCache, rule: Rule, group: CacheGroup) {
+            self.cache = cache
+            self.rule = rule
+            self.group = group
+            key = Self.randomKey(group)
+        }
+
+        static func randomGroup() throws -> CacheGroup {
+            try CacheGroup("conformance-" + hexadecimal(.random(in: .min ... .max)))
+        }
+
+        static func randomKey(_ group: CacheGroup, kind: CacheKey.Kind = .account) -> CacheKey {
+            let name = (0..<4).map { _ in hexadecimal(.random(in: .min ... .max)) }.joined()
+            return CacheKey(group: group, kind: kind, name: name)
+        }
+
+        private static func hexadecimal(_ number: UInt64) -> String {
+            let digits = String(number, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }
+
+        func anotherKey(kind: CacheKey.Kind = .account) -> CacheKey {
+            Self.randomKey(group, kind: kind)
+        }
+
+        /// The same room as another cache has it.
+        func entered(by cache: any TokenCache) -> Room {
+            Room(cache: cache, rule: rule, group: group, key: key)
+        }
+
+        private init(cache: any TokenCache, rule: Rule, group: CacheGroup, key: CacheKey) {
+            self.cache = cache
+            self.rule = rule
+            self.group = group
+            self.key = key
+        }
+
+        /// Removes all that the rule has stored.
+        func clear() async throws {
+            for kind in [CacheKey.Kind.account, .application, .provider, .lease] {
+                for (key, record) in try await cache.records(of: kind, in: group) {
+                    _ = try await cache.replace(record, with: nil, for: key)
+                }
+            }
+        }
+    }
+}
+
+extension TokenCacheConformance.Room {
+    func expect(_ condition: Bool, _ explanation: @autoclosure () -> String) throws {
+        guard condition else { throw TokenCacheConformance.Failure(rule, explanation()) }
+    }
+
+    /// Expects the record under `key` to be `record`.
+    func expect(_ record: CacheRecord?, at key: CacheKey, _ moment: String) async throws {
+        let found = try await cache.record(for: key)
+        try expect(found == record, "\(moment), \(Self.text(found)) was found and not \(Self.text(record)).")
+    }
+
+    /// Replaces, and expects that this is done or refused.
+    func replace(
+        _ expected: CacheRecord?,
+        with new: CacheRecord?,
+        at key: CacheKey,
+        succeeds: Bool = true,
+        _ moment: String
+    ) async throws {
+        let replaced = try await cache.replace(expected, with: new, for: key)
+        try expect(replaced == succeeds, "\(moment), replace returned \(replaced).")
+    }
+
+    /// Words for a record of a test, which holds no secrets.
+    private static func text(_ record: CacheRecord?) -> String {
+        guard let bytes = record?.bytes else { return "nothing" }
+        return bytes.count > 32 ? "a record of \(bytes.count) bytes" : "'\(String(decoding: bytes, as: UTF8.self))'"
+    }
+}
+
+extension CacheRecord {
+    /// A record of a test.
+    init(text: String) {
+        self.init(bytes: Array(text.utf8))
+    }
+}

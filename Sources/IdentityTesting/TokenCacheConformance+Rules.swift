@@ -1,0 +1,118 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+extension TokenCacheConformance {
+    /// One promise of `TokenCache`, in words.
+    public struct Rule: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The promise as a sentence.
+        public let rawValue: String
+
+        /// Names a rule by its sentence.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        /// The promise as a sentence.
+        public var description: String { rawValue }
+
+        /// Nothing is found under a key that was never written.
+        public static let absence = Self(rawValue: "A key that was never written has no record.")
+        /// What was stored is found.
+        public static let roundTrip = Self(
+            rawValue: "What was stored last is found, byte for byte, under its key only."
+        )
+        /// `nil` as the expected record stores only where there is none.
+        public static let insertIfAbsent = Self(
+            rawValue: "Expecting nothing stores where there is nothing, and is refused elsewhere."
+        )
+        /// A refused replace changes nothing.
+        public static let refusedReplace = Self(
+            rawValue: "A replace that expects another record is refused and changes nothing."
+        )
+        /// Records are compared by their bytes.
+        public static let comparesContent = Self(rawValue: "Records are compared by their bytes, wherever these lie.")
+        /// `nil` as the new record removes.
+        public static let removal = Self(rawValue: "Storing nothing removes the record that is expected, and no other.")
+        /// A listing has the records of its group and kind.
+        public static let listing = Self(rawValue: "A listing has every record of its kind and group, and no other.")
+        /// A record may be empty.
+        public static let emptyRecord = Self(rawValue: "An empty record is a record.")
+        /// Records of 64 KiB and 1 MiB are kept.
+        public static let largeRecords = Self(rawValue: "A record of up to 1 MiB with any bytes is kept as it is.")
+        /// A second cache on the same storage has the same records.
+        public static let twoInstances = Self(
+            rawValue: "A second cache on the same storage finds, lists and replaces the same records."
+        )
+        /// A change by one cache is seen by the next read of another.
+        public static let freshness = Self(
+            rawValue: "What another cache on the same storage has stored is found by the next read."
+        )
+        /// 200 increments at the same time make 200.
+        public static let increments = Self(rawValue: "200 concurrent increments by compare-and-replace end at 200.")
+        /// The same on two caches.
+        public static let sharedIncrements = Self(
+            rawValue: "200 concurrent increments by way of two caches end at 200."
+        )
+        /// A cancelled task's call ends.
+        public static let cancellation = Self(
+            rawValue: "A cancelled task's call ends soon, and leaves the old record or the new one."
+        )
+        /// Hints name what changed.
+        public static let hints = Self(
+            rawValue: "Hints, where there are any, name the changed keys of their group, and no other."
+        )
+        /// A lookup does not get slower with more records.
+        public static let flatCost = Self(rawValue: "The cost of a lookup does not grow with the number of records.")
+
+        /// All rules, in the order in which they are checked.
+        public static let all: [Rule] = [
+            .absence, .roundTrip, .insertIfAbsent, .refusedReplace, .comparesContent, .removal, .listing, .emptyRecord,
+            .largeRecords, .twoInstances, .freshness, .increments, .sharedIncrements, .cancellation, .hints, .flatCost,
+        ]
+    }
+
+    /// A rule that a cache breaks, and how it was seen.
+    public struct Failure: Error, CustomStringConvertible {
+        /// The rule that is broken.
+        public let rule: Rule
+
+        /// What was seen.
+        public let explanation: String
+
+        init(_ rule: Rule, _ explanation: String) {
+            self.rule = rule
+            self.explanation = explanation
+        }
+
+        /// The rule and what was seen.
+        public var description: String { "\(rule) But: \(explanation)" }
+    }
+
+    /// Runs `work`, but not for longer than `limit`: work that never ends is left behind.
+    func bounded(by limit: Duration, _ rule: Rule, _ work: @escaping @Sendable () async throws -> Void) async throws {
+        let (outcomes, outcome) = AsyncStream.makeStream(of: Failure?.self)
+        let worker = Task {
+            do {
+                try await work()
+                outcome.yield(nil)
+            } catch let failure as Failure {
+                outcome.yield(failure)
+            } catch {
+                outcome.yield(Failure(rule, "the cache threw \(error)."))
+            }
+        }
+        let timer = Task {
+            try await Task.sleep(for: limit)
+            outcome.yield(Failure(rule, "it took longer than \(limit)."))
+        }
+        defer {
+            worker.cancel()
+            timer.cancel()
+        }
+        for await outcome in outcomes {
+            try Task.checkCancellation()
+            if let outcome { throw outcome }
+            return
+        }
+        throw CancellationError()
+    }
+}

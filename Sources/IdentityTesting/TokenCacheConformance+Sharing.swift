@@ -1,0 +1,139 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+
+// What several callers, and several caches on one storage, may rely on.
+extension TokenCacheConformance.Room {
+    func checkReopening(with second: any TokenCache) async throws {
+        let other = entered(by: second)
+        try await replace(nil, with: CacheRecord(text: "one"), at: key, "Storing a record in the first cache")
+        try await other.expect(CacheRecord(text: "one"), at: key, "In the second cache")
+        let listed = try await second.records(of: .account, in: group)
+        try expect(listed == [key: CacheRecord(text: "one")], "The second cache listed \(listed.count) records of 1.")
+        try await other.replace(
+            nil,
+            with: CacheRecord(text: "two"),
+            at: key,
+            succeeds: false,
+            "Inserting in the second cache"
+        )
+        try await other.replace(CacheRecord(text: "one"), with: nil, at: key, "Removing it in the second cache")
+        try await expect(nil, at: key, "In the first cache, after that")
+    }
+
+    func checkFreshness(with second: any TokenCache) async throws {
+        let rooms = [self, entered(by: second)]
+        var stored: CacheRecord?
+        for round in 0..<60 {
+            // All of one size, in quick succession: nothing but the content tells one from the next.
+            let new = CacheRecord(text: "round \(100 + round)")
+            try await rooms[round % 2].replace(stored, with: new, at: key, "Replacing by turns")
+            try await rooms[1 - round % 2].expect(new, at: key, "Right after another cache had stored it")
+            try await rooms[round % 2].expect(new, at: key, "Right after it was stored")
+            stored = new
+        }
+    }
+
+    func checkIncrements(with second: any TokenCache) async throws {
+        let rooms = [self, entered(by: second)]
+        try await replace(nil, with: CacheRecord(text: "0"), at: key, "Storing the first number")
+        try await withThrowingTaskGroup { group in
+            for number in 0..<200 { group.addTask { try await rooms[number % 2].increment() } }
+            try await group.waitForAll()
+        }
+        for room in rooms { try await room.expect(CacheRecord(text: "200"), at: key, "After 200 increments") }
+    }
+
+    private func increment() async throws {
+        while true {
+            try Task.checkCancellation()
+            let record = try await cache.record(for: key)
+            guard let record, let number = Int(String(decoding: record.bytes, as: UTF8.self)) else {
+                throw TokenCacheConformance.Failure(rule, "between increments, the record was gone or no number.")
+            }
+            if try await cache.replace(record, with: CacheRecord(text: "\(number + 1)"), for: key) { return }
+        }
+    }
+
+    func checkFlatCost(records: Int) async throws {
+        let keys = (0..<10).map { _ in anotherKey() }
+        for key in keys { try await replace(nil, with: CacheRecord(text: "few"), at: key, "Storing a record") }
+        let costWithFew = try await costOfLookup(of: keys)
+        try await withThrowingTaskGroup { group in
+            for worker in 0..<16 {
+                group.addTask {
+                    for _ in stride(from: 10 + worker, to: records, by: 16) {
+                        try await replace(nil, with: CacheRecord(text: "many"), at: anotherKey(), "Storing a record")
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let costWithMany = try await costOfLookup(of: keys)
+        try expect(
+            costWithMany < costWithFew * 4 + .nanoseconds(500),
+            "a lookup took \(costWithFew) among 10 records and \(costWithMany) among \(records)."
+        )
+    }
+
+    /// The time of one lookup in the best of many rounds, which the machine's other work has disturbed least.
+    private func costOfLookup(of keys: [CacheKey]) async throws -> Duration {
+        var best = Duration.seconds(3600)
+        let end = ContinuousClock.now + .milliseconds(100)
+        while best == .seconds(3600) || ContinuousClock.now < end {
+            let start = ContinuousClock.now
+            for _ in 0..<5 {
+                for key in keys { _ = try await cache.record(for: key) }
+            }
+            best = min(best, start.duration(to: .now) / (5 * keys.count))
+        }
+        return best
+    }
+}
+
+extension TokenCacheConformance {
+    func checkCancellation(in room: Room) async throws {
+        let (old, new) = (CacheRecord(text: "old"), CacheRecord(text: "new"))
+        try await room.replace(nil, with: old, at: room.key, "Storing a record")
+        try await bounded(by: patience, room.rule) {
+            let task = Task {
+                try? await Task.sleep(for: .seconds(3600))  // ends when the task is cancelled, and is so from then on
+                _ = try await room.cache.record(for: room.key)
+                _ = try await room.cache.records(of: .account, in: room.group)
+                _ = try await room.cache.replace(old, with: new, for: room.key)
+            }
+            task.cancel()
+            do {
+                try await task.value
+            } catch is CancellationError {}
+        }
+        let found = try await room.cache.record(for: room.key)
+        try room.expect(
+            found == old || found == new,
+            "After a cancelled replace, neither the old nor the new was found."
+        )
+        try await room.replace(found, with: CacheRecord(text: "next"), at: room.key, "After a cancelled replace")
+    }
+
+    func checkHints(in room: Room) async throws {
+        guard let hints = room.cache.changes(in: room.group) else { return }
+        let elsewhere = Room.randomKey(try Room.randomGroup())
+        try await room.replace(nil, with: CacheRecord(text: "x"), at: elsewhere, "Storing in another group")
+        try await bounded(by: patience, room.rule) {
+            async let seen: Void = room.wait(for: room.key, in: hints)
+            try await room.replace(nil, with: CacheRecord(text: "x"), at: room.key, "Storing a record")
+            try await seen
+        }
+        try await room.replace(CacheRecord(text: "x"), with: nil, at: elsewhere, "Removing a record")
+    }
+}
+
+extension TokenCacheConformance.Room {
+    fileprivate func wait(for key: CacheKey, in hints: AsyncStream<CacheKey>) async throws {
+        for await hint in hints {
+            try expect(hint.group == group, "a hint named a key of another group.")
+            if hint == key { return }
+        }
+        try expect(Task.isCancelled, "the hints ended before they named the key that changed.")
+    }
+}
