@@ -48,6 +48,11 @@ public struct InteractiveParameters: Sendable {
     /// How long the person has. It is never infinite.
     public var timeout: Duration = .seconds(300)
 
+    /// Is told the authorization address before the browser is opened, to show or copy it.
+    ///
+    /// Where it is set, a browser that cannot be opened does not end the sign-in: the person can open the address.
+    public var onAuthorizationURL: (@Sendable (URL) -> Void)?
+
     /// What becomes of a sign-in of the same application object that is still under way.
     public var whenPending: PendingPolicy = .wait
 

@@ -14,7 +14,7 @@ package struct AuthorityMetadata: Hashable, Sendable {
     package var codeChallengeMethods: [String]?
     /// Whether every authorization response names its issuer (RFC 9207).
     package var namesIssuerInResponse = false
-    package var signingAlgorithms: [String]?
+    package var scopes: [String]?
 
     package init(
         issuer: String? = nil,

@@ -25,7 +25,7 @@ public struct RedirectURI: Hashable, Sendable {
 
     package let kind: Kind
 
-    private init(kind: Kind) {
+    init(kind: Kind) {
         self.kind = kind
     }
 

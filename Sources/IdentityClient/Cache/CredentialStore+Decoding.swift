@@ -3,12 +3,6 @@
 import FoundationEssentials
 import OAuthWire
 
-/// A cache that can put a record aside that nobody can read, instead of losing it.
-package protocol CorruptRecordKeeping: Sendable {
-    /// Moves `record` out of the way and tells where to; the key is absent afterwards.
-    func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String
-}
-
 extension CredentialStore {
     func decode(_ record: CacheRecord, key: CacheKey) async throws -> CredentialSnapshot {
         do {
@@ -28,10 +22,17 @@ extension CredentialStore {
         }
     }
 
-    /// For a change, a damaged record that could not be set aside counts as what it is: an error.
-    func decodeForUpdate(_ record: CacheRecord?, key: CacheKey) async throws -> AccountCredentials? {
+    func decodeForUpdate(
+        _ record: CacheRecord?,
+        key: CacheKey,
+        replacesDamaged: Bool
+    ) async throws -> AccountCredentials? {
         guard let record else { return nil }
-        return try await decode(record, key: key).credentials
+        do {
+            return try await decode(record, key: key).credentials
+        } catch let error as AuthenticationError where error.code == .cacheCorrupt && replacesDamaged {
+            return nil
+        }
     }
 
     /// Runs a call of the cache; whatever it throws becomes a cache error.

@@ -34,7 +34,7 @@ package final class CredentialStore: Sendable {
         var bytes = 0
         var tick: UInt64 = 0
         var unsaved: [RecordID: UnsavedCommit] = [:]
-        var listed: [CacheKey: CredentialSnapshot] = [:]
+        var listing = Listing(records: [:], snapshots: [:])
     }
 
     private struct Entry {
@@ -70,23 +70,38 @@ package final class CredentialStore: Sendable {
     }
 
     /// All credentials in the group, those of other clients too.
-    package func allSnapshots() async throws -> [CredentialSnapshot] {
+    ///
+    /// A damaged record is set aside and reported once; the next call lists the others.
+    package func allSnapshots() async throws -> Listing {
         let records = try await wrapping { try await cache.records(of: .account, in: group) }
-        let (known, unsaved) = state.withLock { ($0.listed, $0.unsaved.values.map(\.snapshot)) }
-        var listed: [CacheKey: CredentialSnapshot] = [:]
-        listed.reserveCapacity(records.count)
-        var corrupt: AuthenticationError?
+        let (known, unsaved) = state.withLock { ($0.listing, $0.unsaved.values.map(\.snapshot)) }
+        if unsaved.isEmpty, known.records == records { return known }
+        var snapshots: [CacheKey: CredentialSnapshot] = [:]
+        snapshots.reserveCapacity(records.count)
         for (key, record) in records {
-            if let snapshot = known[key], snapshot.record == record {
-                listed[key] = snapshot
-                continue
+            if let snapshot = known.snapshots[key], snapshot.record == record {
+                snapshots[key] = snapshot
+            } else {
+                snapshots[key] = try await decode(record, key: key)
             }
-            do { listed[key] = try await decode(record, key: key) } catch let error as AuthenticationError { corrupt = error }
         }
-        state.withLock { $0.listed = listed }
-        for snapshot in unsaved { listed[snapshot.key] = snapshot }
-        if listed.isEmpty, let corrupt { throw corrupt }
-        return Array(listed.values)
+        for snapshot in unsaved { snapshots[snapshot.key] = snapshot }
+        let listing = Listing(records: records, snapshots: snapshots)
+        if unsaved.isEmpty { state.withLock { $0.listing = listing } }
+        return listing
+    }
+
+    /// The records of a group, and what they mean. The same object as before while no record changed.
+    package final class Listing: Sendable {
+        let records: [CacheKey: CacheRecord]
+        package let snapshots: [CacheKey: CredentialSnapshot]
+        /// What a program is shown, computed when it is first asked for.
+        let accounts = Mutex<[String: [Account]]>([:])
+
+        init(records: [CacheKey: CacheRecord], snapshots: [CacheKey: CredentialSnapshot]) {
+            self.records = records
+            self.snapshots = snapshots
+        }
     }
 
     package func key(for id: RecordID) -> CacheKey {
@@ -96,14 +111,17 @@ package final class CredentialStore: Sendable {
     /// Reads, changes and writes until no one else wrote in between.
     ///
     /// - Returns: The credentials as they now rest, or `nil` when `change` removed them or there are none.
+    ///
+    /// - Parameter replacesDamaged: Whether a record that cannot be read gives way: a new sign-in's does.
     package func update(
         _ id: RecordID,
+        replacesDamaged: Bool = false,
         _ change: (AccountCredentials?) throws -> AccountCredentials?
     ) async throws -> CredentialSnapshot? {
         let key = key(for: id)
         while true {
             let record = try await wrapping { try await cache.record(for: key) }
-            let current = try await decodeForUpdate(record, key: key)
+            let current = try await decodeForUpdate(record, key: key, replacesDamaged: replacesDamaged)
             let next = try change(current)
             if next == current { return next.map { CredentialSnapshot(key: key, record: record, credentials: $0) } }
             let written = next.map { CacheRecord(bytes: $0.encoded()) }
@@ -131,10 +149,11 @@ package final class CredentialStore: Sendable {
     package func commit(
         _ id: RecordID,
         fallback: AccountCredentials,
+        replacesDamaged: Bool = false,
         _ change: @escaping @Sendable (AccountCredentials?) throws -> AccountCredentials?
     ) async throws -> (CredentialSnapshot?, AuthenticationResult.Persistence) {
         do {
-            let snapshot = try await update(id, change)
+            let snapshot = try await update(id, replacesDamaged: replacesDamaged, change)
             state.withLock { $0.unsaved[id] = nil }
             return (snapshot, .persisted)
         } catch let failure as AuthenticationError where .cache ~= failure.code {

@@ -5,6 +5,11 @@ package struct RecordID: Hashable, Sendable {
     package let partition: String
     package let accountID: String
 
+    package init(partition: String, accountID: String) {
+        self.partition = partition
+        self.accountID = accountID
+    }
+
     package init(authority: Authority, account: Account.ID) {
         partition = authority.partition
         accountID = account.rawValue

@@ -10,11 +10,12 @@ extension AccountCredentials {
     /// The credentials with a grant merged in.
     ///
     /// A response without refresh token keeps the old one, and one without ID token the earlier claims.
-    package func applying(_ grant: TokenGrant, at now: Int64) -> AccountCredentials {
+    package func applying(_ grant: TokenGrant, at now: Int64, isSignIn: Bool = false) -> AccountCredentials {
         var result = self
         if let secret = grant.response.refreshToken {
             var token = refreshToken ?? CachedRefreshToken(secret: secret, modifiedAt: now)
             token.secret = secret
+            if token.scopes.isEmpty || isSignIn { token.scopes = grant.grantedScopes }
             token.familyID = grant.response.familyID ?? token.familyID
             token.modifiedAt = now
             result.refreshToken = token

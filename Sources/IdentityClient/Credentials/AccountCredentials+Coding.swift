@@ -110,7 +110,9 @@ extension AccountCredentials {
             token.unknown,
             [
                 "credential_type": "RefreshToken", "client_id": clientID, "secret": token.secret,
-                "family_id": token.familyID, "last_modification_time": String(token.modifiedAt),
+                "family_id": token.familyID,
+                "target": token.scopes.isEmpty ? nil : token.scopes.joined(separator: " "),
+                "last_modification_time": String(token.modifiedAt),
             ]
         )
     }

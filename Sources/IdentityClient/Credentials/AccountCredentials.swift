@@ -57,6 +57,8 @@ package struct CachedProfile: Hashable, Sendable {
 package struct CachedRefreshToken: Hashable, Sendable {
     package var secret: String
     package var familyID: String?
+    /// What was granted when the person signed in; empty where that is not known.
+    package var scopes: [String] = []
     package var modifiedAt: Int64
     package var unknown = JSONObject()
 }

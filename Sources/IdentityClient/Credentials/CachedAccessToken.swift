@@ -24,6 +24,8 @@ package struct CachedAccessToken: Hashable, Sendable {
     /// `scopes` and `requestedScopes` in the form that is compared.
     package var granted: Set<String> = []
     package var requested: Set<String> = []
+    /// `scopes` as a program sees them.
+    package let scopeSet: Set<Scope>
 
     package init(
         secret: String,
@@ -46,6 +48,7 @@ package struct CachedAccessToken: Hashable, Sendable {
         self.cachedAt = cachedAt
         self.expiresOn = expiresOn
         self.refreshOn = refreshOn
+        scopeSet = Set(scopes.map(Scope.init(rawValue:)))
         granted = rule.matchable(scopes)
         requested = rule.matchable(requestedScopes)
     }

@@ -58,6 +58,7 @@ extension CachedRefreshToken {
         json.dropCommonFields()
         secret = try json.takeString("secret")
         familyID = try? json.takeString("family_id")  // Microsoft's own programs only
+        scopes = (try? json.takeString("target")).map(CachedAccessToken.split) ?? []
         modifiedAt = (try? json.takeTime("last_modification_time")) ?? 0  // absent in other libraries' entities
         unknown = json
     }
@@ -84,7 +85,7 @@ extension CachedAccessToken {
         unknown = json
     }
 
-    private static func split(_ target: String) -> [String] {
+    fileprivate static func split(_ target: String) -> [String] {
         target.split(separator: " ").map(String.init)
     }
 }

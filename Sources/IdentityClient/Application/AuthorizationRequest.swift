@@ -1,0 +1,82 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+import OAuthWire
+import Synchronization
+
+/// A sign-in that was prepared: the address to show, and what is needed to believe the answer.
+///
+/// It lives in memory, is good for one answer, and for ten minutes.
+public final class AuthorizationRequest: Sendable {
+    /// The address to show to the person. It contains no secret, but whoever follows it can finish this sign-in only.
+    public let url: URL
+
+    /// Where the provider will send the browser, exactly as it was sent.
+    public let redirectURI: String
+
+    /// Names the request on both sides.
+    public let correlationID: UUID
+
+    let parameters: InteractiveParameters
+    let authority: Authority
+    let metadata: AuthorityMetadata
+    let scopes: [String]
+    let state: String
+    let nonce: String?
+    let maxAge: Int?
+    let proofKey: ProofKey
+    let claims: String?
+    private let isSpent = Mutex(false)
+
+    init(
+        url: URL,
+        message: AuthorizationRequestMessage,
+        parameters: InteractiveParameters,
+        authority: Authority,
+        metadata: AuthorityMetadata,
+        tokenScopes: [String],
+        proofKey: ProofKey,
+        correlationID: UUID
+    ) {
+        self.url = url
+        self.parameters = parameters
+        self.authority = authority
+        self.metadata = metadata
+        self.proofKey = proofKey
+        self.correlationID = correlationID
+        redirectURI = message.redirectURI
+        scopes = tokenScopes
+        state = message.state
+        nonce = message.nonce
+        maxAge = message.maxAge
+        claims = message.claims
+    }
+
+    /// Whether `state` is this request's. Compared in constant time.
+    func isAnswered(byState state: String?) -> Bool {
+        state.map { constantTimeEquals($0, self.state) } ?? false
+    }
+
+    /// - Throws: `.invalidArgument` when the request was already answered.
+    func spend() throws {
+        let wasSpent = isSpent.withLock { isSpent in
+            defer { isSpent = true }
+            return isSpent
+        }
+        guard !wasSpent else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "This authorization request was already answered: prepare a new one.",
+                correlationID: correlationID
+            )
+        }
+    }
+}
+
+extension AuthorizationRequest: CustomStringConvertible, CustomReflectable {
+    /// The correlation identifier only.
+    public var description: String { "AuthorizationRequest(\(correlationID.uuidString.lowercased()))" }
+
+    /// Shows no secret, so that `dump` reveals none.
+    public var customMirror: Mirror { Mirror(self, children: ["correlationID": correlationID]) }
+}

@@ -1,0 +1,67 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import Logging
+
+extension PublicClientApplication {
+    /// What an application object is made of. Everything but the first three has a default.
+    public struct Configuration: Sendable {
+        /// The identifier the provider gave the program.
+        public var clientID: ClientID
+
+        /// Who issues the tokens.
+        public var authority: Authority
+
+        /// Where tokens rest. There is no silent default: it is said where they rest.
+        public var cache: any TokenCache
+
+        /// Who shares the records; `nil` means this client alone.
+        public var cacheGroup: CacheGroup?
+
+        /// Where the browser comes back to.
+        public var redirectURI: RedirectURI = .loopback
+
+        /// How requests are sent. The default loads libcurl with the first request.
+        public var transport: any HTTPTransport = CurlTransport()
+
+        /// How the person is shown the sign-in page.
+        public var browser: any BrowserLauncher = SystemBrowserLauncher()
+
+        /// How the browser's return is noticed.
+        public var redirectReceiver: any RedirectReceiver = LoopbackRedirectReceiver()
+
+        /// What time it is.
+        public var clock: any WallClock = SystemClock()
+
+        /// An access token is renewed this long before it expires, or a tenth of its lifetime where that is shorter.
+        public var expirationLeeway: Duration = .seconds(300)
+
+        /// The most that one request to the provider may take.
+        public var requestTimeout: Duration = .seconds(30)
+
+        /// The scopes that are asked for beside the program's own; `nil` means `openid`, `profile` and
+        /// `offline_access`, as far as the provider says it knows them, and none at a plain OAuth 2.0 server.
+        public var defaultScopes: Set<Scope>?
+
+        /// What the program can handle, for example `cp1` for claims challenges (Microsoft's `xms_cc`).
+        public var clientCapabilities: [String] = []
+
+        /// Hosts of Entra ID authorities that the program vouches for beside the known clouds.
+        public var knownHosts: Set<String> = []
+
+        /// Whether a provider that publishes no keys is believed, its ID tokens being taken unverified from the token
+        /// endpoint over TLS.
+        ///
+        /// - SeeAlso: [OpenID Connect Core §3.1.3.7](https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation), item 6
+        public var allowsUnpublishedKeys = false
+
+        /// Where to log; `nil` means the task's current logger.
+        public var logger: Logger?
+
+        /// Sets what has no default.
+        public init(clientID: ClientID, authority: Authority, cache: any TokenCache) {
+            self.clientID = clientID
+            self.authority = authority
+            self.cache = cache
+        }
+    }
+}

@@ -1,0 +1,76 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+
+extension PublicClientApplication {
+    /// Signs a person in through the system's browser.
+    ///
+    /// Listens on the loopback interface, opens the browser, and waits until the person has finished, at most
+    /// `InteractiveParameters/timeout`. That the person closed the tab cannot be noticed: offer a way to cancel the task,
+    /// which frees the port within 100 ms, and let a new sign-in supersede an old one.
+    ///
+    /// - Throws: `AuthenticationError.userCancelled` and its second levels when it was not finished; `.interactionRequired`
+    ///   when the provider refuses and another sign-in may help; `.scopesDeclined`, `.network`, `.serverUnavailable`,
+    ///   `.invalidResponse`, `.configuration`; `CancellationError` when the task was cancelled. A cache that cannot be
+    ///   written does not fail the sign-in: see `AuthenticationResult/persistence`.
+    /// - SeeAlso: [RFC 8252](https://www.rfc-editor.org/rfc/rfc8252)
+    public func acquireTokenInteractively(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
+        guard parameters.timeout > .zero, parameters.timeout <= .seconds(86_400) else {
+            throw AuthenticationError(.invalidArgument, "The sign-in's time-out must be above 0 and at most a day.")
+        }
+        let flow = InteractiveFlow(environment: environment, context: environment.context(parameters.correlationID))
+        return try await gate.run(parameters.whenPending) { try await flow.run(parameters) }
+    }
+
+    /// Signs a person in through the system's browser, with everything but the scopes left at its default.
+    ///
+    /// - Throws: As ``acquireTokenInteractively(_:)``.
+    public func acquireTokenInteractively(scopes: Set<Scope>) async throws -> AuthenticationResult {
+        try await acquireTokenInteractively(InteractiveParameters(scopes: scopes))
+    }
+
+    /// Prepares a sign-in for a program that shows the page itself, or shows the address to a person elsewhere.
+    ///
+    /// Nothing listens: the program takes the address the provider redirects to, from its own web view, scheme handler
+    /// or from the person who copies it, to ``completeAuthorization(_:with:)``. Everything is verified all the same.
+    /// The answer comes in the query unless `parameters` say otherwise.
+    ///
+    /// - Throws: As ``acquireTokenInteractively(_:)`` before the browser opens.
+    public func prepareAuthorization(_ parameters: InteractiveParameters) async throws -> AuthorizationRequest {
+        var parameters = parameters
+        parameters.responseMode = parameters.responseMode ?? .query
+        let preparation = try await AuthorizationPreparation(
+            environment: environment,
+            parameters: parameters,
+            context: environment.context(parameters.correlationID)
+        )
+        return try preparation.request(redirectURI: preparation.redirectURI.withoutListener)
+    }
+
+    /// Completes a sign-in that was prepared, with the address the provider redirected to.
+    ///
+    /// An address that does not answer `request` leaves it open for the right one.
+    ///
+    /// - Parameters:
+    ///   - request: What ``prepareAuthorization(_:)`` gave. It is good for one answer.
+    ///   - redirectURL: The whole address, with its query; for a form post, the form's items as the query.
+    /// - Throws: `AuthenticationError.stateMismatch` when the address answers another request; else as
+    ///   ``acquireTokenInteractively(_:)``.
+    public func completeAuthorization(
+        _ request: AuthorizationRequest,
+        with redirectURL: URL
+    ) async throws -> AuthenticationResult {
+        let flow = AuthorizationCodeFlow(
+            environment: environment,
+            context: environment.context(request.correlationID)
+        )
+        guard let response = try flow.response(in: redirectURL.absoluteString, to: request) else {
+            throw AuthenticationError(
+                .stateMismatch,
+                "This address is not the answer to this sign-in. Copy the whole address that the browser ended at.",
+                correlationID: request.correlationID
+            )
+        }
+        return try await flow.finish(response, to: request)
+    }
+}

@@ -1,0 +1,50 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// Signs people in and hands out access tokens for them.
+///
+/// Make one for a client and authority, and keep it: concurrent calls share what they can. Nothing is read, written or
+/// sent before the first call.
+///
+/// ```swift
+/// do {
+///     result = try await app.acquireTokenSilently(scopes: scopes, account: account)
+/// } catch AuthenticationError.interactionRequired {
+///     result = try await app.acquireTokenInteractively(scopes: scopes)
+/// }
+/// ```
+public final class PublicClientApplication: Sendable {
+    /// What the application object was made of.
+    public let configuration: Configuration
+
+    let environment: FlowEnvironment
+    let gate = InteractionGate()
+
+    /// Makes an application object. No network, no files.
+    ///
+    /// - Throws: `AuthenticationError.configuration` when the client identifier or a duration is not acceptable.
+    public init(_ configuration: Configuration) throws {
+        let clientID = configuration.clientID.rawValue
+        guard !clientID.isEmpty, clientID.utf8.count <= 1024, clientID.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+            throw AuthenticationError(.invalidArgument, "The client id is empty, or has other than printable ASCII characters.")
+        }
+        guard configuration.requestTimeout > .zero, configuration.requestTimeout <= .seconds(60),
+            configuration.expirationLeeway >= .zero
+        else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The request time-out must be above 0 and at most 60 s, the expiration leeway not negative."
+            )
+        }
+        self.configuration = configuration
+        environment = FlowEnvironment(configuration)
+    }
+
+    /// Waits until refreshes that are under way have ended and what could not be written before is written.
+    ///
+    /// Call it before the process ends. Bound it with a task group or a time-out of your own if the server is slow.
+    /// - Throws: `AuthenticationError.cache` when tokens could not be written; `CancellationError`.
+    public func finishPendingRefreshes() async throws {
+        try await environment.refreshes.finish()
+        try await environment.store.saveUnsaved()
+    }
+}

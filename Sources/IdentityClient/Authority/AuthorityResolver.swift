@@ -1,0 +1,164 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+/// Finds an authority's endpoints and keys, and decides whether they are believed.
+struct AuthorityResolver: Sendable {
+    let documents: ProviderDocuments
+    /// Hosts that the program vouches for.
+    let knownHosts: Set<String>
+
+    /// The endpoints: published and checked or, where a Microsoft provider cannot be asked now, known from the form.
+    ///
+    /// - Throws: `.network` or `.serverUnavailable` when nobody answers and nothing is kept; `.issuerMismatch`,
+    ///   `.untrustedAuthority` or `.malformedResponse` when what is published is not believed.
+    func metadata(for authority: Authority, context: RequestContext) async throws -> AuthorityMetadata {
+        let urls = authority.configurationURLs
+        guard !urls.isEmpty else { return try templates(of: authority) }
+        try await checkTrust(in: authority, context: context)
+        do {
+            let document = try await documents.document(at: urls, for: authority, context: context) { json in
+                _ = try AuthorityMetadata(published: json, by: authority)
+            }
+            return try AuthorityMetadata(published: document.json, by: authority)
+        } catch let error as AuthenticationError where .network ~= error.code || .serverUnavailable ~= error.code {
+            guard let templates = authority.templates else { throw error }
+            return templates
+        }
+    }
+
+    /// The keys that ID tokens are signed with.
+    ///
+    /// - Parameter isRefetch: Whether a token names a key that the kept ones lack.
+    func keys(
+        of metadata: AuthorityMetadata,
+        authority: Authority,
+        isRefetch: Bool = false,
+        context: RequestContext
+    ) async throws -> JSONWebKeySet {
+        guard let url = metadata.jwksURI else {
+            throw AuthenticationError(
+                .unsupported,
+                "The provider publishes no keys (jwks_uri), so its ID tokens cannot be verified.",
+                correlationID: context.correlationID
+            )
+        }
+        let document = try await documents.document(
+            at: [url],
+            for: authority,
+            isRefetch: isRefetch,
+            context: context,
+            check: { json in _ = try Self.keySet(json) }
+        )
+        return try Self.keySet(document.json)
+    }
+
+    private static func keySet(_ json: JSONObject) throws -> JSONWebKeySet {
+        do {
+            return try JSONWebKeySet(json)
+        } catch {
+            throw AuthenticationError(.malformedResponse, "The provider's keys could not be read: \(error).")
+        }
+    }
+
+    private func templates(of authority: Authority) throws -> AuthorityMetadata {
+        guard let templates = authority.templates else {
+            throw AuthenticationError(.configuration, "The authority names no endpoints.")
+        }
+        return templates
+    }
+
+    /// An Entra host that nobody vouches for is asked about; no certain answer means no.
+    ///
+    /// - SeeAlso: [Instance discovery](https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud)
+    private func checkTrust(in authority: Authority, context: RequestContext) async throws {
+        guard case .entra(let base, let tenant) = authority.kind,
+            !CloudInstances.isKnown(base.host), !knownHosts.contains(base.host), !base.isLoopback
+        else { return }
+        let judge = CloudInstances.hosts[0][0]
+        let query = FormURLEncoded.encode([
+            ("api-version", "1.1"),
+            ("authorization_endpoint", "\(base.origin)/\(tenant)/oauth2/v2.0/authorize"),
+        ])
+        let url = "https://\(judge)/common/discovery/instance?\(query)"
+        let host = base.host
+        do {
+            _ = try await documents.document(at: [url], for: authority, context: context) { json in
+                let answer = try InstanceDiscoveryResponse(json)
+                guard answer.metadata.contains(where: { $0.aliases.contains(host) }) else {
+                    throw Self.untrusted(host, context)
+                }
+            }
+        } catch let error as AuthenticationError where .configuration ~= error.code {
+            throw Self.untrusted(host, context)
+        }
+    }
+
+    private static func untrusted(_ host: String, _ context: RequestContext) -> AuthenticationError {
+        AuthenticationError(
+            .untrustedAuthority,
+            "\(host) is not known to be a Microsoft host. If it is yours, name it in the configuration's known hosts.",
+            correlationID: context.correlationID
+        )
+    }
+}
+
+extension AuthorityMetadata {
+    /// Believes a published configuration, or throws.
+    init(published json: JSONObject, by authority: Authority) throws {
+        let document: ProviderMetadata
+        do {
+            document = try ProviderMetadata(json)
+        } catch {
+            throw AuthenticationError(.malformedResponse, "The provider's configuration could not be read: \(error).")
+        }
+        guard authority.accepts(publishedIssuer: document.issuer) else {
+            throw AuthenticationError(
+                .issuerMismatch,
+                "The configuration of \(authority.url) names another issuer, \(document.issuer.prefix(200)). Check the authority."
+            )
+        }
+        let tenant = authority.tenant ?? ""
+        func endpoint(_ url: String?) throws -> String? {
+            guard let url = url.map({ Authority.fillingTemplate($0, tenant: tenant) }) else { return nil }
+            guard authority.accepts(endpoint: url) else {
+                throw AuthenticationError(
+                    .untrustedAuthority,
+                    "The configuration of \(authority.url) names an endpoint that is not https, or on a foreign host."
+                )
+            }
+            return url
+        }
+        guard let authorization = try endpoint(document.authorizationEndpoint),
+            let token = try endpoint(document.tokenEndpoint)
+        else {
+            throw AuthenticationError(
+                .unsupported,
+                "The provider publishes no authorization or token endpoint, so nobody can sign in there."
+            )
+        }
+        self.init(
+            issuer: document.issuer,
+            authorizationEndpoint: authority.keepingPolicy(on: authorization),
+            tokenEndpoint: authority.keepingPolicy(on: token),
+            deviceAuthorizationEndpoint: try endpoint(document.deviceAuthorizationEndpoint),
+            endSessionEndpoint: try endpoint(document.endSessionEndpoint).map(authority.keepingPolicy),
+            revocationEndpoint: try endpoint(document.revocationEndpoint),
+            jwksURI: try endpoint(document.jwksURI)
+        )
+        responseModes = document.responseModesSupported
+        codeChallengeMethods = document.codeChallengeMethodsSupported
+        namesIssuerInResponse = document.authorizationResponseIssParameterSupported
+        scopes = document.scopesSupported
+    }
+}
+
+extension Authority {
+    /// The policy of a B2C authority in the old form stands in the query of every endpoint.
+    func keepingPolicy(on endpoint: String) -> String {
+        guard case .b2c(_, _, _, .query(let spelled)) = kind,
+            WebAddress(endpoint)?.query?.split(separator: "&").contains(where: { $0.hasPrefix("p=") }) != true
+        else { return endpoint }
+        return endpoint + (endpoint.contains("?") ? "&" : "?") + "p=" + spelled
+    }
+}

@@ -1,0 +1,46 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+/// What a provider published, and when it was fetched: its configuration or its keys.
+///
+/// It rests in the cache as a record of its own, so that a new process need not ask again; it may be lost at any time.
+struct ProviderDocument: Hashable, Sendable {
+    var json: JSONObject
+    /// Unix seconds by this computer's clock.
+    var fetchedAt: Int64
+
+    /// Documents are taken as they are for a day …
+    static let freshFor: Int64 = 24 * 3600
+    /// … and for a week while the provider cannot be reached.
+    static let usableFor: Int64 = 7 * 24 * 3600
+
+    init(json: JSONObject, fetchedAt: Int64) {
+        self.json = json
+        self.fetchedAt = fetchedAt
+    }
+
+    init?(decoding record: CacheRecord) {
+        guard let json = try? JSONObject(parsing: record.bytes),  // a damaged one is fetched anew
+            let fetchedAt = json.seconds("fetched_at"), let document = json.object("document")
+        else { return nil }
+        self.init(json: document, fetchedAt: fetchedAt)
+    }
+
+    func encoded() -> CacheRecord {
+        var json = JSONObject()
+        json["v"] = .integer(1)
+        json["fetched_at"] = .integer(fetchedAt)
+        json["document"] = .object(self.json)
+        return CacheRecord(bytes: json.serialized())
+    }
+
+    /// A document from the future is not fresh: the clock was set back.
+    func isFresh(at now: Int64) -> Bool { age(at: now).map { $0 < Self.freshFor } ?? false }
+
+    func isUsable(at now: Int64) -> Bool { age(at: now).map { $0 < Self.usableFor } ?? false }
+
+    private func age(at now: Int64) -> Int64? {
+        fetchedAt <= now + 300 ? now - fetchedAt : nil
+    }
+}

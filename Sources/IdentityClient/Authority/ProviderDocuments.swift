@@ -1,0 +1,139 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import OAuthWire
+import Synchronization
+
+/// Fetches what providers publish, once for any number of callers, and keeps it in memory and in the cache.
+final class ProviderDocuments: Sendable {
+    private let client: EndpointClient
+    private let cache: any TokenCache
+    private let group: CacheGroup
+    private let clock: any WallClock
+    private let memory = Mutex<[String: ProviderDocument]>([:])
+    private let refetches = Mutex<[String: Int64]>([:])
+    private let flights = SingleFlight<String, ProviderDocument>()
+
+    init(client: EndpointClient, cache: any TokenCache, group: CacheGroup, clock: any WallClock) {
+        self.client = client
+        self.cache = cache
+        self.group = group
+        self.clock = clock
+    }
+
+    /// The document at the first of `urls` that has one, believed by `check`. Nothing is kept before that.
+    ///
+    /// - Parameter isRefetch: Whether a kept document is passed over because it proved outdated.
+    func document(
+        at urls: [String],
+        for authority: Authority,
+        isRefetch: Bool = false,
+        context: RequestContext,
+        check: @escaping @Sendable (JSONObject) throws -> Void
+    ) async throws -> ProviderDocument {
+        let now = clock.unixSeconds
+        let isRefetch = isRefetch && mayRefetch(urls[0], at: now)
+        let kept = isRefetch ? nil : await kept(urls[0], at: now, check)
+        if let kept, kept.isFresh(at: now) { return kept }
+        do {
+            return try await flights.run("\(urls[0])\(isRefetch)") { [self] in
+                try await fetch(urls, authority: authority, context: context, check: check)
+            }
+        } catch let error as AuthenticationError where .network ~= error.code || .serverUnavailable ~= error.code {
+            guard let kept, kept.isUsable(at: now) else { throw error }
+            context.logger.debug("Using a published document of an earlier day")
+            return kept
+        }
+    }
+
+    /// Once in five minutes, so that a stream of made-up key identifiers does not become a stream of requests.
+    private func mayRefetch(_ url: String, at now: Int64) -> Bool {
+        refetches.withLock { refetches in
+            if let last = refetches[url], last <= now, now - last < 300 { return false }
+            refetches[url] = now
+            return true
+        }
+    }
+
+    private func kept(
+        _ url: String,
+        at now: Int64,
+        _ check: @Sendable (JSONObject) throws -> Void
+    ) async -> ProviderDocument? {
+        if let document = memory.withLock({ $0[url] }) { return document }
+        guard let record = try? await cache.record(for: key(url)),  // a lost document is fetched anew
+            let document = ProviderDocument(decoding: record), document.isUsable(at: now),
+            (try? check(document.json)) != nil
+        else { return nil }
+        memory.withLock { $0[url] = document }
+        return document
+    }
+
+    private func fetch(
+        _ urls: [String],
+        authority: Authority,
+        context: RequestContext,
+        check: @Sendable (JSONObject) throws -> Void
+    ) async throws -> ProviderDocument {
+        var missing: AuthenticationError?
+        for url in urls {
+            let answer = try await client.get(url, context: context, authority: authority)
+            if answer.status == 404 {
+                missing = error(.configuration, "publishes nothing at \(url) (404); check the authority.", context)
+                continue
+            }
+            let json = try body(of: answer, url: url, context: context)
+            try check(json)
+            let document = ProviderDocument(json: json, fetchedAt: clock.unixSeconds)
+            memory.withLock { $0[urls[0]] = document }
+            await keep(document, urls[0], context)
+            return document
+        }
+        throw missing ?? error(.configuration, "publishes nothing.", context)
+    }
+
+    private func body(of answer: EndpointAnswer, url: String, context: RequestContext) throws -> JSONObject {
+        switch answer.status {
+        case 200:
+            do {
+                return try JSONObject(parsing: answer.body)
+            } catch {
+                throw self.error(
+                    .malformedResponse,
+                    "answered \(url) with something else than a JSON object (\(error)); a captive portal does that, too.",
+                    context
+                )
+            }
+        case 300..<400:
+            throw error(.unexpectedRedirect, "answered \(url) with a redirect, which is never followed.", context)
+        case 408, 429, 500...:
+            throw AuthenticationError(
+                answer.status == 429 ? .throttled : .serverUnavailable,
+                "The provider cannot answer now (\(answer.status)). Try again later.",
+                retryAfter: answer.retryAfter(now: clock.unixSeconds),
+                correlationID: context.correlationID
+            )
+        default:
+            throw error(.configuration, "answered \(url) with status \(answer.status); check the authority.", context)
+        }
+    }
+
+    /// Best effort: what is not kept is fetched again.
+    private func keep(_ document: ProviderDocument, _ url: String, _ context: RequestContext) async {
+        let key = key(url)
+        do {
+            let old = try await cache.record(for: key)
+            _ = try await cache.replace(old, with: document.encoded(), for: key)
+        } catch {
+            context.logger.debug("A published document could not be kept in the cache")
+        }
+    }
+
+    private func key(_ url: String) -> CacheKey {
+        CacheKey(group: group, kind: .provider, name: Digest.hexadecimal(of: ["provider", url]))
+    }
+
+    private func error(_ code: AuthenticationError.Code, _ text: String, _ context: RequestContext) -> AuthenticationError {
+        AuthenticationError(code, "The provider \(text)", correlationID: context.correlationID)
+    }
+}

@@ -1,0 +1,137 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import OAuthWire
+
+/// Makes the authorization request: everything in it is checked, and everything random is fresh.
+///
+/// - SeeAlso: [RFC 6749 §4.1.1](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1),
+///   [RFC 7636 §4.3](https://www.rfc-editor.org/rfc/rfc7636#section-4.3),
+///   [RFC 9700 §2.1.1](https://www.rfc-editor.org/rfc/rfc9700#section-2.1.1)
+struct AuthorizationPreparation: Sendable {
+    let environment: FlowEnvironment
+    let parameters: InteractiveParameters
+    let authority: Authority
+    let metadata: AuthorityMetadata
+    let context: RequestContext
+
+    init(environment: FlowEnvironment, parameters: InteractiveParameters, context: RequestContext) async throws {
+        let configured = environment.configuration.authority
+        authority = parameters.authority ?? configured
+        if parameters.authority != nil { try authority.checkFits(configured) }
+        self.environment = environment
+        self.parameters = parameters
+        self.context = context
+        metadata = try await environment.resolver.metadata(for: authority, context: context)
+        guard metadata.codeChallengeMethods?.contains("S256") != false else {
+            throw AuthenticationError(
+                .unsupported,
+                "The provider says that it does not support PKCE with S256; signing in there is not safe.",
+                correlationID: context.correlationID
+            )
+        }
+    }
+
+    /// How the answer is to arrive.
+    var responseMode: ResponseMode {
+        if let mode = parameters.responseMode { return mode }
+        let published = metadata.responseModes?.contains(ResponseMode.formPost.rawValue)
+        return published ?? authority.isMicrosoft ? .formPost : .query
+    }
+
+    /// The configured redirect URI with the host this kind of authority expects.
+    var redirectURI: RedirectURI {
+        environment.configuration.redirectURI.resolved(for: authority)
+    }
+
+    func request(redirectURI: String) throws -> AuthorizationRequest {
+        let tokenScopes = try parameters.scopes.checked()
+            .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
+        let consentScopes = try parameters.extraScopesToConsent.checked()
+        let proofKey = ProofKey()
+        let hint = parameters.prompt == .selectAccount ? nil : parameters.loginHint ?? parameters.account?.username
+        let message = AuthorizationRequestMessage(
+            clientID: environment.clientID,
+            redirectURI: redirectURI,
+            scopes: tokenScopes.appendingMissing(consentScopes),
+            state: SecureRandom.token(),
+            nonce: tokenScopes.contains("openid") ? SecureRandom.token() : nil,
+            codeChallenge: proofKey.challenge,
+            responseMode: responseMode.rawValue,
+            prompt: parameters.prompt?.rawValue,
+            loginHint: try hint.map { try Self.text($0, "login hint") },
+            domainHint: try parameters.domainHint.map { try Self.text($0, "domain hint") },
+            claims: try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities),
+            maxAge: try maxAge,
+            acrValues: parameters.acrValues,
+            uiLocales: parameters.uiLocales,
+            correlationID: authority.isMicrosoft ? context.correlationID.uuidString.lowercased() : nil,
+            clientInfo: authority.hasHomeAccounts,
+            extra: try extraItems
+        )
+        let text = try EndpointURL.appending(message.items, to: metadata.authorizationEndpoint)
+        guard text.utf8.count <= 32 * 1024, let url = URL(string: text) else {
+            throw AuthenticationError(.invalidArgument, "The authorization address would be too long, or is not an address.")
+        }
+        return AuthorizationRequest(
+            url: url,
+            message: message,
+            parameters: parameters,
+            authority: authority,
+            metadata: metadata,
+            tokenScopes: tokenScopes,
+            proofKey: proofKey,
+            correlationID: context.correlationID
+        )
+    }
+
+    private var maxAge: Int? {
+        get throws {
+            guard let age = parameters.maxAge else { return nil }
+            guard age >= .zero, age.components.seconds < 1 << 31 else {
+                throw AuthenticationError(.invalidArgument, "The maximum age of the authentication is negative or too large.")
+            }
+            return Int(age.components.seconds)
+        }
+    }
+
+    private var extraItems: [(String, String)] {
+        get throws {
+            try parameters.extraQueryItems.sorted { $0.key < $1.key }.map { name, value in
+                guard !name.isEmpty, !AuthorizationRequestMessage.reservedNames.contains(name) else {
+                    throw AuthenticationError(
+                        .invalidArgument,
+                        "The extra query item '\(name.prefix(50))' is one that the library sets itself."
+                    )
+                }
+                return (name, value)
+            }
+        }
+    }
+
+    private static func text(_ text: String, _ what: String) throws -> String {
+        guard text.utf8.count <= 1000, text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+            throw AuthenticationError(.invalidArgument, "The \(what) is too long, or has control characters.")
+        }
+        return text
+    }
+}
+
+extension RedirectURI {
+    /// With the spelling of the loopback host that the authority expects, where the program named none.
+    func resolved(for authority: Authority) -> RedirectURI {
+        guard case .loopback(nil, let ports, let path) = kind else { return self }
+        return RedirectURI(kind: .loopback(host: authority.isMicrosoft ? .localhost : .ipv4, ports: ports, path: path))
+    }
+
+    /// The address for a sign-in in two steps, where nobody listens.
+    var withoutListener: String {
+        switch kind {
+        case .custom(let url):
+            return url.absoluteString
+        case .loopback(let host, let ports, let path):
+            let port = ports?.lowerBound ?? UInt16.random(in: 49152...65535)
+            return "http://\((host ?? .localhost).rawValue):\(port)\(path)"
+        }
+    }
+}

@@ -1,0 +1,34 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+/// The `claims` parameter: what the caller passes, and what the program can handle.
+enum ClaimsParameter {
+    /// - Throws: `.invalidArgument` when `claims` is not a JSON object. The text does not repeat it.
+    static func merged(_ claims: String?, _ capabilities: [String]) throws -> String? {
+        do {
+            return try ClaimsRequest.merging(claims: claims, capabilities: capabilities)
+        } catch {
+            throw AuthenticationError(.invalidArgument, "The claims are not a JSON object, or contradict the capabilities.")
+        }
+    }
+}
+
+extension Set<Scope> {
+    /// The scopes in a stable order.
+    ///
+    /// - Throws: `.invalidArgument` when one cannot stand in a request (RFC 6749 §3.3).
+    func checked() throws -> [String] {
+        let scopes = map(\.rawValue).sorted()
+        let isValid = scopes.allSatisfy { scope in
+            !scope.isEmpty && scope.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
+        }
+        guard isValid else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "A scope is empty, or has spaces, quotes, backslashes or other than ASCII characters. Give each scope by itself."
+            )
+        }
+        return scopes
+    }
+}

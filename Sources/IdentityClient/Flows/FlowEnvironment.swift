@@ -1,0 +1,86 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Logging
+
+/// What every flow works with: the configuration, and the parts that are made from it once.
+struct FlowEnvironment: Sendable {
+    let configuration: PublicClientApplication.Configuration
+    let store: CredentialStore
+    let client: EndpointClient
+    let resolver: AuthorityResolver
+    let verifier: IDTokenVerifier
+    let refreshes = RefreshQueue<RefreshWish, AcquiredToken>()
+    let throttle = Throttle()
+    /// Of the configured authority, computed once.
+    let partition: String
+
+    init(_ configuration: PublicClientApplication.Configuration) {
+        self.configuration = configuration
+        partition = configuration.authority.partition
+        client = EndpointClient(transport: configuration.transport, deadline: configuration.requestTimeout)
+        store = CredentialStore(
+            cache: configuration.cache,
+            group: configuration.cacheGroup ?? .application(configuration.clientID),
+            clientID: configuration.clientID.rawValue
+        )
+        let documents = ProviderDocuments(
+            client: client,
+            cache: configuration.cache,
+            group: store.group,
+            clock: configuration.clock
+        )
+        resolver = AuthorityResolver(documents: documents, knownHosts: configuration.knownHosts)
+        verifier = IDTokenVerifier(
+            resolver: resolver,
+            clock: configuration.clock,
+            allowsUnpublishedKeys: configuration.allowsUnpublishedKeys
+        )
+    }
+
+    var clientID: String { configuration.clientID.rawValue }
+    var clock: any WallClock { configuration.clock }
+
+    func context(_ correlationID: UUID?) -> RequestContext {
+        RequestContext(correlationID: correlationID, logger: configuration.logger)
+    }
+}
+
+/// An access token that was had, and where from.
+struct AcquiredToken: Sendable {
+    let snapshot: CredentialSnapshot
+    let token: CachedAccessToken
+    let source: AuthenticationResult.Source
+    var persistence = AuthenticationResult.Persistence.persisted
+    var correlationID: UUID?
+}
+
+extension AuthenticationResult {
+    init(_ acquired: AcquiredToken, requested: Set<Scope>, rule: ScopeRule) {
+        let token = acquired.token
+        let account = acquired.snapshot.account
+        let profile = acquired.snapshot.credentials.profiles.firstIndex { $0.realm == token.realm }
+        self.init(
+            accessToken: token.secret,
+            tokenType: token.tokenType,
+            expiresOn: Date(timeIntervalSince1970: Double(token.expiresOn)),
+            scopes: token.scopeSet,
+            declinedScopes: Self.declined(requested, token: token, rule: rule),
+            account: account,
+            tenantProfile: profile.map { account.tenantProfiles[$0] } ?? account.tenantProfiles.first,
+            idToken: profile.flatMap { acquired.snapshot.credentials.profiles[$0].idToken },
+            source: acquired.source,
+            persistence: acquired.persistence,
+            correlationID: acquired.correlationID
+        )
+    }
+
+    private static func declined(_ requested: Set<Scope>, token: CachedAccessToken, rule: ScopeRule) -> Set<Scope> {
+        var declined: Set<Scope> = []
+        for scope in requested {
+            let form = rule.canonical(scope.rawValue)
+            if !token.granted.contains(form), !ScopeRule.reserved.contains(form) { declined.insert(scope) }
+        }
+        return declined
+    }
+}

@@ -1,0 +1,174 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import OAuthWire
+
+/// Decides whether a token response is believed, and what it says about the person.
+struct GrantValidation: Sendable {
+    let environment: FlowEnvironment
+    let context: RequestContext
+
+    /// The response to a refresh. Without ID token, or without keys to verify it, the earlier claims stay.
+    func refreshGrant(
+        _ response: TokenResponse,
+        request: SilentRequest,
+        snapshot: CredentialSnapshot,
+        metadata: AuthorityMetadata,
+        requestedScopes: [String]
+    ) async throws -> TokenGrant {
+        try check(response)
+        let before = snapshot.credentials
+        var profile: CachedProfile?
+        if let idToken = response.idToken {
+            var expectation = expectation(request.authority, metadata, response)
+            expectation.subject = before.subject(inRealm: request.need.tenant)
+            do {
+                let claims = try await environment.verifier.claims(
+                    of: idToken,
+                    expecting: expectation,
+                    metadata: metadata,
+                    context: context
+                )
+                profile = CachedProfile(claims, idToken: idToken, authority: request.authority, homeTenant: nil)
+            } catch let error as AuthenticationError where .network ~= error.code || .serverUnavailable ~= error.code {
+                context.logger.debug("The ID token of a refresh could not be verified now and is left out")
+            }
+        }
+        let identity = AccountIdentity(accountID: before.accountID, homeAccountID: before.homeAccountID, homeTenant: nil)
+        profile?.isHomeTenant = before.accountID.homeTenant.map { $0 == profile?.realm } ?? true
+        try checkSamePerson(response, request.authority, before.accountID)
+        return TokenGrant(
+            response: response,
+            requestedScopes: requestedScopes,
+            identity: identity,
+            profile: profile,
+            realm: profile?.realm ?? request.need.tenant ?? before.profiles.first?.realm ?? request.authority.realm,
+            authorityTenant: request.need.tenant,
+            rule: request.authority.scopeRule
+        )
+    }
+
+    /// The response to a code. An OpenID Connect provider has to say who the person is.
+    func signInGrant(
+        _ response: TokenResponse,
+        request: AuthorizationRequest,
+        requestedScopes: [String]
+    ) async throws -> TokenGrant {
+        try check(response)
+        let authority = request.authority
+        var claims: IDTokenClaims?
+        if let idToken = response.idToken {
+            var expectation = expectation(authority, request.metadata, response)
+            expectation.nonce = request.nonce
+            expectation.maxAge = request.maxAge
+            claims = try await environment.verifier.claims(
+                of: idToken,
+                expecting: expectation,
+                metadata: request.metadata,
+                context: context
+            )
+        } else if authority.issuesIDTokens {
+            throw IDTokenExpectation.refused("there is none, although openid was asked for")
+        }
+        let identity =
+            AccountIdentity(
+                authority: authority,
+                clientInfo: response.clientInfo.flatMap(ClientInfo.parse),
+                issuer: claims?.issuer,
+                subject: claims?.subject
+            ) ?? AccountIdentity(anonymousAt: authority, nonce: SecureRandom.token(bytes: 16))
+        let profile = claims.flatMap { claims in
+            response.idToken.map {
+                CachedProfile(claims, idToken: $0, authority: authority, homeTenant: identity.homeTenant)
+            }
+        }
+        return TokenGrant(
+            response: response,
+            requestedScopes: requestedScopes,
+            identity: identity,
+            profile: profile,
+            realm: profile?.realm ?? authority.realm,
+            authorityTenant: authority.tenant,
+            rule: authority.scopeRule
+        )
+    }
+
+    private func expectation(
+        _ authority: Authority,
+        _ metadata: AuthorityMetadata,
+        _ response: TokenResponse
+    ) -> IDTokenExpectation {
+        var expectation = IDTokenExpectation(
+            authority: authority,
+            publishedIssuer: metadata.issuer,
+            clientID: environment.clientID
+        )
+        expectation.accessToken = response.accessToken
+        return expectation
+    }
+
+    private func check(_ response: TokenResponse) throws {
+        guard response.tokenType.lowercased() == "bearer", response.accessToken != nil else {
+            throw AuthenticationError(
+                .malformedResponse,
+                "The token endpoint answered with another type of token than Bearer.",
+                correlationID: context.correlationID
+            )
+        }
+    }
+
+    private func checkSamePerson(_ response: TokenResponse, _ authority: Authority, _ account: Account.ID) throws {
+        guard authority.hasHomeAccounts, let info = response.clientInfo.flatMap(ClientInfo.parse),
+            let answered = AccountIdentity(authority: authority, clientInfo: info, issuer: nil, subject: nil),
+            answered.accountID != account
+        else { return }
+        throw AuthenticationError(
+            .accountMismatch,
+            "The answer is about another person than the one asked for; nothing was stored.",
+            correlationID: context.correlationID
+        )
+    }
+}
+
+extension Authority {
+    var issuesIDTokens: Bool {
+        if case .oauth2 = kind { false } else { true }
+    }
+}
+
+extension AccountCredentials {
+    /// The `sub` of the earlier ID token, which a refresh must repeat. Entra's differs from tenant to tenant.
+    func subject(inRealm realm: String?) -> String? {
+        let profile = realm.map { realm in profiles.first { $0.realm == realm } } ?? profiles.first
+        return profile?.idToken.flatMap { try? JSONWebToken(compact: $0) }?.claims.string("sub")  // verified when it came
+    }
+}
+
+extension CachedProfile {
+    init(_ claims: IDTokenClaims, idToken: String, authority: Authority, homeTenant: String?) {
+        let realm = authority.tenantOfToken(claims)
+        self.init(
+            realm: realm,
+            localAccountID: claims.oid ?? claims.subject,
+            username: claims.preferredUsername ?? claims.upn ?? claims.email,
+            name: claims.name,
+            policy: authority.policy,
+            isHomeTenant: homeTenant.map { $0 == realm.lowercased() } ?? true,
+            idToken: idToken
+        )
+    }
+}
+
+extension Authority {
+    var policy: String? {
+        if case .b2c(_, _, let policy, _) = kind { policy } else { nil }
+    }
+
+    /// The realm under which a token is filed.
+    func tenantOfToken(_ claims: IDTokenClaims) -> String {
+        switch kind {
+        case .entra, .externalID: claims.tid?.lowercased() ?? realm
+        default: realm
+        }
+    }
+}

@@ -1,0 +1,92 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Logging
+import OAuthWire
+
+/// Opens the browser, waits for the right redirect, and finishes the sign-in.
+struct InteractiveFlow: Sendable {
+    let environment: FlowEnvironment
+    let context: RequestContext
+
+    func run(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
+        let preparation = try await AuthorizationPreparation(
+            environment: environment,
+            parameters: parameters,
+            context: context
+        )
+        // Listening comes first: the address names the port that is bound.
+        let listener = try await environment.configuration.redirectReceiver.start(
+            for: preparation.redirectURI,
+            responseMode: preparation.responseMode
+        )
+        let outcome: Result<AuthenticationResult, any Error>
+        do {
+            let request = try preparation.request(redirectURI: listener.redirectURI.absoluteString)
+            outcome = .success(try await signIn(request, listener))
+        } catch {
+            outcome = .failure(error)
+        }
+        await listener.close()
+        return try outcome.get()
+    }
+
+    private func signIn(
+        _ request: AuthorizationRequest,
+        _ listener: any RedirectListener
+    ) async throws -> AuthenticationResult {
+        try await show(request)
+        let (redirect, response) = try await answer(to: request, from: listener)
+        let flow = AuthorizationCodeFlow(environment: environment, context: context)
+        do {
+            let result = try await flow.finish(try response.get(), to: request)
+            await listener.answer(redirect, with: RedirectPage(outcome: .succeeded))
+            return result
+        } catch {
+            let message = (error as? AuthenticationError)?.message
+            await listener.answer(redirect, with: RedirectPage(outcome: .failed, message: message))
+            throw error
+        }
+    }
+
+    private func show(_ request: AuthorizationRequest) async throws {
+        request.parameters.onAuthorizationURL?(request.url)
+        do {
+            try await environment.configuration.browser.open(request.url)
+        } catch let error as AuthenticationError where request.parameters.onAuthorizationURL != nil {
+            context.logger.info(
+                "No browser could be opened; the person has the address",
+                metadata: ["identity.error": "\(error.shortDescription)"]
+            )
+        }
+    }
+
+    /// Waits for the redirect with this request's state; all others are refused, and the wait goes on to its deadline.
+    private func answer(
+        to request: AuthorizationRequest,
+        from listener: any RedirectListener
+    ) async throws -> (ReceivedRedirect, Result<AuthorizationResponse, any Error>) {
+        let flow = AuthorizationCodeFlow(environment: environment, context: context)
+        do {
+            return try await withDeadline(request.parameters.timeout) {
+                while true {
+                    let redirect = try await listener.receive()
+                    do {
+                        if let response = try flow.response(in: redirect.url.absoluteString, to: request) {
+                            return (redirect, .success(response))
+                        }
+                    } catch {
+                        return (redirect, .failure(error))
+                    }
+                    await listener.answer(redirect, with: RedirectPage(outcome: .refused))
+                }
+            }
+        } catch is DeadlineExceeded {
+            throw AuthenticationError(
+                .interactionTimedOut,
+                "Sign-in was not finished within \(request.parameters.timeout.components.seconds) seconds.",
+                correlationID: context.correlationID
+            )
+        }
+    }
+}

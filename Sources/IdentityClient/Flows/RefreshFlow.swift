@@ -1,0 +1,183 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import OAuthWire
+
+/// Redeems the refresh token, once for all processes that share it, and stores what it yields.
+///
+/// The order is: take the lease, read again, redeem, commit, give the lease back. The refresh token decides the commit,
+/// not the lease.
+struct RefreshFlow: Sendable {
+    let environment: FlowEnvironment
+    let context: RequestContext
+
+    func run(_ request: SilentRequest) async throws -> AcquiredToken {
+        let metadata = try await environment.resolver.metadata(for: request.authority, context: context)
+        let holder = RefreshLeaseHolder(
+            cache: environment.store.cache,
+            key: environment.store.key(for: request.id).lease,
+            duration: environment.client.deadline + .seconds(15)
+        )
+        let store = environment.store
+        let lease = try await store.wrapping {
+            try await holder.acquire { try await settled(request) != nil }
+        }
+        guard let lease else {
+            guard let acquired = try await settled(request) else { throw Self.removed(context) }
+            return acquired
+        }
+        let outcome: Result<AcquiredToken, any Error>
+        do { outcome = .success(try await refresh(request, metadata, lease)) } catch { outcome = .failure(error) }
+        await lease.release()
+        return try outcome.get()
+    }
+
+    /// What another process has put there meanwhile, when it answers the request.
+    private func settled(_ request: SilentRequest) async throws -> AcquiredToken? {
+        guard !request.need.skipsAccessToken, let snapshot = try await environment.store.snapshot(for: request.id),
+            case .valid(let token) = snapshot.credentials.selection(for: request.need, at: environment.clock.unixSeconds)
+        else { return nil }
+        return AcquiredToken(snapshot: snapshot, token: token, source: .cache)
+    }
+
+    /// Under the lease: reads again, and redeems what is stored now. Who finds another refresh token after a refusal
+    /// tries once more with that one.
+    private func refresh(
+        _ request: SilentRequest,
+        _ metadata: AuthorityMetadata,
+        _ lease: RefreshLeaseHolder.Held
+    ) async throws -> AcquiredToken {
+        var refused: (token: String, error: AuthenticationError)?
+        while true {
+            guard let snapshot = try await environment.store.snapshot(for: request.id) else { throw Self.removed(context) }
+            let selection = snapshot.credentials.selection(for: request.need, at: environment.clock.unixSeconds)
+            if case .valid(let token) = selection {
+                return AcquiredToken(snapshot: snapshot, token: token, source: .cache)
+            }
+            guard let token = snapshot.credentials.refreshToken else { throw refused?.error ?? Self.removed(context) }
+            if let refused, refused.token == token.secret { throw refused.error }
+            try snapshot.credentials.checkMayBeRewritten()
+            do {
+                return try await redeem(token, of: snapshot, for: request, metadata, lease)
+            } catch let error as AuthenticationError where .interactionRequired ~= error.code && error.code != .accountRemoved {
+                guard refused == nil else { throw error }
+                refused = (token.secret, error)
+                try await drop(token, after: error, request.id)
+            }
+        }
+    }
+
+    private func redeem(
+        _ token: CachedRefreshToken,
+        of snapshot: CredentialSnapshot,
+        for request: SilentRequest,
+        _ metadata: AuthorityMetadata,
+        _ lease: RefreshLeaseHolder.Held
+    ) async throws -> AcquiredToken {
+        try environment.throttle.check(request.throttleKey, at: environment.clock.unixSeconds, context: context)
+        let scopes = RefreshScopes(request, stored: token)
+        let form = TokenRequestMessage.refreshToken(
+            clientID: environment.clientID,
+            refreshToken: token.secret,
+            scopes: scopes.sent(defaults: environment.configuration.scopesToAdd(for: request.authority, metadata)),
+            claims: request.claims,
+            clientInfo: request.authority.hasHomeAccounts
+        )
+        let endpoint = TokenEndpoint(
+            client: environment.client,
+            authority: request.authority,
+            metadata: metadata,
+            clock: environment.clock,
+            context: context
+        )
+        do {
+            try await lease.outlast(environment.client.deadline)
+            let response = try await endpoint.redeemRefreshToken(form) {
+                try await lease.outlast(environment.client.deadline)
+            }
+            let grant = try await GrantValidation(environment: environment, context: context).refreshGrant(
+                response,
+                request: request,
+                snapshot: snapshot,
+                metadata: metadata,
+                requestedScopes: scopes.requested
+            )
+            return try await commit(grant, replacing: token, of: snapshot, for: request, metadata)
+        } catch let error as AuthenticationError {
+            environment.throttle.note(error, for: request.throttleKey, at: environment.clock.unixSeconds)
+            throw scopes.explaining(error)
+        }
+    }
+
+    private func commit(
+        _ grant: TokenGrant,
+        replacing sent: CachedRefreshToken,
+        of snapshot: CredentialSnapshot,
+        for request: SilentRequest,
+        _ metadata: AuthorityMetadata
+    ) async throws -> AcquiredToken {
+        let now = environment.clock.unixSeconds
+        let base = snapshot.credentials
+        let (stored, persistence) = try await environment.store.commit(
+            request.id,
+            fallback: base.applying(grant, at: now)
+        ) { current in
+            guard let current, current.incarnation == base.incarnation else { return current }
+            return current.applying(grant, replacing: sent, at: now)
+        }
+        guard let stored, stored.credentials.incarnation == base.incarnation else {
+            await Revocation(environment: environment, context: context).revokeUnwanted(grant, request.authority, metadata)
+            if let newer = try await settled(request) { return newer }
+            throw Self.removed(context)
+        }
+        guard let token = grant.accessToken(at: now) else { throw Self.removed(context) }
+        return AcquiredToken(
+            snapshot: stored,
+            token: token,
+            source: .identityProvider,
+            persistence: persistence,
+            correlationID: context.correlationID
+        )
+    }
+
+    /// Removes a refresh token that the server declared dead, if it is still the one that is stored.
+    private func drop(_ token: CachedRefreshToken, after error: AuthenticationError, _ id: RecordID) async throws {
+        guard let suberror = error.serverError?.suberror, ["bad_token", "user_account_deleted"].contains(suberror) else {
+            return
+        }
+        _ = try await environment.store.update(id) { current in
+            guard var current, current.refreshToken?.secret == token.secret else { return current }
+            current.refreshToken = nil
+            return current
+        }
+    }
+
+    private static func removed(_ context: RequestContext) -> AuthenticationError {
+        AuthenticationError(
+            .accountRemoved,
+            "The account was signed out: sign in interactively.",
+            correlationID: context.correlationID
+        )
+    }
+}
+
+extension AccountCredentials {
+    /// With the grant merged in, but for its refresh token where the stored one is no longer the one that was sent.
+    func applying(_ grant: TokenGrant, replacing sent: CachedRefreshToken, at now: Int64) -> AccountCredentials {
+        guard refreshToken?.secret == sent.secret else {
+            var grant = grant
+            grant.response.refreshToken = nil
+            return applying(grant, at: now)
+        }
+        return applying(grant, at: now)
+    }
+
+    func checkMayBeRewritten() throws {
+        guard version <= Self.currentVersion else {
+            throw AuthenticationError(
+                .cacheNewerVersion,
+                "The record was written by a newer version of the library: update this program to refresh its tokens."
+            )
+        }
+    }
+}

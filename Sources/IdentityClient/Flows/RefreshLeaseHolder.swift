@@ -1,0 +1,121 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+import Synchronization
+
+/// Takes, renews and gives back the lease of one credential.
+struct RefreshLeaseHolder: Sendable {
+    let cache: any TokenCache
+    let key: CacheKey
+    /// Longer than a request may take.
+    let duration: Duration
+
+    /// Waits for the lease and takes it.
+    ///
+    /// - Parameter isSettled: Asked after each wait; `true` ends it without a lease because somebody else did the work.
+    /// - Returns: The lease, or `nil` when the matter is settled.
+    /// - Throws: `.cacheBusy` when others hold it for longer than three leases.
+    func acquire(unless isSettled: () async throws -> Bool) async throws -> Held? {
+        let me = ProcessTable.current()
+        let clock = ContinuousClock()
+        let begin = clock.now
+        var seen: (nonce: String, since: ContinuousClock.Instant)?
+        var pause = Duration.milliseconds(5)
+        while true {
+            let record = try await cache.record(for: key)
+            let lease = record.flatMap(RefreshLease.init)
+            if let lease, seen?.nonce != lease.nonce { seen = (lease.nonce, clock.now) }
+            if isFree(lease, for: me, seenSince: seen?.since ?? clock.now, now: clock.now) {
+                if seen != nil, try await isSettled() { return nil }
+                if let held = try await take(over: record, as: me) { return held }
+                continue
+            }
+            guard clock.now - begin < duration * 3 else {
+                throw AuthenticationError(.cacheBusy, "Another program has been refreshing this token for too long. Try again.")
+            }
+            try await Task.sleep(for: pause)
+            pause = min(pause * 2, clock.now - begin < .seconds(2) ? .milliseconds(20) : .milliseconds(200))
+        }
+    }
+
+    private func isFree(
+        _ lease: RefreshLease?,
+        for me: ProcessIdentity,
+        seenSince since: ContinuousClock.Instant,
+        now: ContinuousClock.Instant
+    ) -> Bool {
+        guard let lease else { return true }
+        return lease.isOver(
+            for: RefreshLease.Observation(
+                observer: me,
+                bootTime: ProcessTable.bootTime(),
+                seenFor: (now - since).milliseconds,
+                holderIsDead: me.sees(lease.holder) && ProcessTable.isDead(lease.holder)
+            )
+        )
+    }
+
+    private func take(over record: CacheRecord?, as me: ProcessIdentity) async throws -> Held? {
+        guard let term = try await begin(replacing: record, as: me) else { return nil }
+        return Held(holder: self, term: term)
+    }
+
+    private func begin(replacing record: CacheRecord?, as me: ProcessIdentity) async throws -> Held.Term? {
+        let deadline = ProcessTable.bootTime() + duration.milliseconds
+        let lease = RefreshLease(
+            nonce: SecureRandom.token(bytes: 16),
+            duration: duration.milliseconds,
+            holder: me,
+            deadline: deadline
+        )
+        let mine = lease.encoded()
+        guard try await cache.replace(record, with: mine, for: key) else { return nil }
+        return Held.Term(record: mine, deadline: deadline)
+    }
+}
+
+extension RefreshLeaseHolder {
+    /// A lease that is held, until it is given back or runs out.
+    final class Held: Sendable {
+        /// The record to compare with, and until when it counts, in milliseconds of the boot clock.
+        struct Term: Sendable {
+            let record: CacheRecord
+            let deadline: Int64
+        }
+
+        private let holder: RefreshLeaseHolder
+        private let term: Mutex<Term>
+
+        fileprivate init(holder: RefreshLeaseHolder, term: Term) {
+            self.holder = holder
+            self.term = Mutex(term)
+        }
+
+        /// Makes sure that the lease outlasts one more request.
+        ///
+        /// - Throws: `.cacheBusy` when somebody else took it over meanwhile.
+        func outlast(_ request: Duration) async throws {
+            let current = term.withLock { $0 }
+            guard current.deadline - ProcessTable.bootTime() < request.milliseconds + 2000 else { return }
+            guard let next = try await holder.begin(replacing: current.record, as: ProcessTable.current()) else {
+                throw AuthenticationError(
+                    .cacheBusy,
+                    "Another program took over the refresh of this token. Try again."
+                )
+            }
+            term.withLock { $0 = next }
+        }
+
+        /// Gives the lease back. One that cannot be given back runs out by itself.
+        func release() async {
+            let record = term.withLock { $0.record }
+            _ = try? await holder.cache.replace(record, with: nil, for: holder.key)  // it runs out by itself
+        }
+    }
+}
+
+extension Duration {
+    var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,55 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// Which scopes a refresh names.
+///
+/// Microsoft's refresh tokens are good for any resource, so the wanted scopes are always named. Elsewhere a refresh
+/// without scopes yields what was granted (RFC 6749 §6), and only a wish beyond that is named.
+struct RefreshScopes: Sendable {
+    private let request: SilentRequest
+    private let isNamed: Bool
+    private let granted: [String]
+
+    init(_ request: SilentRequest, stored token: CachedRefreshToken) {
+        self.request = request
+        let known = ScopeRule(ignoresCase: false).matchable(token.scopes)
+        granted = token.scopes
+        isNamed = request.authority.isMicrosoft || !request.need.scopes.isSubset(of: known)
+    }
+
+    /// What the answer is filed under: all that was granted, where nothing is named.
+    var requested: [String] {
+        isNamed ? request.scopes : (granted.isEmpty ? request.scopes : granted)
+    }
+
+    func sent(defaults: [String]) -> [String] {
+        isNamed ? request.scopes.appendingMissing(defaults) : []
+    }
+
+    /// A scope beyond what was granted is for the person to agree to.
+    func explaining(_ error: AuthenticationError) -> AuthenticationError {
+        guard error.code == .invalidScope, !request.authority.isMicrosoft, isNamed else { return error }
+        return AuthenticationError(
+            .consentRequired,
+            "These scopes go beyond what was granted: sign in interactively.",
+            serverError: error.serverError,
+            correlationID: error.correlationID
+        )
+    }
+}
+
+extension PublicClientApplication.Configuration {
+    /// The scopes that are asked for beside the program's own.
+    func scopesToAdd(for authority: Authority, _ metadata: AuthorityMetadata) -> [String] {
+        if let defaultScopes { return defaultScopes.map(\.rawValue).sorted() }
+        if case .oauth2 = authority.kind { return [] }
+        return ["openid", "profile", "offline_access"].filter { scope in
+            scope == "openid" || authority.isMicrosoft || metadata.scopes?.contains(scope) != false
+        }
+    }
+}
+
+extension [String] {
+    func appendingMissing(_ others: [String]) -> [String] {
+        self + others.filter { !contains($0) }
+    }
+}

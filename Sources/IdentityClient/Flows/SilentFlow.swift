@@ -1,0 +1,108 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Logging
+
+/// From the cache where possible, else by a refresh.
+struct SilentFlow: Sendable {
+    let environment: FlowEnvironment
+
+    func run(_ parameters: SilentParameters) async throws -> AuthenticationResult {
+        let configuration = environment.configuration
+        let authority = parameters.authority ?? configuration.authority
+        if parameters.authority != nil { try authority.checkFits(configuration.authority) }
+        let rule = authority.scopeRule
+        let id = RecordID(
+            partition: parameters.authority == nil ? environment.partition : authority.partition,
+            accountID: parameters.account.id.rawValue
+        )
+        guard let snapshot = try await environment.store.snapshot(for: id) else {
+            throw Self.noTokens(parameters)
+        }
+        let need = CredentialRequest(
+            scopes: rule.matchable(parameters.scopes.lazy.map(\.rawValue)),
+            tenant: authority.effectiveTenant(for: parameters.account.id),
+            skipsAccessToken: parameters.forcesRefresh || parameters.claims != nil,
+            leeway: configuration.expirationLeeway.components.seconds
+        )
+        switch snapshot.credentials.selection(for: need, at: environment.clock.unixSeconds) {
+        case .valid(let token):
+            let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
+            return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
+        case .stale(let token):
+            let request = try request(parameters, authority, id, need)
+            refreshInBackground(request, key: snapshot.key, parameters)
+            let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
+            return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
+        case .refreshable:
+            let request = try request(parameters, authority, id, need)
+            let acquired = try await refresh(request, snapshot, parameters)
+            return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
+        case .unavailable:
+            throw Self.noTokens(parameters)
+        }
+    }
+
+    private func request(
+        _ parameters: SilentParameters,
+        _ authority: Authority,
+        _ id: RecordID,
+        _ need: CredentialRequest
+    ) throws -> SilentRequest {
+        SilentRequest(
+            id: id,
+            authority: authority.resolved(for: parameters.account.id),
+            scopes: try parameters.scopes.checked(),
+            claims: try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities),
+            isForced: parameters.forcesRefresh,
+            need: need
+        )
+    }
+
+    /// Waits for the refresh. A token that is still alive is returned where it fails, unless the caller wants none.
+    private func refresh(
+        _ request: SilentRequest,
+        _ snapshot: CredentialSnapshot,
+        _ parameters: SilentParameters
+    ) async throws -> AcquiredToken {
+        let flow = RefreshFlow(environment: environment, context: environment.context(parameters.correlationID))
+        do {
+            return try await environment.refreshes.run(
+                request.wish,
+                of: snapshot.key,
+                isForced: request.isForced
+            ) { try await flow.run(request) }
+        } catch let error as AuthenticationError {
+            guard !request.need.skipsAccessToken, error.code != .accountRemoved,
+                let token = snapshot.credentials.survivor(for: request.need, at: environment.clock.unixSeconds)
+            else { throw error }
+            flow.context.logger.info(
+                "A refresh failed; the token in the cache is still good",
+                metadata: ["identity.error": "\(error.shortDescription)"]
+            )
+            return AcquiredToken(snapshot: snapshot, token: token, source: .cache)
+        }
+    }
+
+    private func refreshInBackground(_ request: SilentRequest, key: CacheKey, _ parameters: SilentParameters) {
+        let flow = RefreshFlow(environment: environment, context: environment.context(parameters.correlationID))
+        environment.refreshes.start(request.wish, of: key) {
+            do {
+                return try await flow.run(request)
+            } catch let error as AuthenticationError {
+                flow.context.logger.info(
+                    "A background refresh failed; the token in the cache is still good",
+                    metadata: ["identity.error": "\(error.shortDescription)"]
+                )
+                throw error
+            }
+        }
+    }
+
+    private static func noTokens(_ parameters: SilentParameters) -> AuthenticationError {
+        AuthenticationError(
+            .noTokensFound,
+            "Nobody is signed in with this account here: sign in interactively.",
+            correlationID: parameters.correlationID
+        )
+    }
+}

@@ -1,0 +1,60 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// What `/proc` tells about processes, and the boot clock.
+enum ProcessTable {
+    /// This process.
+    static func current() -> ProcessIdentity {
+        ProcessIdentity(
+            bootID: text(of: "/proc/sys/kernel/random/boot_id") ?? "unknown",
+            pidNamespace: link("/proc/self/ns/pid") ?? "unknown",
+            pid: Int(getpid()),
+            startTime: status(of: "self")?.startTime ?? "unknown"
+        )
+    }
+
+    /// Whether a process that this one can see has ended. A killed child that nobody reaped still has an entry: its
+    /// state is `Z` or `X`.
+    static func isDead(_ process: ProcessIdentity) -> Bool {
+        guard let status = status(of: String(process.pid)) else {
+            return unsafe access("/proc/\(process.pid)", F_OK) != 0 && errno == ENOENT
+        }
+        return status.state == "Z" || status.state == "X" || status.startTime != process.startTime
+    }
+
+    /// Milliseconds since boot, time asleep included.
+    static func bootTime() -> Int64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    /// The fields after the command's name, which may itself contain anything.
+    private static func status(of process: String) -> (state: Substring, startTime: String)? {
+        guard let text = text(of: "/proc/\(process)/stat"), let end = text.lastIndex(of: ")") else { return nil }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        guard fields.count > 19 else { return nil }
+        return (fields[0], String(fields[19]))
+    }
+
+    private static func text(of path: String) -> String? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+        guard count > 0 else { return nil }
+        let text = String(decoding: buffer[..<count], as: UTF8.self)
+        return text.hasSuffix("\n") ? String(text.dropLast()) : text
+    }
+
+    private static func link(_ path: String) -> String? {
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+            guard let base = unsafe bytes.bindMemory(to: CChar.self).baseAddress else { return 0 }
+            return unsafe readlink(path, base, bytes.count)
+        }
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    }
+}
