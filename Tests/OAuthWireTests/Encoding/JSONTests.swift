@@ -79,7 +79,7 @@ import Testing
         let deepest = #"{"a":"# + String(repeating: "[", count: 15) + String(repeating: "]", count: 15) + "}"
         #expect(try json(deepest).array("a")?.count == 1)
         let tooDeep = #"{"a":["# + deepest + "]}"
-        #expect(throws: JSONError(reason: .tooDeep, offset: 22)) { try json(tooDeep) }
+        #expect(throws: JSONError(reason: .tooDeep, offset: 24)) { try json(tooDeep) }
         #expect(throws: JSONError(reason: .tooDeep, offset: 5)) {
             try JSONObject(parsing: Array(#"{"a":{}}"#.utf8), maximumDepth: 1)
         }

@@ -36,7 +36,7 @@ enum SpecificationExamples {
     static let es512Input = "eyJhbGciOiJFUzUxMiJ9.UGF5bG9hZA"
     static let es512Signature =
         "AdwMgeerwtHoh-l192l60hp9wAHZFVJbLfD_UxMi70cwnZOYaRI1bKPWROc-mZZqwqT2SI-KGDKB34XO0aw_7XdtAG8GaSwFKdCAPZgoXD2YBJ"
-        + "ZCPEX3xKpRwcdOO8KpEHwJjyqOgzDO7iKvU8vcnwNMmxYbSW9ERBXukOXolLzeO_Jn"
+        + "ZCPEX3xKpRwcdOO8KpEHwJjyqOgzDO7iKvU8vcnwNrmxYbSW9ERBXukOXolLzeO_Jn"
 
     /// RFC 8037 A.2 and A.4: Ed25519, over "Example of Ed25519 signing".
     static let ed25519Key = #"""
