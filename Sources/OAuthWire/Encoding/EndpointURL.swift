@@ -13,11 +13,11 @@ package enum EndpointURL {
         guard !bytes.contains(UInt8(ascii: "#")) else { throw WireError.malformed("endpoint: fragment") }
         guard !items.isEmpty else { return endpoint }
         let separator =
-            if !bytes.contains(UInt8(ascii: "?")) {
-                "?"
-            } else if let last = bytes.last,
-                last == UInt8(ascii: "?") || last == UInt8(ascii: "&")
-            { "" } else { "&" }
+            switch (bytes.contains(UInt8(ascii: "?")), bytes.last) {
+            case (false, _): "?"
+            case (true, UInt8(ascii: "?")), (true, UInt8(ascii: "&")): ""
+            default: "&"
+            }
         return endpoint + separator + FormURLEncoded.encode(items)
     }
 }

@@ -91,13 +91,13 @@ package enum RetryAfter {
 
     /// The seconds to wait that `headerValue` asks for, 0 to 3,600; `nil` when it is neither seconds nor a date.
     package static func seconds(_ headerValue: String, now: Int64) -> Int? {
-        let text = headerValue.drop { $0 == " " || $0 == "\t" }
-        let digits = text.utf8.first == UInt8(ascii: "-") ? text.dropFirst() : text
-        if !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-            guard digits.utf8.count == text.utf8.count else { return 0 }
-            return min(Int(digits) ?? maximum, maximum)
+        let words = WireText.words(headerValue)
+        if words.count == 1, let word = words.first {
+            let digits = word.hasPrefix("-") ? word.dropFirst() : word[...]
+            guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+            return word.hasPrefix("-") ? 0 : min(Int(digits) ?? maximum, maximum)
         }
-        guard let date = HTTPDate.parse(String(text), now: now) else { return nil }
+        guard let date = HTTPDate.parse(headerValue, now: now) else { return nil }
         let (wait, overflow) = date.subtractingReportingOverflow(now)
         return overflow ? nil : Int(min(max(wait, 0), Int64(maximum)))
     }

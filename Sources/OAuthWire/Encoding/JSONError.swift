@@ -24,5 +24,10 @@ package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The offset in bytes at which it was noticed.
     package let offset: Int
 
+    package init(reason: Reason, offset: Int) {
+        self.reason = reason
+        self.offset = offset
+    }
+
     package var description: String { "\(reason.rawValue) at byte \(offset)" }
 }

@@ -6,7 +6,7 @@ internal import FoundationEssentials
 
 extension JSONWebKey {
     /// Whether `signature` is this key's over `message`; `false` too when key and algorithm do not go together.
-    func verifies(_ signature: [UInt8], of message: [UInt8], with algorithm: SignatureAlgorithm) -> Bool {
+    package func verifies(_ signature: [UInt8], of message: [UInt8], with algorithm: SignatureAlgorithm) -> Bool {
         guard fits(algorithm) else { return false }
         switch material {
         case .rsa(let key):

@@ -63,11 +63,8 @@ package struct JSONWebKey: Sendable {
 
     private static func rsa(modulus: [UInt8], exponent: [UInt8]) -> Material? {
         let significant = modulus.drop { $0 == 0 }
-        guard let first = significant.first, significant.count <= 1_024, (1...8).contains(exponent.count) else {
-            return nil
-        }
-        let bits = significant.count * 8 - first.leadingZeroBitCount
-        guard (2_048...8_192).contains(bits) else { return nil }
+        let bits = significant.count * 8 - (significant.first?.leadingZeroBitCount ?? 0)
+        guard (2_048...8_192).contains(bits), (1...8).contains(exponent.count) else { return nil }
         return (try? _RSA.Signing.PublicKey(n: Array(significant), e: exponent)).map { .rsa($0) }
     }
 

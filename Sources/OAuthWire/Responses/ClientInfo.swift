@@ -7,6 +7,12 @@ package struct ClientInfo: Hashable, Sendable {
     /// The home tenant.
     package var utid: String
 
+    /// Names a person and their home tenant.
+    package init(uid: String, utid: String) {
+        self.uid = uid
+        self.utid = utid
+    }
+
     /// Reads the base64 JSON of `client_info`; `nil` when it is anything but two visible texts, which counts as absent.
     package static func parse(_ raw: String) -> ClientInfo? {
         guard

@@ -17,7 +17,7 @@ package struct TokenResponse: Sendable {
     package var scopes: [String]?
     package var refreshToken: String?
     package var idToken: String?
-    /// As received; see ``ClientInfo``.
+    /// As received, and absent when it is no text; see ``ClientInfo``.
     package var clientInfo: String?
     /// `foci`: the family of Microsoft programs that share the refresh token.
     package var familyID: String?
@@ -36,7 +36,7 @@ package struct TokenResponse: Sendable {
         refreshIn = try json.optionalDuration("refresh_in")
         scopes = try Self.scopes(json)
         refreshToken = try json.optionalString("refresh_token")
-        clientInfo = try json.optionalString("client_info")
+        clientInfo = json.string("client_info")
         familyID = json.string("foci") ?? json.integer("foci").map(String.init)
     }
 

@@ -1,0 +1,58 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+import Testing
+
+@Suite struct ErrorResponseTests {
+    /// RFC 6749 §5.2.
+    @Test func readsTheExampleOfTheSpecification() throws {
+        let response = try #require(ErrorResponse(json(#"{"error":"invalid_request"}"#)))
+        #expect(response.error == "invalid_request")
+        #expect(response.errorDescription == nil)
+        #expect(response.errorCodes.isEmpty)
+    }
+
+    @Test func readsWhatMicrosoftAdds() throws {
+        let response = try #require(
+            ErrorResponse(
+                json(
+                    #"""
+                    {"error":"invalid_grant","error_description":"AADSTS50076: MFA.\r\nTrace ID: t","error_codes":[50076,"7"],
+                     "timestamp":"2026-11-13 00:00:00Z","trace_id":"t","correlation_id":"c","error_uri":"https://e/",
+                     "suberror":"basic_action","claims":"{\"access_token\":{}}","interval":"7"}
+                    """#
+                )
+            )
+        )
+        #expect(response.errorDescription == "AADSTS50076: MFA. Trace ID: t")
+        #expect(response.errorCodes == [50_076, 7])
+        #expect(response.timestamp == "2026-11-13 00:00:00Z")
+        #expect(response.traceID == "t")
+        #expect(response.correlationID == "c")
+        #expect(response.errorURI == "https://e/")
+        #expect(response.suberror == "basic_action")
+        #expect(response.claims == #"{"access_token":{}}"#)
+        #expect(response.interval == 7)
+    }
+
+    @Test func claimsMayBeAnObjectAndAreBounded() throws {
+        #expect(try ErrorResponse(json(#"{"error":"e","claims":{"a": 1}}"#))?.claims == #"{"a":1}"#)
+        let long = String(repeating: "x", count: 16_385)
+        let response = try #require(ErrorResponse(json(#"{"error":"e","claims":"\#(long)"}"#)))
+        #expect(response.claims == nil)
+    }
+
+    @Test(arguments: [#"{}"#, #"{"error":""}"#, #"{"error":null}"#, #"{"error":{"code":1}}"#, #"{"access_token":"a"}"#])
+    func anythingWithoutAnErrorIsNone(source: String) throws {
+        #expect(try ErrorResponse(json(source)) == nil)
+    }
+
+    @Test func textsAreOneLineWithoutControlCharactersAndCut() throws {
+        let source =
+            #"{"error":"a\u001b[31mb","error_description":"\u0007x\u202Ey\n\n\tz\u0085\#(String(repeating: "é", count: 2_000))"}"#
+        let response = try #require(ErrorResponse(json(source)))
+        #expect(response.error == "a[31mb")
+        #expect(response.errorDescription?.hasPrefix("xy zé") == true)
+        #expect(response.errorDescription?.unicodeScalars.count == 1_000)
+    }
+}

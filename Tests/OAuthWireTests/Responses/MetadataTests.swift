@@ -1,0 +1,145 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+import Testing
+
+@Suite struct MetadataTests {
+    /// RFC 8628 §3.2.
+    @Test func readsTheDeviceCodeOfTheSpecification() throws {
+        let response = try DeviceAuthorizationResponse(
+            json(
+                #"""
+                {"device_code":"GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS","user_code":"WDJB-MJHT",
+                 "verification_uri":"https://example.com/device",
+                 "verification_uri_complete":"https://example.com/device?user_code=WDJB-MJHT","expires_in":1800}
+                """#
+            )
+        )
+        #expect(response.deviceCode == "GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS")
+        #expect(response.userCode == "WDJB-MJHT")
+        #expect(response.verificationURI == "https://example.com/device")
+        #expect(response.verificationURIComplete == "https://example.com/device?user_code=WDJB-MJHT")
+        #expect(response.expiresIn == 1_800)
+        #expect(response.interval == 5)
+        #expect(response.message == nil)
+    }
+
+    @Test func readsTheOlderNameStringsAndTheMessage() throws {
+        let response = try DeviceAuthorizationResponse(
+            json(
+                #"""
+                {"device_code":"d","user_code":"u","verification_url":"https://h/","expires_in":"900","interval":"0",
+                 "message":"Go to\nhttps://h/"}
+                """#
+            )
+        )
+        #expect(response.verificationURI == "https://h/")
+        #expect(response.expiresIn == 900)
+        #expect(response.interval == 1)
+        #expect(response.message == "Go to https://h/")
+    }
+
+    @Test(arguments: [
+        (#"{"user_code":"u","verification_uri":"https://h/","expires_in":1}"#, WireError.missing("device_code")),
+        (#"{"device_code":"d","verification_uri":"https://h/","expires_in":1}"#, .missing("user_code")),
+        (#"{"device_code":"d","user_code":"u","expires_in":1}"#, .missing("verification_uri")),
+        (#"{"device_code":"d","user_code":"u","verification_uri":"https://h/"}"#, .missing("expires_in")),
+        (
+            #"{"device_code":"d","user_code":"\u001b[2J","verification_uri":"h","expires_in":1}"#,
+            .malformed("user_code")
+        ),
+        (
+            #"{"device_code":"d","user_code":"u","verification_uri":"h\nx","expires_in":1}"#,
+            .malformed("verification_uri")
+        ),
+        (
+            #"{"device_code":"d","user_code":"u","verification_uri":"h","expires_in":1,"interval":-1}"#,
+            .wrongType("interval")
+        ),
+    ])
+    func refusesDeviceCodesThatCannotBeUsed(source: String, expected: WireError) {
+        #expect(throws: expected) { try DeviceAuthorizationResponse(json(source)) }
+    }
+
+    /// RFC 8414 §3.2, shortened, with RFC 9207 §3.
+    @Test func readsProviderMetadata() throws {
+        let metadata = try ProviderMetadata(
+            json(
+                #"""
+                {"issuer":"https://server.example.com","authorization_endpoint":"https://server.example.com/authorize",
+                 "token_endpoint":"https://server.example.com/token","jwks_uri":"https://server.example.com/jwks.json",
+                 "device_authorization_endpoint":"https://server.example.com/device","end_session_endpoint":null,
+                 "userinfo_endpoint":"https://server.example.com/userinfo","revocation_endpoint":"https://server.example.com/rev",
+                 "scopes_supported":["openid","profile"],"response_modes_supported":["query","form_post"],
+                 "code_challenge_methods_supported":["S256"],"id_token_signing_alg_values_supported":["RS256"],
+                 "authorization_response_iss_parameter_supported":true,"x":{"y":1}}
+                """#
+            )
+        )
+        #expect(metadata.issuer == "https://server.example.com")
+        #expect(metadata.authorizationEndpoint == "https://server.example.com/authorize")
+        #expect(metadata.tokenEndpoint == "https://server.example.com/token")
+        #expect(metadata.jwksURI == "https://server.example.com/jwks.json")
+        #expect(metadata.deviceAuthorizationEndpoint == "https://server.example.com/device")
+        #expect(metadata.endSessionEndpoint == nil)
+        #expect(metadata.userinfoEndpoint == "https://server.example.com/userinfo")
+        #expect(metadata.revocationEndpoint == "https://server.example.com/rev")
+        #expect(metadata.scopesSupported == ["openid", "profile"])
+        #expect(metadata.responseModesSupported == ["query", "form_post"])
+        #expect(metadata.codeChallengeMethodsSupported == ["S256"])
+        #expect(metadata.idTokenSigningAlgValuesSupported == ["RS256"])
+        #expect(metadata.authorizationResponseIssParameterSupported)
+        #expect(metadata.raw.object("x")?.integer("y") == 1)
+        #expect(try !ProviderMetadata(json(#"{"issuer":"i"}"#)).authorizationResponseIssParameterSupported)
+    }
+
+    @Test(arguments: [
+        (#"{}"#, WireError.missing("issuer")),
+        (#"{"issuer":"i","token_endpoint":1}"#, .wrongType("token_endpoint")),
+        (#"{"issuer":"i","scopes_supported":"openid"}"#, .wrongType("scopes_supported")),
+        (
+            #"{"issuer":"i","authorization_response_iss_parameter_supported":"true"}"#,
+            .wrongType("authorization_response_iss_parameter_supported")
+        ),
+    ])
+    func refusesMetadataOfWrongTypes(source: String, expected: WireError) {
+        #expect(throws: expected) { try ProviderMetadata(json(source)) }
+    }
+
+    @Test func readsInstanceDiscovery() throws {
+        let response = try InstanceDiscoveryResponse(
+            json(
+                #"""
+                {"tenant_discovery_endpoint":"https://login.microsoftonline.com/t/v2.0/.well-known/openid-configuration",
+                 "api-version":"1.1","metadata":[{"preferred_network":"login.microsoftonline.com",
+                 "preferred_cache":"login.windows.net","aliases":["login.microsoftonline.com","login.windows.net"]}]}
+                """#
+            )
+        )
+        #expect(response.tenantDiscoveryEndpoint.hasSuffix("/openid-configuration"))
+        #expect(response.metadata.count == 1)
+        #expect(response.metadata.first?.preferredNetwork == "login.microsoftonline.com")
+        #expect(response.metadata.first?.preferredCache == "login.windows.net")
+        #expect(response.metadata.first?.aliases == ["login.microsoftonline.com", "login.windows.net"])
+        #expect(throws: WireError.wrongType("metadata")) {
+            try InstanceDiscoveryResponse(json(#"{"tenant_discovery_endpoint":"e","metadata":[1]}"#))
+        }
+        #expect(throws: WireError.missing("tenant_discovery_endpoint")) { try InstanceDiscoveryResponse(json("{}")) }
+    }
+
+    @Test func readsClientInfoInEitherAlphabet() {
+        let expected = ClientInfo(uid: "user", utid: "tenant")
+        let encoded = Base64URL.encode(Array(#"{"uid":"user","utid":"tenant","ver":"1.0"}"#.utf8))
+        #expect(ClientInfo.parse(encoded) == expected)
+        #expect(ClientInfo.parse(encoded + "=") == expected)
+    }
+
+    @Test(arguments: [
+        "", "{}", #"{"uid":"u"}"#, #"{"uid":"u","utid":""}"#, #"{"uid":1,"utid":"t"}"#, #"{"uid":"a\nb","utid":"t"}"#,
+        #"{"uid":"u","uid":"v","utid":"t"}"#, "[]",
+    ])
+    func clientInfoThatSaysNothingIsAbsent(source: String) {
+        #expect(ClientInfo.parse(Base64URL.encode(Array(source.utf8))) == nil)
+        #expect(ClientInfo.parse(source) == nil)
+    }
+}

@@ -1,0 +1,90 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+import Testing
+
+@Suite struct TokenResponseTests {
+    /// RFC 6749 §5.1.
+    @Test func readsTheExampleOfTheSpecification() throws {
+        let response = try TokenResponse(
+            json(
+                #"""
+                {"access_token":"2YotnFZFEjr1zCsicMWpAA","token_type":"example","expires_in":3600,
+                 "refresh_token":"tGzv3JOkF0XG5Qx2TlKWIA","example_parameter":"example_value"}
+                """#
+            )
+        )
+        #expect(response.accessToken == "2YotnFZFEjr1zCsicMWpAA")
+        #expect(response.tokenType == "example")
+        #expect(response.expiresIn == 3_600)
+        #expect(response.refreshToken == "tGzv3JOkF0XG5Qx2TlKWIA")
+        #expect(response.scopes == nil)
+        #expect(response.idToken == nil)
+        #expect(response.extendedExpiresIn == nil)
+    }
+
+    @Test func readsWhatMicrosoftAdds() throws {
+        let response = try TokenResponse(
+            json(
+                #"""
+                {"token_type":"Bearer","scope":"User.Read  openid ","expires_in":"3599","ext_expires_in":3599.0,
+                 "refresh_in":"1800","access_token":"a","id_token":"i","client_info":"ci","foci":"1","refresh_token":""}
+                """#
+            )
+        )
+        #expect(response.scopes == ["User.Read", "openid"])
+        #expect(response.expiresIn == 3_599)
+        #expect(response.extendedExpiresIn == 3_599)
+        #expect(response.refreshIn == 1_800)
+        #expect(response.idToken == "i")
+        #expect(response.clientInfo == "ci")
+        #expect(response.familyID == "1")
+        #expect(response.refreshToken == nil)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"access_token":"a","token_type":"b","scope":["x","y"]}"#, ["x", "y"]),
+            (#"{"access_token":"a","token_type":"b","scope":""}"#, nil),
+            (#"{"access_token":"a","token_type":"b","scope":null}"#, nil),
+            (#"{"access_token":"a","token_type":"b","scope":[]}"#, nil),
+        ] as [(String, [String]?)]
+    )
+    func acceptsTheFormsOfScope(source: String, expected: [String]?) throws {
+        #expect(try TokenResponse(json(source)).scopes == expected)
+    }
+
+    @Test func anIDTokenAloneIsEnough() throws {
+        let response = try TokenResponse(json(#"{"id_token":"i","token_type":"Bearer"}"#))
+        #expect(response.accessToken == nil)
+        #expect(response.idToken == "i")
+    }
+
+    @Test func hugeDurationsCannotOverflow() throws {
+        let response = try TokenResponse(
+            json(#"{"access_token":"a","token_type":"b","expires_in":9223372036854775807}"#)
+        )
+        #expect(response.expiresIn == 315_360_000)
+    }
+
+    @Test(arguments: [
+        (#"{}"#, WireError.missing("access_token")),
+        (#"{"access_token":"","token_type":"b"}"#, .missing("access_token")),
+        (#"{"access_token":null,"token_type":"b"}"#, .missing("access_token")),
+        (#"{"access_token":1,"token_type":"b"}"#, .wrongType("access_token")),
+        (#"{"access_token":"a"}"#, .missing("token_type")),
+        (#"{"access_token":"a b","token_type":"b"}"#, .malformed("access_token")),
+        (#"{"access_token":"a\r\nX: y","token_type":"b"}"#, .malformed("access_token")),
+        (#"{"access_token":"a\u0000","token_type":"b"}"#, .malformed("access_token")),
+        (#"{"access_token":"é","token_type":"b"}"#, .malformed("access_token")),
+        (#"{"access_token":"a","token_type":"b","expires_in":-1}"#, .wrongType("expires_in")),
+        (#"{"access_token":"a","token_type":"b","expires_in":"-1"}"#, .wrongType("expires_in")),
+        (#"{"access_token":"a","token_type":"b","expires_in":"soon"}"#, .wrongType("expires_in")),
+        (#"{"access_token":"a","token_type":"b","refresh_in":[]}"#, .wrongType("refresh_in")),
+        (#"{"access_token":"a","token_type":"b","refresh_token":{}}"#, .wrongType("refresh_token")),
+        (#"{"access_token":"a","token_type":"b","scope":7}"#, .wrongType("scope")),
+    ])
+    func refusesWhatTheProtocolForbids(source: String, expected: WireError) {
+        #expect(throws: expected) { try TokenResponse(json(source)) }
+    }
+}
