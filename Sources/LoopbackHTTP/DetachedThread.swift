@@ -2,8 +2,8 @@
 
 import Glibc
 
-/// A thread that nobody waits for.
-enum DetachedThread {
+/// A thread that nobody waits for, for calls that block.
+package enum DetachedThread {
     private final class Start {
         let body: @Sendable () -> Void
 
@@ -12,7 +12,7 @@ enum DetachedThread {
         }
     }
 
-    static func start(_ body: @escaping @Sendable () -> Void) throws {
+    package static func start(_ body: @escaping @Sendable () -> Void) throws {
         let start = unsafe Unmanaged.passRetained(Start(body))
         // The program's signals are for the program's threads; a thread inherits the mask of its creator.
         var all = sigset_t()

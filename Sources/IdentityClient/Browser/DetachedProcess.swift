@@ -1,0 +1,131 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import LoopbackHTTP
+
+/// Starts a program that goes on after this one.
+enum DetachedProcess {
+    enum Outcome: Hashable, Sendable {
+        /// It still runs when patience ends.
+        case running
+        case exited(status: Int32)
+        case signalled(Int32)
+        /// The system's error number.
+        case notStarted(Int32)
+    }
+
+    /// Starts `executable` in a session of its own and without our descriptors, and waits a while for an early end.
+    ///
+    /// A thread waits for its end, however late, so that it does not stay behind as a zombie.
+    /// - Throws: `CancellationError`; the program then goes on.
+    static func run(
+        _ executable: String,
+        arguments: [String],
+        environment: [String: String],
+        patience: Duration
+    ) async throws -> Outcome {
+        try Task.checkCancellation()
+        let (outcomes, thread) = AsyncStream.makeStream(of: Outcome.self)
+        do {
+            try DetachedThread.start {
+                switch spawn(executable, arguments, environment.map { "\($0.key)=\($0.value)" }) {
+                case .success(let process): thread.yield(end(of: process))
+                case .failure(let failure): thread.yield(.notStarted(failure.code))
+                }
+                thread.finish()
+            }
+        } catch {
+            return .notStarted(EAGAIN)
+        }
+        return try await withThrowingTaskGroup(of: Outcome.self) { group in
+            group.addTask {
+                for await outcome in outcomes { return outcome }
+                throw CancellationError()
+            }
+            group.addTask {
+                try await Task.sleep(for: patience)
+                return .running
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? .running
+        }
+    }
+
+    private struct Failure: Error {
+        var code: Int32
+    }
+
+    private static func end(of process: pid_t) -> Outcome {
+        var status: Int32 = 0
+        while unsafe waitpid(process, &status, 0) < 0 {
+            // Someone else has taken the status (`SIGCHLD` is ignored, say): nothing is known against it.
+            guard errno == EINTR else { return .exited(status: 0) }
+        }
+        return status & 0x7F == 0 ? .exited(status: status >> 8 & 0xFF) : .signalled(status & 0x7F)
+    }
+
+    private static func spawn(
+        _ executable: String,
+        _ arguments: [String],
+        _ environment: [String]
+    ) -> Result<pid_t, Failure> {
+        var actions = unsafe posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        guard unsafe posix_spawn_file_actions_init(&actions) == 0 else { return .failure(Failure(code: ENOMEM)) }
+        defer { _ = unsafe posix_spawn_file_actions_destroy(&actions) }
+        guard unsafe posix_spawnattr_init(&attributes) == 0 else { return .failure(Failure(code: ENOMEM)) }
+        defer { _ = unsafe posix_spawnattr_destroy(&attributes) }
+
+        var problems: [Int32] = [
+            unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
+            unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0),
+            unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0),
+        ]
+        for descriptor in openDescriptors() {
+            problems.append(unsafe posix_spawn_file_actions_addclose(&actions, descriptor))
+        }
+        // The program gets no signal treatment of ours: nothing blocked, nothing ignored.
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        problems.append(unsafe posix_spawnattr_setsigmask(&attributes, &signals))
+        unsafe sigfillset(&signals)
+        problems.append(unsafe posix_spawnattr_setsigdefault(&attributes, &signals))
+        let newSession: Int32 = 0x80  // POSIX_SPAWN_SETSID, which the headers hide from Swift
+        let flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | newSession
+        problems.append(unsafe posix_spawnattr_setflags(&attributes, Int16(flags)))
+        if let problem = problems.first(where: { $0 != 0 }) { return .failure(Failure(code: problem)) }
+
+        var process: pid_t = 0
+        let problem = unsafe withCStrings(arguments) { arguments in
+            unsafe withCStrings(environment) { environment in
+                unsafe posix_spawn(&process, executable, &actions, &attributes, arguments, environment)
+            }
+        }
+        return problem == 0 ? .success(process) : .failure(Failure(code: problem))
+    }
+
+    /// Ours beyond the standard three. Most are closed on exec anyway; libraries have others.
+    private static func openDescriptors() -> [Int32] {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        // Without /proc, the ones that are likely; closing what is not open is no error.
+        return (names?.compactMap { Int32($0) } ?? Array(3..<256)).filter { $0 > STDERR_FILENO }
+    }
+
+    /// The strings as C wants them, with a null at the end.
+    private static func withCStrings<Result>(
+        _ strings: [String],
+        _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) -> Result {
+        let pointers = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: strings.count + 1)
+        for (index, string) in strings.enumerated() {
+            unsafe (pointers + index).initialize(to: strdup(string))
+        }
+        unsafe (pointers + strings.count).initialize(to: nil)
+        defer {
+            for index in strings.indices { unsafe free(pointers[index]) }
+            unsafe pointers.deallocate()
+        }
+        return unsafe body(pointers)
+    }
+}

@@ -1,0 +1,130 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import LoopbackHTTP
+
+/// Receives redirects on the loopback interface, with a small server of its own.
+///
+/// It listens on loopback addresses only, and hands on what has the right host, path, method and form. Anything else
+/// (a favicon, a browser's early connection, another program's probe) is refused and does not end the wait. The
+/// browser waits for its page until ``RedirectListener/answer(_:with:)`` says how the sign-in ended, so that the page
+/// tells the truth; the code leaves the address bar before the page is shown.
+/// - SeeAlso: [RFC 8252 §7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)
+public struct LoopbackRedirectReceiver: RedirectReceiver {
+    private let applicationName: String?
+    private let limits: LoopbackServer.Limits
+
+    /// Creates a receiver.
+    ///
+    /// - Parameter applicationName: What the page calls the program; `nil` for "the application".
+    public init(applicationName: String? = nil) {
+        self.init(applicationName: applicationName, limits: LoopbackServer.Limits())
+    }
+
+    init(applicationName: String? = nil, limits: LoopbackServer.Limits) {
+        self.applicationName = applicationName
+        self.limits = limits
+    }
+
+    /// Binds the port and begins to listen.
+    ///
+    /// - Throws: `AuthenticationError(.redirectUnavailable, …)` when the port, or every port of the range, is taken,
+    ///   and for an address that is not on the loopback interface; `CancellationError`.
+    public func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener {
+        guard case .loopback(let requested, let ports, let path) = redirectURI.kind else {
+            throw AuthenticationError(
+                .redirectUnavailable,
+                """
+                The redirect address is not on the loopback interface, so nothing can listen there. Sign in in two \
+                steps: prepare the request, show its address, and complete it with the address that the browser \
+                was redirected to.
+                """
+            )
+        }
+        let host = requested ?? .localhost
+        let inbox = RedirectInbox(path: path, responseMode: responseMode, applicationName: applicationName)
+        let server = try listen(on: host, ports: ports, inbox: inbox)
+        let text = "http://\(host.rawValue):\(server.port)\(path)"
+        guard let url = URL(string: text), url.absoluteString == text else {
+            throw AuthenticationError(.redirectUnavailable, "\(text) is not a valid address.")
+        }
+        inbox.open(at: url, port: server.port)
+        return LoopbackRedirectListener(redirectURI: url, server: server, inbox: inbox)
+    }
+
+    private func listen(
+        on host: RedirectURI.LoopbackHost,
+        ports: ClosedRange<UInt16>?,
+        inbox: RedirectInbox
+    ) throws -> LoopbackServer {
+        let hosts: [LoopbackServer.Host] =
+            switch host {
+            case .localhost: [.ipv4, .ipv6]
+            case .ipv4: [.ipv4]
+            case .ipv6: [.ipv6]
+            }
+        for port in ports ?? 0...0 {
+            try Task.checkCancellation()
+            do {
+                // The server keeps the inbox, never the listener: a listener that is dropped closes the server.
+                return try LoopbackServer.start(hosts: hosts, port: port, limits: limits) {
+                    await inbox.respond(to: $0)
+                }
+            } catch LoopbackServerError.portInUse, LoopbackServerError.portNotPermitted {
+                continue
+            } catch {
+                throw AuthenticationError(
+                    .redirectUnavailable,
+                    "Cannot listen on \(host.rawValue) for the redirect: \(error).",
+                    underlyingError: error
+                )
+            }
+        }
+        throw AuthenticationError(.redirectUnavailable, Self.occupied(ports))
+    }
+
+    private static func occupied(_ ports: ClosedRange<UInt16>?) -> String {
+        guard let ports else { return "No port is free on the loopback interface." }
+        guard ports.count > 1 else {
+            return """
+                Port \(ports.lowerBound), needed for sign-in, is used by another program or reserved by the system. \
+                Close that program, or register and configure a range of ports.
+                """
+        }
+        return """
+            All ports from \(ports.lowerBound) to \(ports.upperBound), one of which is needed for sign-in, are used by \
+            other programs or reserved by the system. Close one of them, or register and configure other ports.
+            """
+    }
+}
+
+/// A server and the redirects that have reached it. Dropping it closes the server.
+final class LoopbackRedirectListener: RedirectListener {
+    let redirectURI: URL
+    private let server: LoopbackServer
+    private let inbox: RedirectInbox
+
+    init(redirectURI: URL, server: LoopbackServer, inbox: RedirectInbox) {
+        self.redirectURI = redirectURI
+        self.server = server
+        self.inbox = inbox
+    }
+
+    deinit {
+        inbox.close()
+    }
+
+    func receive() async throws -> ReceivedRedirect {
+        try await inbox.next()
+    }
+
+    func answer(_ redirect: ReceivedRedirect, with page: RedirectPage) async {
+        inbox.answer(redirect, with: page)
+    }
+
+    func close() async {
+        inbox.close()
+        await inbox.delivered(within: .seconds(1))
+        server.close()
+    }
+}

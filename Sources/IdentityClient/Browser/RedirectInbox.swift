@@ -1,0 +1,229 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import LoopbackHTTP
+import Synchronization
+
+/// The redirects that have arrived and the browsers that wait for their page.
+final class RedirectInbox: Sendable {
+    private typealias Receiver = CheckedContinuation<ReceivedRedirect, any Error>
+    private typealias Browser = CheckedContinuation<LoopbackResponse, Never>
+    private typealias Closer = CheckedContinuation<Void, Never>
+
+    private struct State {
+        var address: (url: URL, port: UInt16)?
+        var lastID: UInt64 = 0
+        var isClosed = false
+        /// Arrived, and not yet handed on.
+        var waiting: [ReceivedRedirect] = []
+        /// Callers of `next()`, first come first served.
+        var receivers: [(id: UInt64, continuation: Receiver)] = []
+        /// Requests that are held until they are answered.
+        var browsers: [UInt64: Browser] = [:]
+        /// What the address that the browser is sent to shows.
+        var donePage: RedirectPage?
+        /// Answers that the browser does not have yet, and those of them that it will fetch as `donePage`.
+        var undelivered: Set<UInt64> = []
+        var redirected: Set<UInt64> = []
+        var closers: [(id: UInt64, continuation: Closer)] = []
+
+        mutating func nextID() -> UInt64 {
+            lastID += 1
+            return lastID
+        }
+
+        /// Hands a redirect to a receiver or keeps it for the next one, if there is room.
+        mutating func take(
+            _ redirect: ReceivedRedirect,
+            from browser: Browser,
+            unless isCancelled: Bool
+        ) -> (isTaken: Bool, receiver: Receiver?) {
+            guard !isClosed, !isCancelled, waiting.count < RedirectInbox.maximumWaiting else { return (false, nil) }
+            browsers[redirect.id] = browser
+            guard receivers.isEmpty else { return (true, receivers.removeFirst().continuation) }
+            waiting.append(redirect)
+            return (true, nil)
+        }
+    }
+
+    /// More than a person's browser ever has open; a flood is told to come back.
+    private static let maximumWaiting = 16
+
+    private let path: String
+    private let responseMode: ResponseMode
+    private let applicationName: String?
+    private let state = Mutex(State())
+
+    init(path: String, responseMode: ResponseMode, applicationName: String?) {
+        self.path = path
+        self.responseMode = responseMode
+        self.applicationName = applicationName
+    }
+
+    /// Begins to take redirects; before, the port is not known.
+    func open(at url: URL, port: UInt16) {
+        state.withLock { $0.address = (url, port) }
+    }
+
+    // MARK: The browser's side
+
+    func respond(to request: LoopbackRequest) async -> LoopbackResponse {
+        guard let (url, port) = state.withLock({ $0.address }) else { return refusal(503) }
+        let kind = RedirectRequest(
+            request,
+            redirectURI: url,
+            port: port,
+            path: path,
+            responseMode: responseMode
+        )
+        switch kind {
+        case .refused(let status): return refusal(status)
+        case .donePage: return doneResponse()
+        case .redirect(let url): return await hold(url)
+        }
+    }
+
+    /// Keeps the request until it is answered, its client is gone, or the inbox is closed.
+    private func hold(_ url: URL) async -> LoopbackResponse {
+        let id = state.withLock { $0.nextID() }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { browser in
+                let redirect = ReceivedRedirect(url: url, id: id)
+                let (isTaken, receiver) = state.withLock { $0.take(redirect, from: browser, unless: Task.isCancelled) }
+                if !isTaken { browser.resume(returning: refusal(503)) }
+                receiver?.resume(returning: redirect)
+            }
+        } onCancel: {
+            state.withLock { $0.browsers.removeValue(forKey: id) }?.resume(returning: .dropped)
+        }
+    }
+
+    private func doneResponse() -> LoopbackResponse {
+        guard let page = state.withLock({ $0.donePage }) else { return refusal(404) }
+        var response = page.response(status: 200, applicationName: applicationName)
+        response.onDelivery = { isDelivered in
+            self.settle { state in
+                if isDelivered { state.undelivered.subtract(state.redirected) }
+            }
+        }
+        return response
+    }
+
+    private func refusal(_ status: Int) -> LoopbackResponse {
+        var response = RedirectPage(outcome: .refused).response(status: status, applicationName: applicationName)
+        if status == 405 { response.headers["Allow"] = responseMode == .query ? "GET" : "POST" }
+        return response
+    }
+
+    // MARK: The program's side
+
+    func next() async throws -> ReceivedRedirect {
+        let id = state.withLock { $0.nextID() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { receiver in
+                let result = state.withLock { state -> Result<ReceivedRedirect, any Error>? in
+                    guard !state.isClosed, !Task.isCancelled else { return .failure(CancellationError()) }
+                    guard state.waiting.isEmpty else { return .success(state.waiting.removeFirst()) }
+                    state.receivers.append((id, receiver))
+                    return nil
+                }
+                if let result { receiver.resume(with: result) }
+            }
+        } onCancel: {
+            let receiver = state.withLock { state in
+                state.receivers.firstIndex { $0.id == id }.map { state.receivers.remove(at: $0).continuation }
+            }
+            receiver?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Answers the browser that waits, if it still does.
+    func answer(_ redirect: ReceivedRedirect, with page: RedirectPage) {
+        let browser = state.withLock { state -> Browser? in
+            guard let browser = state.browsers.removeValue(forKey: redirect.id) else { return nil }
+            if page.outcome != .refused {
+                state.undelivered.insert(redirect.id)
+                if responseMode == .query { state.donePage = page }
+            }
+            return browser
+        }
+        browser?.resume(returning: response(to: redirect.id, with: page))
+    }
+
+    private func response(to id: UInt64, with page: RedirectPage) -> LoopbackResponse {
+        guard page.outcome != .refused else { return page.response(status: 400, applicationName: applicationName) }
+        guard responseMode == .query else {
+            var response = page.response(status: 200, applicationName: applicationName)
+            response.onDelivery = { _ in self.settle { $0.undelivered.remove(id) } }
+            return response
+        }
+        // 303 and not 302 or 307: whatever it was, the browser gets the page, with an address that has no code.
+        var response = LoopbackResponse(status: 303, headers: RedirectPage.headers, closesConnection: true)
+        response.headers["Location"] = (path.isEmpty ? "/" : path) + "?done"
+        response.onDelivery = { isDelivered in
+            self.settle { state in
+                if isDelivered { state.redirected.insert(id) } else { state.undelivered.remove(id) }
+            }
+        }
+        return response
+    }
+
+    /// Takes no more redirects. Callers of `next()` get `CancellationError`; browsers that still wait, a plain page.
+    func close() {
+        let (receivers, browsers) = state.withLock { state in
+            state.isClosed = true
+            defer { (state.receivers, state.waiting, state.browsers) = ([], [], [:]) }
+            state.undelivered.formUnion(state.browsers.keys)
+            return (state.receivers, state.browsers)
+        }
+        for receiver in receivers { receiver.continuation.resume(throwing: CancellationError()) }
+        for (id, browser) in browsers {
+            var response = RedirectPage(outcome: .failed, message: RedirectPage.endedMessage)
+                .response(status: 200, applicationName: applicationName)
+            response.onDelivery = { _ in self.settle { $0.undelivered.remove(id) } }
+            browser.resume(returning: response)
+        }
+    }
+
+    /// Returns when the answers have reached the browser, after `patience`, or when the task is cancelled.
+    func delivered(within patience: Duration) async {
+        guard !Task.isCancelled else { return }
+        await withTaskGroup { group in
+            group.addTask { await self.delivered() }
+            // It ends early by being cancelled only.
+            group.addTask { try? await Task.sleep(for: patience) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func delivered() async {
+        let id = state.withLock { $0.nextID() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { closer in
+                let isDone = state.withLock { state in
+                    guard !state.undelivered.isEmpty, !Task.isCancelled else { return true }
+                    state.closers.append((id, closer))
+                    return false
+                }
+                if isDone { closer.resume() }
+            }
+        } onCancel: {
+            let closer = state.withLock { state in
+                state.closers.firstIndex { $0.id == id }.map { state.closers.remove(at: $0).continuation }
+            }
+            closer?.resume()
+        }
+    }
+
+    /// Notes a delivery and wakes those who wait for the last.
+    private func settle(_ change: (inout State) -> Void) {
+        let closers = state.withLock { state in
+            change(&state)
+            guard state.undelivered.isEmpty else { return [Closer]() }
+            defer { state.closers = [] }
+            return state.closers.map(\.continuation)
+        }
+        for closer in closers { closer.resume() }
+    }
+}

@@ -1,0 +1,112 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import LoopbackHTTP
+
+/// What one request to the redirect address is: the pure decision, without the wait.
+enum RedirectRequest: Equatable {
+    /// A redirect, as the registered address with its parameters in the query.
+    case redirect(URL)
+    /// The address the browser is sent to, so that the code leaves its address bar.
+    case donePage
+    /// Not for us; the wait goes on.
+    case refused(status: Int)
+
+    init(_ request: LoopbackRequest, redirectURI: URL, port: UInt16, path: String, responseMode: ResponseMode) {
+        // A name that another site lets point here (DNS rebinding) shows in `Host`.
+        guard let host = request.headers["Host"]?.lowercased(), Self.hosts(port).contains(host) else {
+            self = .refused(status: 400)
+            return
+        }
+        guard request.path == path || path.isEmpty && request.path == "/" else {
+            self = .refused(status: 404)
+            return
+        }
+        if responseMode == .query, request.method == "GET", request.query == "done" {
+            self = .donePage
+            return
+        }
+        guard request.method == (responseMode == .query ? "GET" : "POST") else {
+            self = .refused(status: 405)
+            return
+        }
+        if responseMode == .formPost, !Self.isForm(request.headers.values(of: "Content-Type")) {
+            self = .refused(status: 415)
+            return
+        }
+        let parameters = responseMode == .query ? Array((request.query ?? "").utf8) : request.body
+        guard Self.isAnswer(parameters), let query = Self.normalized(parameters),
+            let url = URL(string: "\(redirectURI.absoluteString)?\(query)")
+        else {
+            self = .refused(status: 400)
+            return
+        }
+        self = .redirect(url)
+    }
+
+    private static func hosts(_ port: UInt16) -> [String] {
+        let names = ["localhost", "127.0.0.1", "[::1]"]
+        return names.map { "\($0):\(port)" } + (port == 80 ? names : [])
+    }
+
+    /// `application/x-www-form-urlencoded`, in UTF-8 if it says.
+    private static func isForm(_ types: [String]) -> Bool {
+        guard types.count == 1 else { return false }
+        let parts = types[0].lowercased().split(separator: ";").map {
+            $0.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
+        }
+        return parts.first == "application/x-www-form-urlencoded"
+            && parts.dropFirst().allSatisfy { !$0.hasPrefix("charset=") || $0 == "charset=utf-8" }
+    }
+
+    /// An authorization response has a code or an error (RFC 6749 §4.1.2); a browser's guess has neither.
+    private static func isAnswer(_ parameters: [UInt8]) -> Bool {
+        parameters.split(separator: UInt8(ascii: "&")).contains {
+            $0.starts(with: "code=".utf8) || $0.starts(with: "error=".utf8)
+        }
+    }
+
+    /// The parameters as the query of a URL, in their order, duplicates included; `nil` unless they are UTF-8.
+    private static func normalized(_ parameters: [UInt8]) -> String? {
+        var decoded: [UInt8] = []
+        var query = ""
+        var index = 0
+        while index < parameters.count {
+            let byte = parameters[index]
+            if byte == UInt8(ascii: "%") {
+                guard index + 2 < parameters.count, let high = digit(parameters[index + 1]),
+                    let low = digit(parameters[index + 2])
+                else { return nil }
+                decoded.append(high << 4 | low)
+                query += "%" + hex(high << 4 | low)
+                index += 3
+                continue
+            }
+            decoded.append(byte)
+            query += isPlain(byte) ? String(UnicodeScalar(byte)) : "%" + hex(byte)
+            index += 1
+        }
+        return String(validating: decoded, as: UTF8.self) == nil ? nil : query
+    }
+
+    /// RFC 3986 §3.4, without what browsers and parsers treat in their own ways.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: "-._~!$&()*+,;=:@/?".utf8.contains(byte)
+        }
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x41...0x46: byte - 0x41 + 10
+        case 0x61...0x66: byte - 0x61 + 10
+        default: nil
+        }
+    }
+
+    private static func hex(_ byte: UInt8) -> String {
+        (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+    }
+}
