@@ -278,6 +278,10 @@ int ccurl_transfer_refused_option(const ccurl_transfer *transfer) { return trans
 
 // MARK: Answer
 
+bool ccurl_transfer_has_answer(const ccurl_transfer *transfer) {
+    return transfer->head_complete && !transfer->head_is_informational;
+}
+
 const uint8_t *ccurl_transfer_head(const ccurl_transfer *transfer, size_t *count) {
     *count = transfer->head.count;
     return transfer->head.bytes;

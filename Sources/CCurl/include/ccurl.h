@@ -104,6 +104,8 @@ int ccurl_transfer_start(ccurl_transfer *transfer);
 /// The number of the refused option, 0 when none was.
 int ccurl_transfer_refused_option(const ccurl_transfer *transfer);
 
+/// Whether the head of a final answer arrived whole: libcurl takes a connection that ends inside of it for success.
+bool ccurl_transfer_has_answer(const ccurl_transfer *transfer);
 /// The status line and header fields of the final answer.
 const uint8_t *ccurl_transfer_head(const ccurl_transfer *transfer, size_t *count);
 const uint8_t *ccurl_transfer_body(const ccurl_transfer *transfer, size_t *count);

@@ -151,6 +151,10 @@ extension CurlLoop {
                 ).error(host: host, settings: driver.settings)
             )
         }
+        guard unsafe ccurl_transfer_has_answer(pointer) else {
+            let failure = CurlFailure(code: CCURL_PARTIAL, reason: "the connection ended inside the head")
+            return .failure(failure.error(host: host, settings: driver.settings))
+        }
         var count = 0
         let head = unsafe Array(UnsafeBufferPointer(start: ccurl_transfer_head(pointer, &count), count: count))
         guard let response = ResponseHead.parse(head) else {

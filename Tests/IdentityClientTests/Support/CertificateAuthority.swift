@@ -1,0 +1,72 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A throw-away certificate authority and TLS servers of its own, by the `openssl` command.
+final class CertificateAuthority: Sendable {
+    static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
+
+    struct Failure: Error { var arguments: [String] }
+
+    /// Holds everything; removed with the object.
+    let directory: URL
+    /// The authority's certificate (PEM).
+    var certificate: String { directory.appendingPathComponent("ca.pem").path }
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("ca-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        try run([
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+            "-subj", "/CN=Throw-away CA", "-keyout", "ca.key", "-out", "ca.pem",
+        ])
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: directory)  // a leftover in the temporary directory harms nobody
+    }
+
+    /// A server that answers `GET /` with a page, for `host` by certificate.
+    func server(for host: String, _ options: String...) throws -> (process: Process, port: UInt16) {
+        try run([
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+            "-CA", "ca.pem", "-CAkey", "ca.key", "-subj", "/CN=\(host)", "-addext", "subjectAltName=DNS:\(host)",
+            "-addext", "basicConstraints=critical,CA:FALSE", "-keyout", "\(host).key", "-out", "\(host).pem",
+        ])
+        let process = command(
+            ["s_server", "-www", "-accept", "127.0.0.1:0", "-cert", "\(host).pem", "-key", "\(host).key"] + options
+        )
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        var text = ""
+        while true {
+            let chunk = output.fileHandleForReading.availableData
+            guard !chunk.isEmpty else { throw Failure(arguments: ["s_server"]) }
+            text += String(decoding: chunk, as: UTF8.self)
+            for line in text.split(separator: "\n").dropLast(text.hasSuffix("\n") ? 0 : 1)
+            where line.hasPrefix("ACCEPT") {
+                guard let port = line.split(separator: ":").last.flatMap({ UInt16($0) }) else { continue }
+                return (process, port)
+            }
+        }
+    }
+
+    private func run(_ arguments: [String]) throws {
+        let process = command(arguments)
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure(arguments: arguments) }
+    }
+
+    private func command(_ arguments: [String]) -> Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+        process.arguments = arguments
+        process.currentDirectoryURL = directory
+        process.standardError = FileHandle.nullDevice
+        process.standardInput = FileHandle.nullDevice
+        return process
+    }
+}

@@ -1,0 +1,79 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import HTTPTypes
+import IdentityClient
+import Testing
+
+@Suite(.enabled(if: CertificateAuthority.isAvailable, "needs the openssl command"), .timeLimit(.minutes(1)))
+struct CurlTLSTests {
+    private func page(_ port: UInt16) -> HTTPRequest {
+        HTTPRequest(method: .get, scheme: "https", authority: "localhost:\(port)", path: "/")
+    }
+
+    @Test func onlyACertificateOfATrustedAuthorityIsAccepted() async throws {
+        let authority = try CertificateAuthority()
+        let (server, port) = try authority.server(for: "localhost")
+        defer { server.terminate() }
+
+        let (response, body) = try await CurlTransport(certificateAuthorities: authority.certificate)
+            .send(page(port), body: nil)
+        #expect(response.status == .ok)
+        #expect(!body.isEmpty)
+
+        let error = try await CurlTransport().failure(page(port))
+        #expect(error?.code == .tlsFailed)
+        #expect(error?.message.contains("SSL_CERT_FILE") == true)
+    }
+
+    @Test func aCertificateForAnotherHostIsRefused() async throws {
+        let authority = try CertificateAuthority()
+        let (server, port) = try authority.server(for: "other.example")
+        defer { server.terminate() }
+
+        let error = try await CurlTransport(certificateAuthorities: authority.certificate).failure(page(port))
+        #expect(error?.code == .tlsFailed)
+    }
+
+    @Test func theFilesOfTheEnvironmentAreTrusted() async throws {
+        let authority = try CertificateAuthority()
+        let (server, port) = try authority.server(for: "localhost")
+        defer { server.terminate() }
+
+        await #expect(processExitsWith: .success) { [port = port as UInt16, path = authority.certificate as String] in
+            unsafe setenv("SSL_CERT_FILE", path, 1)
+            let request = HTTPRequest(method: .get, scheme: "https", authority: "localhost:\(port)", path: "/")
+            let (response, _) = try await CurlTransport().send(request, body: nil)
+            #expect(response.status == .ok)
+            // The parameter stands in place of the environment.
+            let other = CurlTransport(certificateAuthorities: "/etc/ssl/certs/ca-certificates.crt")
+            #expect(try await other.failure(request)?.code == .tlsFailed)
+        }
+    }
+
+    @Test func anOldProtocolIsRefused() async throws {
+        let authority = try CertificateAuthority()
+        let (server, port) = try authority.server(for: "localhost", "-tls1_1", "-cipher", "ALL:@SECLEVEL=0")
+        defer { server.terminate() }
+
+        let error = try await CurlTransport(certificateAuthorities: authority.certificate).failure(page(port))
+        #expect(error?.code == .tlsFailed)
+    }
+
+    @Test func authoritiesThatCannotBeReadAreSaid() async throws {
+        let authority = try CertificateAuthority()
+        let (server, port) = try authority.server(for: "localhost")
+        defer { server.terminate() }
+
+        let error = try await CurlTransport(certificateAuthorities: "/nowhere/ca.pem").failure(page(port))
+        #expect(error?.code == .tlsFailed)
+        #expect(error?.message.contains("/nowhere/ca.pem") == true)
+    }
+
+    @Test func plainTextWhereTLSIsExpectedIsRefused() async throws {
+        let server = try ScriptedServer(answering: "HTTP/1.1 200 OK\r\n\r\n")
+        defer { server.close() }
+        let error = try await CurlTransport(timeout: .milliseconds(500)).failure(page(server.port))
+        #expect(error?.code.primary == .network)
+    }
+}

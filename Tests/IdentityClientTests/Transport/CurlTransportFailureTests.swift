@@ -1,0 +1,149 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import IdentityClient
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct CurlTransportFailureTests {
+    @Test func aVastAnswerIsRefusedWhenItIsAnnounced() async throws {
+        let server = try ScriptedServer { _ in
+            [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 52428800\r\n\r\n".utf8)), .stall]
+        }
+        defer { server.close() }
+
+        #expect(try await CurlTransport().failure(.get(server))?.code == .responseTooLarge)
+    }
+
+    @Test(arguments: ["Transfer-Encoding: chunked\r\n\r\n3200000\r\n", "Connection: close\r\n\r\n"])
+    func aVastAnswerIsRefusedWhileItArrives(framing: String) async throws {
+        let server = try ScriptedServer { _ in
+            [.send(Array("HTTP/1.1 200 OK\r\n\(framing)".utf8)), .send([UInt8](repeating: 65, count: 52_428_800))]
+        }
+        defer { server.close() }
+
+        #expect(try await CurlTransport().failure(.get(server))?.code == .responseTooLarge)
+        #expect(await eventually { server.openConnections == 0 })
+        #expect(server.bytesSent < 20_000_000)
+    }
+
+    @Test func anAnswerOfExactlyTheLimitIsAccepted() async throws {
+        let server = try ScriptedServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfour")
+        defer { server.close() }
+
+        let (_, body) = try await CurlTransport(maximumResponseBytes: 4).send(.get(server), body: nil)
+        #expect(body.count == 4)
+        #expect(
+            try await CurlTransport(maximumResponseBytes: 3).failure(.get(server))?.code == .responseTooLarge
+        )
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1 200 OK\r\n", "A: \(String(repeating: "b", count: 1000))\r\n"),
+        ("", "HTTP/1.1 103 Early\r\nA: b\r\n\r\n"),
+    ])
+    func endlessHeaderFieldsAreRefused(start: String, repeated: String) async throws {
+        let server = try ScriptedServer { _ in
+            [.send(Array(start.utf8)), .sendForever(Array(repeated.utf8), everyMilliseconds: 0)]
+        }
+        defer { server.close() }
+
+        #expect(try await CurlTransport().failure(.get(server))?.code == .responseTooLarge)
+    }
+
+    @Test func aCompressedAnswerIsNotInflated() async throws {
+        let bomb: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + [UInt8](repeating: 0, count: 90)
+        let server = try ScriptedServer { _ in
+            [.send(Array("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 100\r\n\r\n".utf8) + bomb)]
+        }
+        defer { server.close() }
+
+        let (response, body) = try await CurlTransport().send(.get(server), body: nil)
+
+        #expect(response.headerFields[.contentEncoding] == "gzip")
+        #expect(body == bomb)
+    }
+
+    @Test func anEndlessDripEndsWithTheTotalTime() async throws {
+        let server = try ScriptedServer { _ in
+            [
+                .send(Array("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n".utf8)),
+                .sendForever([65], everyMilliseconds: 10),
+            ]
+        }
+        defer { server.close() }
+        let transport = CurlTransport(timeout: .milliseconds(300))
+
+        let clock = ContinuousClock()
+        let start = clock.now
+        let error = try await transport.failure(.get(server))
+
+        #expect(error?.code == .networkTimedOut)
+        #expect(error?.message.contains("127.0.0.1") == true)
+        #expect(clock.now - start >= .milliseconds(250))
+        #expect(clock.now - start < .seconds(5))
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfour",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nfour",
+        "HTTP/1.1 200 OK\r\nContent-",
+        "HTTP/1.1 100 Continue\r\n\r\n",
+        "",
+    ])
+    func aBrokenAnswerIsAFailedConnection(text: String) async throws {
+        let server = try ScriptedServer { _ in [.send(Array(text.utf8)), .close] }
+        defer { server.close() }
+
+        #expect(try await CurlTransport().failure(.post(server), body: [1])?.code == .connectionFailed)
+    }
+
+    @Test(arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "\0\u{1}\u{2}\r\n\r\n", "HTTP/1.1 OK\r\n\r\n"])
+    func somethingElseThanHTTPIsANetworkError(text: String) async throws {
+        let server = try ScriptedServer { _ in [.send(Array(text.utf8)), .close] }
+        defer { server.close() }
+
+        let error = try await CurlTransport().failure(.get(server))
+        #expect(error?.code.primary == .network)
+    }
+
+    @Test func aRefusedConnectionIsSaidWithItsHost() async throws {
+        let server = try ScriptedServer(answering: "")
+        let request = HTTPRequest.get(server, "/token?code=secret")
+        server.close()
+
+        let error = try await CurlTransport().failure(request)
+
+        #expect(error?.code == .connectionFailed)
+        #expect(error?.message.contains("127.0.0.1") == true)
+        #expect(String(reflecting: error).contains("secret") == false)
+    }
+
+    @Test func anUnknownNameIsSaid() async throws {
+        let request = HTTPRequest(method: .get, scheme: "https", authority: "nope.invalid", path: "/?code=secret")
+
+        let error = try await CurlTransport().failure(request)
+
+        #expect(error?.code == .nameNotResolved)
+        #expect(error?.message.contains("nope.invalid") == true)
+        #expect(String(reflecting: error).contains("secret") == false)
+    }
+
+    @Test func aMissingLibraryIsSaidWithItsPackage() async throws {
+        let server = try ScriptedServer(answering: "")
+        defer { server.close() }
+        let transport = CurlTransport.withLibraries("libnothing.so.4", "libnothing-gnutls.so.4")
+
+        let error = try await transport.failure(.get(server))
+
+        #expect(error?.code == .transportUnavailable)
+        #expect(error?.message.contains("libcurl4") == true)
+    }
+
+    @Test func aLibraryThatIsNotCurlIsRefused() async throws {
+        let server = try ScriptedServer(answering: "")
+        defer { server.close() }
+        let transport = CurlTransport.withLibraries("libc.so.6", "libnothing.so.4")
+
+        #expect(try await transport.failure(.get(server))?.code == .transportUnavailable)
+    }
+}

@@ -1,0 +1,74 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import HTTPTypes
+
+@testable import IdentityClient
+
+extension HTTPRequest {
+    static func get(_ server: ScriptedServer, _ path: String = "/") -> HTTPRequest {
+        HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: path)
+    }
+
+    static func post(_ server: ScriptedServer, _ path: String = "/") -> HTTPRequest {
+        HTTPRequest(method: .post, scheme: "http", authority: "127.0.0.1:\(server.port)", path: path)
+    }
+}
+
+extension HTTPTransport {
+    /// The code with which sending fails; `nil` when an answer came.
+    func failure(_ request: HTTPRequest, body: [UInt8]? = nil) async throws -> AuthenticationError? {
+        do {
+            _ = try await send(request, body: body)
+            return nil
+        } catch let error as AuthenticationError {
+            return error
+        }
+    }
+}
+
+/// Looks again until it holds; `false` when it does not in time.
+func eventually(within limit: Duration = .seconds(10), _ condition: () -> Bool) async -> Bool {
+    let deadline = ContinuousClock.now.advanced(by: limit)
+    while ContinuousClock.now < deadline {
+        if condition() { return true }
+        try? await Task.sleep(for: .milliseconds(2))  // a cancelled test looks without pausing
+    }
+    return condition()
+}
+
+func openDescriptors() -> Int {
+    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? -1
+}
+
+func threads() -> Int {
+    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? -1
+}
+
+func loadedLibraries() -> [Substring] {
+    ((try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? "").split(separator: "\n")
+}
+
+extension CurlTransport {
+    private static var usual: CurlSettings {
+        CurlSettings(timeoutMilliseconds: 10_000, connectTimeoutMilliseconds: 5000, maximumResponseBytes: 1_048_576)
+    }
+
+    static func withLibraries(_ first: String, _ second: String) -> CurlTransport {
+        var settings = usual
+        settings.libraryNames = (first, second)
+        return CurlTransport(settings)
+    }
+
+    static func takenForAnOlderLibrary() -> CurlTransport {
+        var settings = usual
+        settings.waitsForResolver = true
+        return CurlTransport(settings)
+    }
+
+    static func givingUp(after idleTime: Duration) -> CurlTransport {
+        var settings = usual
+        settings.idleTime = idleTime
+        return CurlTransport(settings)
+    }
+}
