@@ -63,6 +63,11 @@ extension InMemoryTokenCache {
         state.withLock { $0.subscribers.count }
     }
 
+    /// How many records there are in all groups.
+    var recordCount: Int {
+        state.withLock { $0.shelves.values.reduce(0) { $0 + $1.count } }
+    }
+
     /// What a listing asks for; the records of one shelf lie together, so that a listing is one lookup.
     private struct Shelf: Hashable {
         let group: CacheGroup

@@ -1,0 +1,51 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+
+/// A directory of its own for one test, removed with it.
+final class TemporaryDirectory: Sendable {
+    let path: String
+
+    init() throws {
+        let root = FileManager.default.temporaryDirectory.path
+        path = "\(root.hasSuffix("/") ? String(root.dropLast()) : root)/identity-client-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        _ = unsafe chmod(path, 0o700)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The names in a directory below, hidden ones included.
+    func names(in directory: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: "\(path)/\(directory)").sorted()
+    }
+}
+
+/// Why a call of a test's own to the system failed.
+struct CallFailed: Error {
+    let call: String
+    let number = errno
+
+    static func check(_ result: Int32, _ call: String) throws {
+        if result < 0 { throw CallFailed(call: call) }
+    }
+}
+
+func permissions(_ path: String) throws -> UInt32 {
+    var status = stat()
+    try CallFailed.check(unsafe lstat(path, &status), "lstat")
+    return status.st_mode & 0o7777
+}
+
+/// Waits for something that is about to happen, for at most ten seconds.
+func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while ContinuousClock.now < deadline {
+        if try await condition() { return true }
+        try await Task.sleep(for: .milliseconds(1))
+    }
+    return false
+}
