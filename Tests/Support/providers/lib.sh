@@ -97,7 +97,8 @@ prepare_state() {
     [ -n "${1:-}" ] || die "usage: $(basename "$0") STATE_DIRECTORY"
     if [ -d "$1" ]; then stop_process "$1"; fi
     rm -rf "${1:?}"/{env,process,log,db*,*.pem,webapp}
-    mkdir -p -m 700 "$1"
+    mkdir -p "$1"
+    chmod 700 "$1"
     STATE="$(cd "$1" && pwd)"
     STARTED="$(now_ms)"
     PORT="${PORT:-0}"
@@ -117,5 +118,5 @@ prepare_state() {
         BASE="https${BASE#http}"
         CA="$CA_DIR/ca.pem" CERTIFICATE="$CA_DIR/server.pem" KEY="$CA_DIR/server.key"
     fi
-    export STATE PORT BASE AT_TTL RT_TTL PROVIDER_USERNAME PROVIDER_PASSWORD PROVIDER_CLIENT_ID CA CERTIFICATE KEY
+    export STATE STARTED PORT BASE AT_TTL RT_TTL PROVIDER_USERNAME PROVIDER_PASSWORD PROVIDER_CLIENT_ID CA CERTIFICATE KEY
 }
