@@ -51,6 +51,7 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast; no
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
 USE_TZ = True
+TIME_ZONE = "UTC"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BASE.startswith("https")
 
 OAUTH2_PROVIDER = {
