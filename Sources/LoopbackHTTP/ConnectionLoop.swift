@@ -1,0 +1,192 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The server's thread: it accepts, reads, parses and writes, and waits for all of it in one `poll`.
+final class ConnectionLoop {
+    private let channel: LoopChannel
+    private let limits: LoopbackServer.Limits
+    private let respond: @Sendable (LoopbackRequest) async -> LoopbackResponse
+    private let parser: RequestParser
+    private let clock = ContinuousClock()
+    private var connections: [UInt64: Connection] = [:]
+    private var lastID: UInt64 = 0
+    private var acceptsAgainAt: ContinuousClock.Instant?
+    private var buffer = [UInt8](repeating: 0, count: 16 * 1024)
+
+    init(
+        channel: LoopChannel,
+        limits: LoopbackServer.Limits,
+        respond: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse
+    ) {
+        self.channel = channel
+        self.limits = limits
+        self.respond = respond
+        parser = RequestParser(
+            maximumHeadLength: limits.maximumHeadLength,
+            maximumBodyLength: limits.maximumBodyLength
+        )
+    }
+
+    func run() {
+        while true {
+            let (wake, listeners) = channel.pollable()
+            let order = Array(connections)
+            let takesMore = connections.count < limits.maximumConnections && acceptsAgainAt == nil
+            var polled = [pollfd(fd: wake, events: Int16(POLLIN), revents: 0)]
+            polled += order.map { pollfd(fd: $0.value.socket.raw, events: $0.value.interest, revents: 0) }
+            if takesMore { polled += listeners.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) } }
+            let count = unsafe poll(&polled, nfds_t(polled.count), timeout())
+
+            let (deliveries, isClosed) = channel.takeDeliveries()
+            guard !isClosed else {
+                for delivery in deliveries { delivery.fail() }
+                for connection in connections.values { connection.end() }
+                return
+            }
+            for delivery in deliveries { deliver(delivery) }
+            if count > 0 {
+                for (index, entry) in order.enumerated() where polled[index + 1].revents != 0 {
+                    ready(entry.key, entry.value, Int32(polled[index + 1].revents))
+                }
+                if polled.dropFirst(1 + order.count).contains(where: { $0.revents != 0 }) { accept() }
+            }
+            expire()
+        }
+    }
+
+    private func accept() {
+        while connections.count < limits.maximumConnections {
+            switch channel.accept() {
+            case .connection(let socket):
+                lastID += 1
+                let connection = Connection(socket)
+                connection.deadline = clock.now + limits.requestDeadline
+                connections[lastID] = connection
+            case .none:
+                return
+            case .exhausted:
+                acceptsAgainAt = clock.now + .milliseconds(100)
+                return
+            }
+        }
+    }
+
+    private func ready(_ id: UInt64, _ connection: Connection, _ events: Int32) {
+        guard connections[id] === connection else { return }
+        if events & POLLOUT != 0 { flush(id, connection) }
+        guard connections[id] === connection else { return }
+        if events & POLLIN != 0 {
+            read(id, connection)
+        } else if events & (POLLERR | POLLHUP | POLLNVAL) != 0 {
+            drop(id)
+        }
+    }
+
+    private func read(_ id: UInt64, _ connection: Connection) {
+        switch connection.phase {
+        case .reading:
+            switch connection.socket.receive(into: &buffer) {
+            case .bytes(let count):
+                connection.input += buffer[..<count]
+                parse(id, connection)
+            case .wouldBlock: break
+            case .ended: drop(id)
+            }
+        case .lingering:
+            if case .ended = connection.socket.receive(into: &buffer) { drop(id) }
+        case .answering, .finishing:
+            break
+        }
+    }
+
+    private func parse(_ id: UInt64, _ connection: Connection) {
+        switch parser.parse(connection.input) {
+        case .incomplete(let expectsContinue):
+            guard expectsContinue, !connection.saidContinue else { return }
+            connection.saidContinue = true
+            connection.append(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+            flush(id, connection)
+        case .refused(let status):
+            refuse(id, connection, status: status)
+        case .complete(let request, let length, let keepsAlive):
+            connection.input.removeFirst(length)
+            connection.saidContinue = false
+            connection.phase = .answering
+            connection.deadline = nil
+            let (respond, channel) = (respond, channel)
+            connection.task = Task {
+                let response = await respond(request)
+                await channel.send(response, to: request, on: id, keepsAlive: keepsAlive)
+            }
+        }
+    }
+
+    private func refuse(_ id: UInt64, _ connection: Connection, status: Int) {
+        connection.input = []
+        connection.append(LoopbackResponse(status: status).encoded(for: "GET", closing: true))
+        connection.phase = .finishing(keepsAlive: false, onDelivery: nil)
+        connection.deadline = clock.now + limits.requestDeadline
+        flush(id, connection)
+    }
+
+    private func deliver(_ delivery: LoopChannel.Delivery) {
+        guard let connection = connections[delivery.connection] else { return delivery.fail() }
+        switch delivery.next {
+        case .more(let writer):
+            connection.append(delivery.bytes, writer: writer)
+        case .end(let keepsAlive, let onDelivery):
+            connection.append(delivery.bytes)
+            connection.phase = .finishing(keepsAlive: keepsAlive, onDelivery: onDelivery)
+        }
+        connection.deadline = clock.now + limits.requestDeadline
+        flush(delivery.connection, connection)
+    }
+
+    private func flush(_ id: UInt64, _ connection: Connection) {
+        let (stands, moved) = connection.flush()
+        guard stands else { return drop(id) }
+        if case .reading = connection.phase { return }
+        if moved { connection.deadline = clock.now + limits.requestDeadline }
+        guard !connection.hasOutput else { return }
+        connection.deadline = nil
+
+        guard case .finishing(let keepsAlive, let onDelivery) = connection.phase else { return }
+        connection.task = nil
+        onDelivery?(true)
+        if keepsAlive {
+            connection.phase = .reading
+            connection.deadline = clock.now + limits.requestDeadline
+            if !connection.input.isEmpty { parse(id, connection) }
+        } else {
+            connection.phase = .lingering
+            connection.deadline = clock.now + .seconds(1)
+            _ = shutdown(connection.socket.raw, Int32(SHUT_WR))
+        }
+    }
+
+    private func drop(_ id: UInt64) {
+        connections.removeValue(forKey: id)?.end()
+    }
+
+    private func expire() {
+        let now = clock.now
+        if let again = acceptsAgainAt, again <= now { acceptsAgainAt = nil }
+        for (id, connection) in connections {
+            guard let deadline = connection.deadline, deadline <= now else { continue }
+            if case .reading = connection.phase, !connection.input.isEmpty {
+                refuse(id, connection, status: 408)
+            } else {
+                drop(id)
+            }
+        }
+    }
+
+    /// Milliseconds until the next deadline, rounded up; -1 when there is none.
+    private func timeout() -> Int32 {
+        let deadlines = connections.values.compactMap(\.deadline) + [acceptsAgainAt].compactMap(\.self)
+        guard let next = deadlines.min() else { return -1 }
+        let (seconds, attoseconds) = max(.zero, next - clock.now).components
+        return Int32(clamping: min(seconds, 3600) * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
+    }
+}

@@ -1,0 +1,55 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Owns a file descriptor and closes it.
+final class Descriptor: Sendable {
+    let raw: Int32
+
+    init(_ raw: Int32) {
+        self.raw = raw
+    }
+
+    deinit {
+        _ = Glibc.close(raw)
+    }
+
+    /// A connected pair: close-on-exec, and neither end ever blocks.
+    static func pair() throws -> (reading: Descriptor, writing: Descriptor) {
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else {
+            throw LoopbackServerError.system(call: "socketpair", errno: errno)
+        }
+        return (Descriptor(ends[0]), Descriptor(ends[1]))
+    }
+
+    enum Transfer {
+        case bytes(Int)
+        case wouldBlock
+        case ended
+    }
+
+    /// Takes what has arrived at a socket, at most `buffer.count` bytes.
+    func receive(into buffer: inout [UInt8]) -> Transfer {
+        while true {
+            let count = unsafe recv(raw, &buffer, buffer.count, 0)
+            if count > 0 { return .bytes(count) }
+            if count == 0 { return .ended }
+            if errno == EINTR { continue }
+            return errno == EAGAIN ? .wouldBlock : .ended
+        }
+    }
+
+    /// Hands bytes to a socket. A broken connection is a result, never a signal.
+    func send(_ bytes: ArraySlice<UInt8>) -> Transfer {
+        while true {
+            let count = unsafe bytes.withUnsafeBytes {
+                unsafe Glibc.send(raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            if count >= 0 { return .bytes(count) }
+            if errno == EINTR { continue }
+            return errno == EAGAIN ? .wouldBlock : .ended
+        }
+    }
+}

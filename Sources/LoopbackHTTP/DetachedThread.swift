@@ -1,0 +1,41 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A thread that nobody waits for.
+enum DetachedThread {
+    private final class Start {
+        let body: @Sendable () -> Void
+
+        init(_ body: @escaping @Sendable () -> Void) {
+            self.body = body
+        }
+    }
+
+    static func start(_ body: @escaping @Sendable () -> Void) throws {
+        let start = unsafe Unmanaged.passRetained(Start(body))
+        // The program's signals are for the program's threads; a thread inherits the mask of its creator.
+        var all = sigset_t()
+        var before = sigset_t()
+        unsafe sigfillset(&all)
+        unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
+        var thread = pthread_t()
+        let status = unsafe pthread_create(
+            &thread,
+            nil,
+            { pointer in
+                guard let pointer = unsafe pointer else { return nil }
+                let start = unsafe Unmanaged<Start>.fromOpaque(pointer).takeRetainedValue()
+                start.body()
+                return nil
+            },
+            start.toOpaque()
+        )
+        unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
+        guard status == 0 else {
+            unsafe start.release()
+            throw LoopbackServerError.system(call: "pthread_create", errno: status)
+        }
+        pthread_detach(thread)
+    }
+}

@@ -1,0 +1,112 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+/// How tasks and the server's owner reach the loop's thread.
+final class LoopChannel: Sendable {
+    /// Bytes for a connection, and what comes after them.
+    struct Delivery: Sendable {
+        enum Next: Sendable {
+            /// More will follow; the writer waits until these are taken.
+            case more(CheckedContinuation<Void, any Error>)
+            case end(keepsAlive: Bool, onDelivery: (@Sendable (Bool) -> Void)?)
+        }
+
+        var connection: UInt64
+        var bytes: [UInt8]
+        var next: Next
+
+        /// Tells the writer that the connection is gone.
+        func fail() {
+            switch next {
+            case .more(let writer): writer.resume(throwing: CancellationError())
+            case .end(_, let onDelivery): onDelivery?(false)
+            }
+        }
+    }
+
+    private struct State {
+        var deliveries: [Delivery] = []
+        var isClosed = false
+        var listeners: [Descriptor]
+    }
+
+    private let state: Mutex<State>
+    private let wake: (reading: Descriptor, writing: Descriptor)
+
+    init(listeners: [Descriptor]) throws {
+        wake = try Descriptor.pair()
+        state = Mutex(State(listeners: listeners))
+    }
+
+    func post(_ delivery: Delivery) {
+        let isClosed = state.withLock { state in
+            if !state.isClosed { state.deliveries.append(delivery) }
+            return state.isClosed
+        }
+        guard !isClosed else { return delivery.fail() }
+        signal()
+    }
+
+    /// Stops listening now. The thread ends the rest.
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            // A thread that polls a socket keeps it alive for a moment after it was closed; this ends its listening.
+            for listener in state.listeners { _ = shutdown(listener.raw, Int32(SHUT_RDWR)) }
+            state.listeners = []
+        }
+        signal()
+    }
+
+    /// What to poll besides the connections: readable when there are deliveries, or a client at a listener.
+    func pollable() -> (wake: Int32, listeners: [Int32]) {
+        (wake.reading.raw, state.withLock { $0.listeners.map(\.raw) })
+    }
+
+    /// All that was posted, in order.
+    func takeDeliveries() -> (deliveries: [Delivery], isClosed: Bool) {
+        var buffer = [UInt8](repeating: 0, count: 64)
+        while unsafe recv(wake.reading.raw, &buffer, buffer.count, 0) == buffer.count {}
+        return state.withLock { state in
+            let taken = state.deliveries
+            state.deliveries = []
+            return (taken, state.isClosed)
+        }
+    }
+
+    enum Acceptance {
+        case connection(Descriptor)
+        case none
+        /// The process or the system has no room for another descriptor.
+        case exhausted
+    }
+
+    /// The next client at any listener.
+    func accept() -> Acceptance {
+        state.withLock { state in
+            for listener in state.listeners {
+                var peer = LoopbackAddress()
+                var length = peer.length
+                let raw = unsafe peer.withMutablePointer { unsafe Glibc.accept(listener.raw, $0, &length) }
+                if raw >= 0 {
+                    let descriptor = Descriptor(raw)
+                    // `accept4` is not visible to Swift. A child started in between keeps the socket, but our
+                    // `shutdown` ends the connection all the same.
+                    guard fcntl(raw, F_SETFD, FD_CLOEXEC) == 0, fcntl(raw, F_SETFL, O_NONBLOCK) == 0 else { continue }
+                    if peer.isLoopback { return .connection(descriptor) }
+                } else if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) {
+                    return .exhausted
+                }
+            }
+            return .none
+        }
+    }
+
+    private func signal() {
+        var byte: UInt8 = 1
+        // A full one wakes the thread as well.
+        _ = unsafe Glibc.send(wake.writing.raw, &byte, 1, Int32(MSG_NOSIGNAL))
+    }
+}
