@@ -138,4 +138,16 @@ import Testing
 
         #expect(server.connections == 2)
     }
+
+    @Test func programsStartedMeanwhileInheritNoConnection() async throws {
+        await #expect(processExitsWith: .success) {
+            let server = try ScriptedServer(answering: "HTTP/1.1 204 x\r\n\r\n")
+            let before = inheritableSockets()
+            let transport = CurlTransport()
+            _ = try await transport.send(.get(server), body: nil)
+            #expect(server.openConnections == 1)
+            #expect(inheritableSockets() == before)
+            _ = try await transport.send(.get(server), body: nil)
+        }
+    }
 }

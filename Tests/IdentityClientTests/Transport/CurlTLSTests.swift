@@ -11,6 +11,23 @@ struct CurlTLSTests {
         HTTPRequest(method: .get, scheme: "https", authority: "localhost:\(port)", path: "/")
     }
 
+    /// Both flavours of Debian's libcurl, where they are installed: OpenSSL and GnuTLS.
+    private static let libraries: [String] = ["libcurl.so.4", "libcurl-gnutls.so.4"].filter { name in
+        unsafe dlopen(name, RTLD_LAZY) != nil
+    }
+
+    @Test(arguments: libraries)
+    func eitherFlavourOfTheLibraryWillDo(name: String) async throws {
+        let authority = try CertificateAuthority()
+        let (server, port) = try authority.server(for: "localhost")
+        defer { server.terminate() }
+
+        let trusting = CurlTransport.withLibraries(name, name, certificateAuthorities: authority.certificate)
+        let (response, _) = try await trusting.send(page(port), body: nil)
+        #expect(response.status == .ok)
+        #expect(try await CurlTransport.withLibraries(name, name).failure(page(port))?.code == .tlsFailed)
+    }
+
     @Test func onlyACertificateOfATrustedAuthorityIsAccepted() async throws {
         let authority = try CertificateAuthority()
         let (server, port) = try authority.server(for: "localhost")
@@ -70,10 +87,10 @@ struct CurlTLSTests {
         #expect(error?.message.contains("/nowhere/ca.pem") == true)
     }
 
-    @Test func plainTextWhereTLSIsExpectedIsRefused() async throws {
-        let server = try ScriptedServer(answering: "HTTP/1.1 200 OK\r\n\r\n")
+    @Test func aStalledHandshakeEndsWithTheTimeForConnecting() async throws {
+        let server = try ScriptedServer { _ in [.stall] }
         defer { server.close() }
-        let error = try await CurlTransport(timeout: .milliseconds(500)).failure(page(server.port))
-        #expect(error?.code.primary == .network)
+        let error = try await CurlTransport(connectTimeout: .milliseconds(100)).failure(page(server.port))
+        #expect(error?.code == .networkTimedOut)
     }
 }
