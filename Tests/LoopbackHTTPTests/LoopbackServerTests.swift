@@ -146,6 +146,8 @@ import Testing
         connection.send(get)
         var iterator = events.makeAsyncIterator()
         #expect(await iterator.next() == "asked")
+        // Not read yet when the server closes, and still no reset.
+        connection.send("more")
         server.close()
         #expect(await iterator.next() == "cancelled")
         #expect(try await connection.receive().isEmpty)
