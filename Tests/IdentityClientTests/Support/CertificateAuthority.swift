@@ -25,6 +25,7 @@ final class CertificateAuthority: Sendable {
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
             "-subj", "/CN=Throw-away CA", "-keyout", "ca.key", "-out", "ca.pem",
         ])
+        try run(["rehash", "."])
     }
 
     deinit {

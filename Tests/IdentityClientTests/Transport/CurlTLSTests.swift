@@ -68,6 +68,20 @@ struct CurlTLSTests {
         }
     }
 
+    @Test func theDirectoryOfTheEnvironmentIsTrusted() async throws {
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost")
+        defer { server.terminate() }
+
+        await #expect(processExitsWith: .success) {
+            [port = port as UInt16, path = authority.directory.path as String] in
+            unsafe setenv("SSL_CERT_DIR", path, 1)
+            let request = HTTPRequest(method: .get, scheme: "https", authority: "localhost:\(port)", path: "/")
+            let (response, _) = try await CurlTransport().send(request, body: nil)
+            #expect(response.status == .ok)
+        }
+    }
+
     @Test func anOldProtocolIsRefused() async throws {
         let authority = try await CertificateAuthority.make()
         let (server, port) = try await authority.server(for: "localhost", "-tls1_1", "-cipher", "ALL:@SECLEVEL=0")
