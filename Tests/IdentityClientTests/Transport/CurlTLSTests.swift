@@ -18,8 +18,8 @@ struct CurlTLSTests {
 
     @Test(arguments: libraries)
     func eitherFlavourOfTheLibraryWillDo(name: String) async throws {
-        let authority = try CertificateAuthority()
-        let (server, port) = try authority.server(for: "localhost")
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost")
         defer { server.terminate() }
 
         let trusting = CurlTransport.withLibraries(name, name, certificateAuthorities: authority.certificate)
@@ -29,8 +29,8 @@ struct CurlTLSTests {
     }
 
     @Test func onlyACertificateOfATrustedAuthorityIsAccepted() async throws {
-        let authority = try CertificateAuthority()
-        let (server, port) = try authority.server(for: "localhost")
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost")
         defer { server.terminate() }
 
         let (response, body) = try await CurlTransport(certificateAuthorities: authority.certificate)
@@ -44,8 +44,8 @@ struct CurlTLSTests {
     }
 
     @Test func aCertificateForAnotherHostIsRefused() async throws {
-        let authority = try CertificateAuthority()
-        let (server, port) = try authority.server(for: "other.example")
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "other.example")
         defer { server.terminate() }
 
         let error = try await CurlTransport(certificateAuthorities: authority.certificate).failure(page(port))
@@ -53,8 +53,8 @@ struct CurlTLSTests {
     }
 
     @Test func theFilesOfTheEnvironmentAreTrusted() async throws {
-        let authority = try CertificateAuthority()
-        let (server, port) = try authority.server(for: "localhost")
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost")
         defer { server.terminate() }
 
         await #expect(processExitsWith: .success) { [port = port as UInt16, path = authority.certificate as String] in
@@ -68,9 +68,23 @@ struct CurlTLSTests {
         }
     }
 
+    @Test func theDirectoryOfTheEnvironmentIsTrusted() async throws {
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost")
+        defer { server.terminate() }
+
+        await #expect(processExitsWith: .success) {
+            [port = port as UInt16, path = authority.directory.path as String] in
+            unsafe setenv("SSL_CERT_DIR", path, 1)
+            let request = HTTPRequest(method: .get, scheme: "https", authority: "localhost:\(port)", path: "/")
+            let (response, _) = try await CurlTransport().send(request, body: nil)
+            #expect(response.status == .ok)
+        }
+    }
+
     @Test func anOldProtocolIsRefused() async throws {
-        let authority = try CertificateAuthority()
-        let (server, port) = try authority.server(for: "localhost", "-tls1_1", "-cipher", "ALL:@SECLEVEL=0")
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost", "-tls1_1", "-cipher", "ALL:@SECLEVEL=0")
         defer { server.terminate() }
 
         let error = try await CurlTransport(certificateAuthorities: authority.certificate).failure(page(port))
@@ -78,8 +92,8 @@ struct CurlTLSTests {
     }
 
     @Test func authoritiesThatCannotBeReadAreSaid() async throws {
-        let authority = try CertificateAuthority()
-        let (server, port) = try authority.server(for: "localhost")
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost")
         defer { server.terminate() }
 
         let error = try await CurlTransport(certificateAuthorities: "/nowhere/ca.pem").failure(page(port))
