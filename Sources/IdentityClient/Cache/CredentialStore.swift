@@ -17,6 +17,9 @@ package final class CredentialSnapshot: Sendable {
         self.credentials = credentials
         account = credentials.account
     }
+
+    /// What counts against the memory that is kept.
+    var size: Int { record?.bytes.count ?? 0 }
 }
 
 /// Reads and writes credentials through a ``TokenCache``, and decodes a record only when its bytes changed.
@@ -37,10 +40,15 @@ package final class CredentialStore: Sendable {
         var listing = Listing(records: [:], snapshots: [:])
     }
 
-    private struct Entry {
+    /// Guarded by the lock; an object, so that a hit finds it with one lookup.
+    private final class Entry {
         let key: CacheKey
         var snapshot: CredentialSnapshot?
-        var lastUse: UInt64
+        var lastUse: UInt64 = 0
+
+        init(key: CacheKey) {
+            self.key = key
+        }
     }
 
     package init(cache: any TokenCache, group: CacheGroup, clientID: String) {
@@ -52,15 +60,11 @@ package final class CredentialStore: Sendable {
     /// The credentials under `id`, at the cost of one lookup.
     package func snapshot(for id: RecordID) async throws -> CredentialSnapshot? {
         let (key, known, unsaved) = state.withLock { state in
+            let entry = entry(for: id, in: &state)
             state.tick &+= 1
-            if state.entries[id] == nil {
-                state.entries[id] = Entry(key: id.key(in: group, clientID: clientID), snapshot: nil, lastUse: state.tick)
-            }
-            state.entries[id]?.lastUse = state.tick
-            let entry = state.entries[id]
-            return (entry?.key, entry?.snapshot, state.unsaved.isEmpty ? nil : state.unsaved[id])
+            entry.lastUse = state.tick
+            return (entry.key, entry.snapshot, state.unsaved.isEmpty ? nil : state.unsaved[id])
         }
-        guard let key else { return nil }
         if let unsaved { return try await retry(unsaved, id: id, key: key) }
         guard let record = try await wrapping({ try await cache.record(for: key) }) else { return nil }
         if let known, known.record == record { return known }
@@ -188,19 +192,26 @@ package final class CredentialStore: Sendable {
         }
     }
 
+    private func entry(for id: RecordID, in state: inout State) -> Entry {
+        if let entry = state.entries[id] { return entry }
+        let entry = Entry(key: id.key(in: group, clientID: clientID))
+        state.entries[id] = entry
+        return entry
+    }
+
     private func remember(_ snapshot: CredentialSnapshot, for id: RecordID) {
         state.withLock { state in
-            let old = state.entries[id]?.snapshot?.record?.bytes.count ?? 0
-            state.bytes += (snapshot.record?.bytes.count ?? 0) - old
-            state.entries[id] = Entry(key: snapshot.key, snapshot: snapshot, lastUse: state.tick)
+            let entry = entry(for: id, in: &state)
+            state.bytes += snapshot.size - (entry.snapshot?.size ?? 0)
+            entry.snapshot = snapshot
+            entry.lastUse = state.tick
             if state.bytes > Self.memoryLimit { Self.evict(&state) }
         }
     }
 
     private func forget(_ id: RecordID) {
         state.withLock { state in
-            state.bytes -= state.entries[id]?.snapshot?.record?.bytes.count ?? 0
-            state.entries[id] = nil
+            state.bytes -= state.entries.removeValue(forKey: id)?.snapshot?.size ?? 0
         }
     }
 
@@ -208,7 +219,7 @@ package final class CredentialStore: Sendable {
     private static func evict(_ state: inout State) {
         for (id, entry) in state.entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
             guard state.bytes > memoryLimit / 2 else { break }
-            state.bytes -= entry.snapshot?.record?.bytes.count ?? 0
+            state.bytes -= entry.snapshot?.size ?? 0
             state.entries[id] = nil
         }
     }

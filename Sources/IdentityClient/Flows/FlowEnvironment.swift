@@ -78,8 +78,7 @@ extension AuthenticationResult {
     private static func declined(_ requested: Set<Scope>, token: CachedAccessToken, rule: ScopeRule) -> Set<Scope> {
         var declined: Set<Scope> = []
         for scope in requested {
-            let form = rule.canonical(scope.rawValue)
-            if !token.granted.contains(form), !ScopeRule.reserved.contains(form) { declined.insert(scope) }
+            if !token.covers(scope, by: rule) { declined.insert(scope) }
         }
         return declined
     }

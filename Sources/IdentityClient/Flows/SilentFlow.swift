@@ -19,10 +19,11 @@ struct SilentFlow: Sendable {
             throw Self.noTokens(parameters)
         }
         let need = CredentialRequest(
-            scopes: rule.matchable(parameters.scopes.lazy.map(\.rawValue)),
+            scopes: parameters.scopes,
             tenant: authority.effectiveTenant(for: parameters.account.id),
             skipsAccessToken: parameters.forcesRefresh || parameters.claims != nil,
-            leeway: configuration.expirationLeeway.components.seconds
+            leeway: configuration.expirationLeeway.components.seconds,
+            rule: rule
         )
         switch snapshot.credentials.selection(for: need, at: environment.clock.unixSeconds) {
         case .valid(let token):

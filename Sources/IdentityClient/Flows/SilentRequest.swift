@@ -20,12 +20,12 @@ struct SilentRequest: Sendable {
     let need: CredentialRequest
 
     var wish: RefreshWish {
-        RefreshWish(authority: authority, scopes: need.scopes, claims: claims, isForced: isForced)
+        RefreshWish(authority: authority, scopes: need.matchableScopes, claims: claims, isForced: isForced)
     }
 
     /// Names the request for the throttle.
     var throttleKey: String {
-        ([authority.url, id.accountID] + need.scopes.sorted()).joined(separator: "|")
+        ([authority.url, id.accountID] + need.matchableScopes.sorted()).joined(separator: "|")
     }
 }
 
