@@ -18,6 +18,19 @@ package final class CredentialSnapshot: Sendable {
         account = credentials.account
     }
 
+    /// What the credentials can do for a request; the way of a hit, which copies nothing.
+    func selection(for request: CredentialRequest, at now: Int64) -> CredentialSelection {
+        credentials.selection(for: request, at: now)
+    }
+
+    /// How the tenant that issued a token knows the person, and its ID token.
+    func profile(for token: CachedAccessToken) -> (TenantProfile?, idToken: String?) {
+        guard let index = credentials.profiles.firstIndex(where: { $0.realm == token.realm }) else {
+            return (account.tenantProfiles.first, nil)
+        }
+        return (account.tenantProfiles[index], credentials.profiles[index].idToken)
+    }
+
     /// What counts against the memory that is kept.
     var size: Int { record?.bytes.count ?? 0 }
 }
