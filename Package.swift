@@ -36,7 +36,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "identityctl",
-            dependencies: ["IdentityClient", "IdentityTesting", argumentParser, logging]
+            dependencies: ["IdentityClient", "IdentityTesting", "OAuthWire", argumentParser, logging]
         ),
 
         .testTarget(name: "OAuthWireTests", dependencies: ["OAuthWire", crypto, cryptoExtras]),
@@ -44,6 +44,10 @@ let package = Package(
         .testTarget(
             name: "IdentityClientTests",
             dependencies: ["IdentityClient", "IdentityTesting", "OAuthWire", "LoopbackHTTP", crypto, httpTypes, logging]
+        ),
+        .testTarget(
+            name: "IdentityctlTests",
+            dependencies: ["identityctl", "IdentityClient", "IdentityTesting", "OAuthWire", argumentParser]
         ),
         .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", "IdentityTesting"]),
     ],
