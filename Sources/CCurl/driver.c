@@ -82,6 +82,27 @@ static bool speaks_https(const struct curl_version_data *version) {
     return false;
 }
 
+/// Whether the library knows every option by our number. Some milliseconds are spent on loading it anyway, and a wrong
+/// number would turn a rule off silently.
+static bool agrees_on_options(const struct curl_library *library) {
+    static const struct {
+        const char *name;
+        int number;
+    } options[] = {
+#define ROW(name, text, number) {text, number},
+        CCURL_OPTIONS(ROW)
+#undef ROW
+    };
+    if (!library->option_by_name) return true; // older than 7.73
+    for (size_t index = 0; index < sizeof options / sizeof *options; index++) {
+        if (options[index].number == OPTION_PROTOCOLS_STRING && library->version < VERSION_PROTOCOLS_STRING) continue;
+        if (options[index].number == OPTION_QUICK_EXIT && library->version < VERSION_QUICK_EXIT) continue;
+        const struct curl_option_data *known = library->option_by_name(options[index].name);
+        if (!known || known->number != options[index].number) return false;
+    }
+    return true;
+}
+
 static ccurl_readiness load(const char *name, struct curl_library *library) {
     // Never unloaded: TLS libraries leave exit handlers and thread-local data behind.
     void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -91,6 +112,7 @@ static ccurl_readiness load(const char *name, struct curl_library *library) {
     const struct curl_version_data *version = library->version_info(0);
     if (!version || version->number < VERSION_POLL || !speaks_https(version)) return CCURL_UNSUITABLE;
     library->version = version->number;
+    if (!agrees_on_options(library)) return CCURL_UNSUITABLE;
 
     // curl_global_init counts its calls, but is safe from several threads only since 7.84.
     static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
@@ -148,24 +170,6 @@ unsigned ccurl_driver_version(const ccurl_driver *driver) { return driver->libra
 
 bool ccurl_driver_abandons_resolver(const ccurl_driver *driver) {
     return driver->library.version >= VERSION_QUICK_EXIT;
-}
-
-const char *ccurl_driver_disputed_constant(const ccurl_driver *driver) {
-    static const struct {
-        const char *name;
-        int number;
-    } options[] = {
-#define ROW(name, text, number) {text, number},
-        CCURL_OPTIONS(ROW)
-#undef ROW
-    };
-    if (!driver->library.option_by_name) return NULL;
-    for (size_t index = 0; index < sizeof options / sizeof *options; index++) {
-        const struct curl_option_data *known = driver->library.option_by_name(options[index].name);
-        bool mayBeAbsent = options[index].number == OPTION_PROTOCOLS_STRING || options[index].number == OPTION_QUICK_EXIT;
-        if (known ? known->number != options[index].number : !mayBeAbsent) return options[index].name;
-    }
-    return NULL;
 }
 
 int ccurl_driver_perform(ccurl_driver *driver) {

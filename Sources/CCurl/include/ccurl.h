@@ -18,7 +18,7 @@ typedef enum {
     CCURL_READY = 0,
     /// No library of these names was found.
     CCURL_MISSING,
-    /// A library was found, but it is older than 7.66 or lacks https.
+    /// A library was found, but it is older than 7.66, lacks https, or numbers its options otherwise.
     CCURL_UNSUITABLE,
     /// Out of memory or file descriptors.
     CCURL_EXHAUSTED,
@@ -67,8 +67,6 @@ void ccurl_driver_close(ccurl_driver *driver);
 unsigned ccurl_driver_version(const ccurl_driver *driver);
 /// Whether a transfer can be dropped while its name is being resolved without waiting for the resolver (7.87).
 bool ccurl_driver_abandons_resolver(const ccurl_driver *driver);
-/// The first constant of this target that this library knows under another number; NULL when all agree.
-const char *ccurl_driver_disputed_constant(const ccurl_driver *driver);
 
 /// Moves all transfers on without blocking. 0 or a CURLMcode.
 int ccurl_driver_perform(ccurl_driver *driver);

@@ -96,20 +96,23 @@ struct BrowserCommand: Hashable, Sendable {
 
     /// The arguments with the address in its place: where `%s` stands, else last.
     func arguments(for address: String) -> [String] {
-        guard substitutes, arguments.contains(where: { $0.contains("%s") }) else {
-            return arguments.map { substitutes ? Self.filled($0, with: "") : $0 } + [address]
-        }
-        return arguments.map { Self.filled($0, with: address) }
+        guard substitutes else { return arguments + [address] }
+        var isPlaced = false
+        let filled = arguments.map { Self.filled($0, with: address, isPlaced: &isPlaced) }
+        return isPlaced ? filled : filled + [address]
     }
 
     /// In one pass, so that a percent sign of the address is left alone.
-    private static func filled(_ argument: String, with address: String) -> String {
+    private static func filled(_ argument: String, with address: String, isPlaced: inout Bool) -> String {
         var result = ""
         var rest = argument[...]
         while let character = rest.popFirst() {
             switch (character, rest.first) {
-            case ("%", "s"): result += address
-            case ("%", "%"): result += "%"
+            case ("%", "s"):
+                result += address
+                isPlaced = true
+            case ("%", "%"):
+                result += "%"
             default:
                 result.append(character)
                 continue

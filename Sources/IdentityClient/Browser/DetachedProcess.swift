@@ -105,11 +105,18 @@ enum DetachedProcess {
         return problem == 0 ? .success(process) : .failure(Failure(code: problem))
     }
 
-    /// Ours beyond the standard three. Most are closed on exec anyway; libraries have others.
+    /// Ours beyond the standard three. Most are closed on exec anyway; some libraries leave others open.
+    ///
+    /// The gaps between them and some beyond are listed as well, because another thread may open one meanwhile; closing
+    /// what is not open is no error below the limit.
     private static func openDescriptors() -> [Int32] {
+        var limit = rlimit()
+        let isKnown = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+        let highest = isKnown ? Int32(clamping: limit.rlim_cur) : 256
         let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
-        // Without /proc, the ones that are likely; closing what is not open is no error.
-        return (names?.compactMap { Int32($0) } ?? Array(3..<256)).filter { $0 > STDERR_FILENO }
+        let open = names?.compactMap { Int32($0) } ?? []
+        let end = min(highest, 4096, (open.max() ?? 192) + 64)
+        return Array(3..<max(3, end)) + open.filter { $0 >= end }
     }
 
     /// The strings as C wants them, with a null at the end.

@@ -29,13 +29,17 @@ struct GrantValidation: Sendable {
                     metadata: metadata,
                     context: context
                 )
-                profile = CachedProfile(claims, idToken: idToken, authority: request.authority, homeTenant: nil)
+                profile = CachedProfile(
+                    claims,
+                    idToken: idToken,
+                    authority: request.authority,
+                    homeTenant: before.accountID.homeTenant
+                )
             } catch let error as AuthenticationError where .network ~= error.code || .serverUnavailable ~= error.code {
                 context.logger.debug("The ID token of a refresh could not be verified now and is left out")
             }
         }
         let identity = AccountIdentity(accountID: before.accountID, homeAccountID: before.homeAccountID, homeTenant: nil)
-        profile?.isHomeTenant = before.accountID.homeTenant.map { $0 == profile?.realm } ?? true
         try checkSamePerson(response, request.authority, before.accountID)
         return TokenGrant(
             response: response,

@@ -93,7 +93,7 @@ extension CurlFailure {
     }
 
     /// There is no libcurl that can be used.
-    static func unavailable(_ readiness: ccurl_readiness, version: UInt32) -> AuthenticationError {
+    static func unavailable(_ readiness: ccurl_readiness) -> AuthenticationError {
         switch readiness {
         case CCURL_EXHAUSTED:
             CurlDriver.exhausted()

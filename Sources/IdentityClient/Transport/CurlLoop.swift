@@ -31,7 +31,7 @@ import FoundationEssentials
         let names = driver.settings.libraryNames
         let readiness = unsafe ccurl_driver_open(handle, names.0, names.1)
         guard readiness == CCURL_READY else {
-            end(because: CurlFailure.unavailable(readiness, version: unsafe ccurl_driver_version(handle)))
+            end(because: CurlFailure.unavailable(readiness))
             return
         }
         while step() {}

@@ -60,9 +60,20 @@ import Testing
     }
 
     @Test func doesNotTrustAFingerprintOfAMomentAgo() async throws {
+        var stored: CacheRecord?
+        let distrusted = try await eventually { () async throws -> Bool in
+            let new = stored == one ? two : one
+            #expect(try await cache.replace(stored, with: new, for: key))
+            stored = new
+            #expect(try await cache.record(for: key) == new)
+            return cache.unchangedRecord(for: key) == nil  // unless this machine stood still for 20 ms
+        }
+        #expect(distrusted)
+    }
+
+    @Test func seesAChangeInPlace() async throws {
         #expect(try await cache.replace(nil, with: one, for: key))
-        _ = try await cache.record(for: key)
-        // In place, in the same size, and with the clock of the file put back: only reading tells.
+        #expect(try await cache.record(for: key) == one)
         let handle = unsafe open(file, O_WRONLY)
         defer { close(handle) }
         let written = unsafe write(handle, "TWO", 3)

@@ -13,13 +13,19 @@ final class CertificateAuthority: Sendable {
     /// The authority's certificate (PEM).
     var certificate: String { directory.appendingPathComponent("ca.pem").path }
 
-    init() throws {
+    /// Makes the authority's key and certificate.
+    static func make() async throws -> CertificateAuthority {
+        try await onThread { try CertificateAuthority() }
+    }
+
+    private init() throws {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("ca-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         try run([
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
             "-subj", "/CN=Throw-away CA", "-keyout", "ca.key", "-out", "ca.pem",
         ])
+        try run(["rehash", "."])
     }
 
     deinit {
@@ -27,7 +33,11 @@ final class CertificateAuthority: Sendable {
     }
 
     /// A server that answers `GET /` with a page, for `host` by certificate.
-    func server(for host: String, _ options: String...) throws -> (process: Process, port: UInt16) {
+    func server(for host: String, _ options: String...) async throws -> (process: Process, port: UInt16) {
+        try await Self.onThread { [self] in try startServer(for: host, options) }
+    }
+
+    private func startServer(for host: String, _ options: [String]) throws -> (process: Process, port: UInt16) {
         try run([
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
             "-CA", "ca.pem", "-CAkey", "ca.key", "-subj", "/CN=\(host)", "-addext", "subjectAltName=DNS:\(host)",
@@ -49,6 +59,13 @@ final class CertificateAuthority: Sendable {
                 guard let port = line.split(separator: ":").last.flatMap({ UInt16($0) }) else { continue }
                 return (process, port)
             }
+        }
+    }
+
+    /// Waiting for a command would hold up the threads that all tests share.
+    private static func onThread<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
         }
     }
 

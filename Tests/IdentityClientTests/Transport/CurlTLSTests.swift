@@ -11,9 +11,26 @@ struct CurlTLSTests {
         HTTPRequest(method: .get, scheme: "https", authority: "localhost:\(port)", path: "/")
     }
 
+    /// Both flavours of Debian's libcurl, where they are installed: OpenSSL and GnuTLS.
+    private static let libraries: [String] = ["libcurl.so.4", "libcurl-gnutls.so.4"].filter { name in
+        unsafe dlopen(name, RTLD_LAZY) != nil
+    }
+
+    @Test(arguments: libraries)
+    func eitherFlavourOfTheLibraryWillDo(name: String) async throws {
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost")
+        defer { server.terminate() }
+
+        let trusting = CurlTransport.withLibraries(name, name, certificateAuthorities: authority.certificate)
+        let (response, _) = try await trusting.send(page(port), body: nil)
+        #expect(response.status == .ok)
+        #expect(try await CurlTransport.withLibraries(name, name).failure(page(port))?.code == .tlsFailed)
+    }
+
     @Test func onlyACertificateOfATrustedAuthorityIsAccepted() async throws {
-        let authority = try CertificateAuthority()
-        let (server, port) = try authority.server(for: "localhost")
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost")
         defer { server.terminate() }
 
         let (response, body) = try await CurlTransport(certificateAuthorities: authority.certificate)
@@ -27,8 +44,8 @@ struct CurlTLSTests {
     }
 
     @Test func aCertificateForAnotherHostIsRefused() async throws {
-        let authority = try CertificateAuthority()
-        let (server, port) = try authority.server(for: "other.example")
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "other.example")
         defer { server.terminate() }
 
         let error = try await CurlTransport(certificateAuthorities: authority.certificate).failure(page(port))
@@ -36,8 +53,8 @@ struct CurlTLSTests {
     }
 
     @Test func theFilesOfTheEnvironmentAreTrusted() async throws {
-        let authority = try CertificateAuthority()
-        let (server, port) = try authority.server(for: "localhost")
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost")
         defer { server.terminate() }
 
         await #expect(processExitsWith: .success) { [port = port as UInt16, path = authority.certificate as String] in
@@ -51,9 +68,23 @@ struct CurlTLSTests {
         }
     }
 
+    @Test func theDirectoryOfTheEnvironmentIsTrusted() async throws {
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost")
+        defer { server.terminate() }
+
+        await #expect(processExitsWith: .success) {
+            [port = port as UInt16, path = authority.directory.path as String] in
+            unsafe setenv("SSL_CERT_DIR", path, 1)
+            let request = HTTPRequest(method: .get, scheme: "https", authority: "localhost:\(port)", path: "/")
+            let (response, _) = try await CurlTransport().send(request, body: nil)
+            #expect(response.status == .ok)
+        }
+    }
+
     @Test func anOldProtocolIsRefused() async throws {
-        let authority = try CertificateAuthority()
-        let (server, port) = try authority.server(for: "localhost", "-tls1_1", "-cipher", "ALL:@SECLEVEL=0")
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost", "-tls1_1", "-cipher", "ALL:@SECLEVEL=0")
         defer { server.terminate() }
 
         let error = try await CurlTransport(certificateAuthorities: authority.certificate).failure(page(port))
@@ -61,8 +92,8 @@ struct CurlTLSTests {
     }
 
     @Test func authoritiesThatCannotBeReadAreSaid() async throws {
-        let authority = try CertificateAuthority()
-        let (server, port) = try authority.server(for: "localhost")
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost")
         defer { server.terminate() }
 
         let error = try await CurlTransport(certificateAuthorities: "/nowhere/ca.pem").failure(page(port))
@@ -70,10 +101,10 @@ struct CurlTLSTests {
         #expect(error?.message.contains("/nowhere/ca.pem") == true)
     }
 
-    @Test func plainTextWhereTLSIsExpectedIsRefused() async throws {
-        let server = try ScriptedServer(answering: "HTTP/1.1 200 OK\r\n\r\n")
+    @Test func aStalledHandshakeEndsWithTheTimeForConnecting() async throws {
+        let server = try ScriptedServer { _ in [.stall] }
         defer { server.close() }
-        let error = try await CurlTransport(timeout: .milliseconds(500)).failure(page(server.port))
-        #expect(error?.code.primary == .network)
+        let error = try await CurlTransport(connectTimeout: .milliseconds(100)).failure(page(server.port))
+        #expect(error?.code == .networkTimedOut)
     }
 }

@@ -157,4 +157,17 @@ import Testing
         #expect(error?.code == .connectionFailed)
         #expect(server.requests.map(\.line) == ["POST /first HTTP/1.1", "POST /lost HTTP/1.1"])
     }
+
+    @Test func aConnectionThatTheServerClosedMeanwhileIsNotUsedAgain() async throws {
+        let server = try ScriptedServer { [ok] _ in [.send(Array(ok.utf8)), .close] }
+        defer { server.close() }
+        let transport = CurlTransport()
+
+        for _ in 0..<5 {
+            let (response, _) = try await transport.send(.post(server), body: [1])
+            #expect(response.status == .ok)
+            #expect(await eventually { server.openConnections == 0 })
+        }
+        #expect(server.requests.count == 5)
+    }
 }

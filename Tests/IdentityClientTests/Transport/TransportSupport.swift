@@ -54,8 +54,13 @@ extension CurlTransport {
         CurlSettings(timeoutMilliseconds: 10_000, connectTimeoutMilliseconds: 5000, maximumResponseBytes: 1_048_576)
     }
 
-    static func withLibraries(_ first: String, _ second: String) -> CurlTransport {
+    static func withLibraries(
+        _ first: String,
+        _ second: String,
+        certificateAuthorities: String? = nil
+    ) -> CurlTransport {
         var settings = usual
+        settings.certificateAuthorities = certificateAuthorities
         settings.libraryNames = (first, second)
         return CurlTransport(settings)
     }
@@ -70,5 +75,16 @@ extension CurlTransport {
         var settings = usual
         settings.idleTime = idleTime
         return CurlTransport(settings)
+    }
+}
+
+/// Descriptors of IPv4 sockets that a program started now would inherit.
+func inheritableSockets() -> [Int32] {
+    (3..<1024).filter { descriptor in
+        var domain: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        let flags = fcntl(descriptor, F_GETFD)
+        guard flags >= 0, flags & FD_CLOEXEC == 0 else { return false }
+        return unsafe getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_INET
     }
 }

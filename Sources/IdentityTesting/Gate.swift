@@ -1,0 +1,23 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// Holds answers back until a test lets them go: for what happens *while* a request is under way.
+///
+/// ```swift
+/// let gate = Gate()
+/// provider.failNext(.token, with: .held(by: gate))
+/// async let token = application.acquireTokenSilently(scopes: scopes, account: account)
+/// try await provider.waitForRequest(.token)
+/// // … sign the account out …
+/// gate.open()
+/// ```
+public final class Gate: Sendable {
+    private let promise = Promise<Void>()
+
+    /// Creates a closed gate.
+    public init() {}
+
+    /// Lets everything through from now on.
+    public func open() { promise.fulfil() }
+
+    func wait() async throws { try await promise.value() }
+}

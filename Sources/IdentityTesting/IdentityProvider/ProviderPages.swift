@@ -1,0 +1,143 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+/// The pages a person sees. Everything that came from outside is escaped; no script but the one that posts the answer.
+struct ProviderPages {
+    /// Where the forms are posted to.
+    var action: String
+
+    func page(_ page: AuthorizationStep.Page) -> ProviderResponse {
+        switch page {
+        case .signIn(let interaction, let problem):
+            let note = problem.map { #"<p role="alert">\#(Self.escaped($0))</p>"# } ?? ""
+            return form(
+                "Sign in",
+                interaction,
+                note + """
+                    <label>Username <input name="username" id="username" autocomplete="username" \
+                    value="\(Self.escaped(interaction.loginHint ?? ""))"></label>
+                    <label>Password <input name="password" id="password" type="password" \
+                    autocomplete="current-password"></label>
+                    """,
+                buttons: [("sign-in", "Sign in"), ("cancel", "Cancel")]
+            )
+        case .chooseAccount(let interaction, let usernames):
+            let choices = usernames.map { name in
+                let name = Self.escaped(name)
+                return #"<label><input type="radio" name="account" value="\#(name)" checked> \#(name)</label>"#
+            }
+            let other = #"<label><input type="radio" name="account" value=""> Another account</label>"#
+            return form(
+                "Choose an account",
+                interaction,
+                choices.joined() + other,
+                buttons: [("choose", "Continue"), ("cancel", "Cancel")]
+            )
+        case .consent(let interaction, let username, let scopes):
+            return form(
+                "Allow access?",
+                interaction,
+                "<p>\(Self.escaped(username)), <b>\(Self.escaped(interaction.clientID))</b> asks for:</p>"
+                    + Self.list(scopes),
+                buttons: [("allow", "Allow"), ("deny", "Deny")]
+            )
+        case .administrator(let interaction, let scopes):
+            return form(
+                "An administrator must agree",
+                interaction,
+                "<p>Only an administrator can allow:</p>" + Self.list(scopes),
+                buttons: [("back", "Back to the program")]
+            )
+        case .failure(let text):
+            return Self.document("This does not work", "<p role=\"alert\">\(Self.escaped(text))</p>", status: 400)
+        }
+    }
+
+    private func form(
+        _ title: String,
+        _ interaction: Interaction,
+        _ content: String,
+        buttons: [(String, String)]
+    ) -> ProviderResponse {
+        let hidden = #"<input type="hidden" name="interaction" value="\#(Self.escaped(interaction.id))">"#
+        return Self.form(title, action: action, content: hidden + content, buttons: buttons)
+    }
+
+    static func form(_ title: String, action: String, content: String, buttons: [(String, String)]) -> ProviderResponse
+    {
+        let buttons = buttons.map { value, label in
+            #"<button name="action" id="\#(value)" value="\#(value)">\#(label)</button>"#
+        }
+        return document(
+            title,
+            #"<form method="post" action="\#(escaped(action))">\#(content)<p>\#(buttons.joined(separator: " "))</p></form>"#
+        )
+    }
+
+    /// - SeeAlso: [Form Post Response Mode](https://openid.net/specs/oauth-v2-form-post-response-mode-1_0.html)
+    static func formPost(to redirectURI: String, _ items: [(String, String)]) -> ProviderResponse {
+        let inputs = items.map { name, value in
+            #"<input type="hidden" name="\#(escaped(name))" value="\#(escaped(value))">"#
+        }
+        return document(
+            "Going back to the program",
+            #"<form method="post" action="\#(escaped(redirectURI))">\#(inputs.joined())<button>Continue</button></form>"#
+                + "<script>document.forms[0].submit()</script>",
+            allowsScript: true
+        )
+    }
+
+    static func document(
+        _ title: String,
+        _ content: String,
+        status: Int = 200,
+        allowsScript: Bool = false
+    ) -> ProviderResponse {
+        let html = """
+            <!doctype html><html lang="en"><head><meta charset="utf-8"><title>\(escaped(title))</title>
+            <meta name="viewport" content="width=device-width, initial-scale=1"><style>\(style)</style></head>
+            <body><main><h1>\(escaped(title))</h1>\(content)</main></body></html>
+            """
+        let script = allowsScript ? "; script-src 'unsafe-inline'" : ""
+        return ProviderResponse(
+            status: status,
+            headers: [
+                ("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store"),
+                (
+                    "Content-Security-Policy",
+                    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'" + script
+                ),
+                ("Referrer-Policy", "no-referrer"), ("X-Content-Type-Options", "nosniff"),
+            ],
+            body: Array(html.utf8)
+        )
+    }
+
+    private static let style = """
+        body{font:16px/1.5 system-ui,sans-serif;background:#f4f4f6;color:#1b1b1f}\
+        main{max-width:24rem;margin:12vh auto;padding:2rem;background:#fff;border-radius:.5rem}\
+        h1{font-size:1.25rem;margin-top:0}label{display:block;margin:.75rem 0}\
+        input:not([type=radio]){display:block;width:100%;box-sizing:border-box;padding:.5rem;font:inherit}\
+        button{padding:.5rem 1rem;font:inherit}[role=alert]{color:#a00}
+        """
+
+    private static func list(_ texts: [String]) -> String {
+        "<ul>" + texts.map { "<li>\(escaped($0))</li>" }.joined() + "</ul>"
+    }
+
+    static func escaped(_ text: String) -> String {
+        var output = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": output += "&amp;"
+            case "<": output += "&lt;"
+            case ">": output += "&gt;"
+            case "\"": output += "&quot;"
+            case "'": output += "&#39;"
+            default: output.unicodeScalars.append(scalar)
+            }
+        }
+        return output
+    }
+}

@@ -1,0 +1,147 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import OAuthWire
+
+/// What the browser gets next.
+enum AuthorizationStep: Sendable {
+    case page(Page)
+    /// Back to the program with these parameters.
+    case back(Interaction, [(String, String)])
+
+    enum Page: Sendable {
+        case signIn(Interaction, problem: String?)
+        case chooseAccount(Interaction, usernames: [String])
+        case consent(Interaction, username: String, scopes: [String])
+        case administrator(Interaction, scopes: [String])
+        case failure(String)
+    }
+}
+
+/// A step, and the session that the browser is to remember from now on.
+struct AuthorizationAnswer: Sendable {
+    var step: AuthorizationStep
+    var newSession: String?
+}
+
+extension ProviderState {
+    /// Answers a request to the authorization endpoint.
+    mutating func authorize(
+        _ request: ProviderRequest,
+        at address: ProviderAddress,
+        now: Date
+    ) -> AuthorizationAnswer {
+        do {
+            return advance(try Interaction(request, at: address, in: self), request, now: now)
+        } catch {
+            switch error {
+            case .page(let text): return AuthorizationAnswer(step: .page(.failure(text)))
+            case .redirect(let interaction, let refusal): return back(interaction, refusal)
+            }
+        }
+    }
+
+    /// Answers a form that the person posted.
+    mutating func interact(_ request: ProviderRequest, now: Date) -> AuthorizationAnswer {
+        guard request.method == "POST", let id = request["interaction"], var interaction = interactions[id] else {
+            return AuthorizationAnswer(
+                step: .page(.failure("This page is no longer valid. Start again from the program."))
+            )
+        }
+        switch request["action"] {
+        case "sign-in":
+            guard let account = account(request["username"] ?? ""), account.person.password == request["password"]
+            else {
+                interaction.loginHint = request["username"]
+                return AuthorizationAnswer(
+                    step: .page(.signIn(interaction, problem: "The username or the password is wrong."))
+                )
+            }
+            interaction.signedIn = account.person.username
+        case "choose":
+            interaction.choseAccount = true
+            let chosen = request["account"] ?? ""
+            if session(request)?.username != chosen { interaction.prompts.insert("login") }
+        case "allow":
+            interaction.consented = true
+        case "deny":
+            return back(interaction, Refusal("access_denied", "The person did not agree.", number: 65_004))
+        case "back":
+            return back(interaction, Refusal("access_denied", "An administrator must consent.", number: 90_094))
+        default:
+            return back(interaction, Refusal("access_denied", "The person cancelled.", suberror: "cancel"))
+        }
+        return advance(interaction, request, now: now)
+    }
+
+    private mutating func advance(
+        _ interaction: Interaction,
+        _ request: ProviderRequest,
+        now: Date
+    ) -> AuthorizationAnswer {
+        var interaction = interaction
+        let session = session(request)
+        if settings.autoApproves, !interaction.prompts.contains("none") {
+            interaction.signedIn =
+                interaction.signedIn ?? (interaction.loginHint.flatMap(account) ?? accounts.first)?.person.username
+            interaction.consented = true
+            interaction.choseAccount = true
+        }
+        guard let username = interaction.signedIn ?? settledUsername(session, interaction, now: now) else {
+            if interaction.prompts.contains("none") {
+                let hasSession = session.flatMap { account($0.username) }?.needsSecondFactor == true
+                return back(
+                    interaction,
+                    Refusal(hasSession ? "interaction_required" : "login_required", "The person must sign in.")
+                )
+            }
+            return show(.signIn(interaction, problem: nil), interaction)
+        }
+        if interaction.prompts.contains("select_account"), !interaction.choseAccount, interaction.signedIn == nil {
+            return show(.chooseAccount(interaction, usernames: [username]), interaction)
+        }
+        if let step = consentStep(&interaction, username: username) { return step }
+        return finish(interaction, username: username, session: session, request, now: now)
+    }
+
+    /// Who the browser's session stands for, when that is enough for this request.
+    private func settledUsername(_ session: BrowserSession?, _ interaction: Interaction, now: Date) -> String? {
+        guard let session, let account = account(session.username), !interaction.prompts.contains("login"),
+            !account.needsSecondFactor, !account.passwordIsExpired
+        else { return nil }
+        if let maxAge = interaction.maxAge, now.timeIntervalSince(session.authenticatedAt) > Double(maxAge) {
+            return nil
+        }
+        if let hint = interaction.loginHint, self.account(hint) != nil,
+            hint.lowercased() != session.username.lowercased()
+        {
+            return nil
+        }
+        return session.username
+    }
+
+    private mutating func consentStep(_ interaction: inout Interaction, username: String) -> AuthorizationAnswer? {
+        let clientID = interaction.clientID
+        let forAdministrators = interaction.scopes.filter(settings.adminConsentScopes.contains)
+        guard forAdministrators.isEmpty else {
+            if interaction.prompts.contains("none") || settings.autoApproves {
+                return back(interaction, Refusal("access_denied", "An administrator must consent.", number: 90_094))
+            }
+            return show(.administrator(interaction, scopes: forAdministrators), interaction)
+        }
+        let missing = interaction.scopes.filter { scope in
+            settings.consentScopes.contains(scope)
+                && !consents.contains(Consent(clientID: clientID, username: username, scope: scope))
+        }
+        let asks = !missing.isEmpty || interaction.prompts.contains("consent")
+        if asks, !interaction.consented {
+            if interaction.prompts.contains("none") {
+                return back(interaction, Refusal("consent_required", "The person must consent.", number: 65_001))
+            }
+            let scopes = missing.isEmpty ? interaction.scopes : missing
+            return show(.consent(interaction, username: username, scopes: scopes), interaction)
+        }
+        for scope in missing { consents.insert(Consent(clientID: clientID, username: username, scope: scope)) }
+        return nil
+    }
+}

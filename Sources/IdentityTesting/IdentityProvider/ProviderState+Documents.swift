@@ -1,0 +1,82 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import OAuthWire
+
+// What the provider publishes about itself, and how it words a refusal.
+extension ProviderState {
+    func configuration(at address: ProviderAddress) -> JSONObject {
+        var document = JSONObject([("issuer", .string(issuer(of: address)))])
+        let endpoints: [(String, TestIdentityProvider.Endpoint)] = [
+            ("authorization_endpoint", .authorization), ("token_endpoint", .token), ("jwks_uri", .keys),
+            ("device_authorization_endpoint", .deviceAuthorization), ("revocation_endpoint", .revocation),
+            ("end_session_endpoint", .endSession), ("userinfo_endpoint", .userInfo),
+        ]
+        for (name, endpoint) in endpoints {
+            if let url = address.url(of: endpoint) { document[name] = .string(url) }
+        }
+        document["response_types_supported"] = .strings(["code"])
+        document["response_modes_supported"] = .strings(settings.responseModes)
+        document["grant_types_supported"] = .strings([
+            GrantType.authorizationCode, GrantType.refreshToken, GrantType.deviceCode,
+        ])
+        document["subject_types_supported"] = .strings([profile.isMicrosoft ? "pairwise" : "public"])
+        document["id_token_signing_alg_values_supported"] = .strings(["RS256"])
+        document["token_endpoint_auth_methods_supported"] = .strings(["none"])
+        let scopes = settings.knownScopes.map { Array($0).sorted() } ?? []
+        document["scopes_supported"] = .strings(["openid", "profile", "email", "offline_access"] + scopes)
+        if settings.advertisesS256 { document["code_challenge_methods_supported"] = .strings(["S256"]) }
+        if settings.namesIssuerInResponse { document["authorization_response_iss_parameter_supported"] = .bool(true) }
+        return document
+    }
+
+    func keySet() throws -> JSONObject {
+        let keys = try publishedKeys.map { JSONValue.object(try SigningKey.number($0).publicJSON) }
+        return JSONObject([("keys", .array(keys))])
+    }
+
+    /// Entra's list of clouds, for a host that it knows.
+    func instances(_ request: ProviderRequest, origin: String) -> ProviderResponse {
+        let asked = request["authorization_endpoint"].flatMap(WebAddress.init)
+        guard let asked, CloudInstances.isKnown(asked.host) || asked.origin == origin else {
+            let refusal = Refusal("invalid_instance", "The authority host is not known.", number: 50_049)
+            return response(to: refusal, now: Date(timeIntervalSince1970: 0))
+        }
+        let known = CloudInstances.hosts.map { hosts in
+            JSONValue.object(
+                JSONObject([
+                    ("preferred_network", .string(hosts[0])), ("preferred_cache", .string(hosts[0])),
+                    ("aliases", .strings(hosts)),
+                ])
+            )
+        }
+        let tenant = asked.segments.first ?? "common"
+        return .json(
+            JSONObject([
+                (
+                    "tenant_discovery_endpoint",
+                    .string("\(asked.origin)/\(tenant)/v2.0/.well-known/openid-configuration")
+                ),
+                ("api-version", .string("1.1")), ("metadata", .array(known)),
+            ])
+        )
+    }
+
+    /// A refusal as this kind of provider words it.
+    ///
+    /// - SeeAlso: [RFC 6749 §5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)
+    func response(to refusal: Refusal, correlationID: String? = nil, now: Date) -> ProviderResponse {
+        var body = JSONObject([("error", .string(refusal.error))])
+        body["error_description"] = .string(words(of: refusal))
+        if profile.isEntra {
+            if let number = refusal.number { body["error_codes"] = .array([.integer(number)]) }
+            body["timestamp"] = .string(now.formatted(.iso8601))
+            body["trace_id"] = .string(UUID().uuidString.lowercased())
+            body["correlation_id"] = .string(correlationID ?? UUID().uuidString.lowercased())
+        }
+        if profile.isMicrosoft, let suberror = refusal.suberror { body["suberror"] = .string(suberror) }
+        if profile.isMicrosoft, let claims = refusal.claims { body["claims"] = .string(claims) }
+        return .json(body, status: refusal.status)
+    }
+}

@@ -1,0 +1,148 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+
+/// Everything the provider remembers. Its methods decide, at a time that is given, and do no I/O.
+struct ProviderState: Sendable {
+    typealias Person = TestIdentityProvider.Person
+
+    let profile: TestIdentityProvider.Profile
+    var settings: TestIdentityProvider.Settings
+    var clients: [String: TestIdentityProvider.Client]
+    var accounts: [ProviderAccount]
+
+    var sessions: [String: BrowserSession] = [:]
+    var interactions: [String: Interaction] = [:]
+    var consents: Set<Consent> = []
+    var codes: [String: IssuedCode] = [:]
+    var refreshTokens: [String: IssuedRefreshToken] = [:]
+    var accessTokens: [String: IssuedAccessToken] = [:]
+    var devices: [String: DeviceRequest] = [:]
+    /// The families of refresh tokens that were revoked, as a whole, by their number.
+    var revokedFamilies: Set<Int> = []
+    var familyCount = 0
+
+    /// The number of the process's key that signs now. Number 1 is kept for forgeries.
+    var keyIndex = 0
+    /// The keys that are published.
+    var publishedKeys = [0]
+
+    var faults = FaultPlan()
+    var log = RequestLog()
+    /// The port and host spellings of the loopback door.
+    var loopbackOrigin: String?
+
+    init(
+        profile: TestIdentityProvider.Profile,
+        settings: TestIdentityProvider.Settings,
+        clients: [TestIdentityProvider.Client],
+        people: [Person]
+    ) {
+        self.profile = profile
+        self.settings = settings
+        self.clients = Dictionary(clients.map { ($0.id.rawValue, $0) }) { _, last in last }
+        accounts = people.map { ProviderAccount(person: $0) }
+    }
+
+    func account(_ username: String) -> ProviderAccount? {
+        accounts.first { $0.person.username.lowercased() == username.lowercased() && !$0.isDeleted }
+    }
+
+    mutating func updateAccount(_ username: String, _ change: (inout ProviderAccount) -> Void) {
+        guard let index = accounts.firstIndex(where: { $0.person.username == username }) else { return }
+        change(&accounts[index])
+    }
+}
+
+/// A person, and what happened to their account.
+struct ProviderAccount: Sendable {
+    var person: TestIdentityProvider.Person
+    var isDeleted = false
+    var needsSecondFactor = false
+    var passwordIsExpired = false
+    /// Refresh tokens of before this time are void.
+    var revokedAt: Date?
+    /// Counts the revocations, because a clock that stands still does not tell before from after.
+    var revocations = 0
+}
+
+/// A browser in which somebody signed in.
+struct BrowserSession: Sendable {
+    var username: String
+    var authenticatedAt: Date
+}
+
+struct Consent: Hashable, Sendable {
+    var clientID: String
+    var username: String
+    var scope: String
+}
+
+/// What a person let a program do.
+struct Authorization: Sendable {
+    var clientID: String
+    var username: String
+    var scopes: [String]
+    var nonce: String?
+    var authenticatedAt: Date
+    var address: ProviderAddress
+    /// All refresh tokens that come from one sign-in.
+    var family: Int
+    /// How often the account's sign-ins had been revoked.
+    var revocations: Int
+}
+
+struct IssuedCode: Sendable {
+    var authorization: Authorization
+    var redirectURI: String
+    var challenge: String?
+    var expires: Date
+    var isRedeemed = false
+}
+
+struct IssuedRefreshToken: Sendable {
+    var authorization: Authorization
+    var expires: Date
+    var replacedAt: Date?
+    var successor: String?
+}
+
+struct IssuedAccessToken: Sendable {
+    var authorization: Authorization
+    var expires: Date
+}
+
+/// A device that waits for its person.
+struct DeviceRequest: Sendable {
+    enum Decision: Sendable {
+        case pending
+        case denied
+        case allowed(Authorization)
+    }
+
+    var clientID: String
+    var userCode: String
+    var scopes: [String]
+    var address: ProviderAddress
+    var expires: Date
+    var interval: Duration
+    var lastAsked: Date?
+    var decision = Decision.pending
+}
+
+/// What the token endpoint grants, before it is written down and signed.
+struct TokenIssue: Sendable {
+    var authorization: Authorization
+    var person: TestIdentityProvider.Person
+    /// The scopes of the access token.
+    var scopes: [String]
+    var accessToken: String?
+    var refreshToken: String?
+    var wantsIDToken: Bool
+    var wantsClientInfo: Bool
+    var nonce: String?
+    var issuedAt: Date
+    var settings: TestIdentityProvider.Settings
+    var keyIndex: Int
+}

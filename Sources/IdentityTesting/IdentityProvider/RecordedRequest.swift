@@ -1,0 +1,100 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+import IdentityClient
+
+/// A request that reached a ``TestIdentityProvider``. It has secrets in it; its description has none.
+public struct RecordedRequest: Sendable {
+    /// A name and a value.
+    public struct Item: Hashable, Sendable {
+        /// The name.
+        public var name: String
+        /// The value, decoded.
+        public var value: String
+    }
+
+    /// The endpoint it was for.
+    public let endpoint: TestIdentityProvider.Endpoint
+    /// `GET` or `POST`, as a rule.
+    public let method: String
+    /// Scheme, host, port and path, without the query.
+    public let url: String
+    /// The items of the query.
+    public let query: [Item]
+    /// The items of the posted form.
+    public let form: [Item]
+    /// The header fields.
+    public let headers: [Item]
+    /// When it came, by the provider's clock.
+    public let time: Date
+
+    init(_ request: ProviderRequest, endpoint: TestIdentityProvider.Endpoint, time: Date) {
+        self.endpoint = endpoint
+        method = request.method
+        url = request.origin + request.path
+        query = request.query.map { Item(name: $0.0, value: $0.1) }
+        form = request.form.map { Item(name: $0.0, value: $0.1) }
+        headers = request.headers.map { Item(name: $0.0, value: $0.1) }
+        self.time = time
+    }
+
+    /// The value in the form or, where it has none, in the query.
+    public subscript(name: String) -> String? {
+        form.first { $0.name == name }?.value ?? query.first { $0.name == name }?.value
+    }
+
+    /// The value of a header field, whatever the case of its name.
+    public func header(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+}
+
+extension RecordedRequest: CustomStringConvertible, CustomReflectable {
+    /// Method, address and the names of the items, never their values.
+    public var description: String {
+        let names = (query + form).map(\.name).joined(separator: ", ")
+        return "\(endpoint): \(method) \(url) (\(names))"
+    }
+
+    /// What the description says.
+    public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
+}
+
+/// The requests so far, and who waits for more.
+struct RequestLog: Sendable {
+    struct Waiter: Sendable {
+        var endpoint: TestIdentityProvider.Endpoint
+        var count: Int
+        var promise: Promise<RecordedRequest>
+    }
+
+    private(set) var requests: [RecordedRequest] = []
+    private var waiters: [Waiter] = []
+
+    func requests(to endpoint: TestIdentityProvider.Endpoint) -> [RecordedRequest] {
+        requests.filter { $0.endpoint == endpoint }
+    }
+
+    mutating func append(_ request: RecordedRequest) {
+        requests.append(request)
+        let count = requests(to: request.endpoint).count
+        waiters.removeAll { waiter in
+            guard waiter.endpoint == request.endpoint, waiter.count <= count else { return false }
+            waiter.promise.finish(.success(request))
+            return true
+        }
+    }
+
+    mutating func wait(for endpoint: TestIdentityProvider.Endpoint, count: Int) -> Promise<RecordedRequest> {
+        let promise = Promise<RecordedRequest>()
+        let known = requests(to: endpoint)
+        if count >= 1, known.count >= count {
+            promise.finish(.success(known[count - 1]))
+        } else {
+            waiters.append(Waiter(endpoint: endpoint, count: max(1, count), promise: promise))
+        }
+        return promise
+    }
+
+    mutating func clear() { requests = [] }
+}

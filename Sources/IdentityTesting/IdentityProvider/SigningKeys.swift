@@ -1,0 +1,61 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import CryptoExtras
+import FoundationEssentials
+import OAuthWire
+import Synchronization
+
+/// A key that signs tokens.
+struct SigningKey: Sendable {
+    let keyID: String
+    private let key: _RSA.Signing.PrivateKey
+
+    private init(keyID: String) throws {
+        self.keyID = keyID
+        key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+    }
+
+    private static let made = Mutex<[SigningKey]>([])
+
+    /// The process's key of that number. Making one takes a tenth of a second and more, so that all providers share.
+    static func number(_ index: Int) throws -> SigningKey {
+        try made.withLock { keys in
+            while keys.count <= index { keys.append(try SigningKey(keyID: "key-\(keys.count + 1)")) }
+            return keys[index]
+        }
+    }
+
+    /// The key that no provider publishes.
+    static func unpublished() throws -> SigningKey { try number(0).replacingKey(with: number(1)) }
+
+    private func replacingKey(with other: SigningKey) -> SigningKey { SigningKey(keyID: keyID, key: other.key) }
+
+    private init(keyID: String, key: _RSA.Signing.PrivateKey) {
+        self.keyID = keyID
+        self.key = key
+    }
+
+    var publicJSON: JSONObject {
+        get throws {
+            let primitives = try key.publicKey.getKeyPrimitives()
+            return JSONObject([
+                ("kty", .string("RSA")), ("use", .string("sig")), ("alg", .string("RS256")), ("kid", .string(keyID)),
+                ("n", .string(Base64URL.encode(Array(primitives.modulus)))),
+                ("e", .string(Base64URL.encode(Array(primitives.publicExponent)))),
+            ])
+        }
+    }
+
+    func signature(of text: String) throws -> [UInt8] {
+        let digest = SHA256.hash(data: Array(text.utf8))
+        return Array(try key.signature(for: digest, padding: .insecurePKCS1v1_5).rawRepresentation)
+    }
+
+    /// A signed token of `claims`.
+    func token(_ claims: JSONObject, type: String = "JWT") throws -> String {
+        let header = JSONObject([("alg", .string("RS256")), ("typ", .string(type)), ("kid", .string(keyID))])
+        let input = JSONWebToken.signingInput(header: header, claims: claims)
+        return JSONWebToken.compact(signingInput: input, signature: try signature(of: input))
+    }
+}

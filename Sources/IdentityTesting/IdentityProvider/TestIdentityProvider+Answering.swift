@@ -1,0 +1,102 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import OAuthWire
+import Synchronization
+
+extension TestIdentityProvider {
+    /// Answers a request, whichever door it came through.
+    ///
+    /// - Parameter clock: What delays follow.
+    /// - Throws: `CancellationError` when the sender gave up.
+    func answer(_ request: ProviderRequest, clock: any WallClock) async throws -> ProviderAnswer {
+        let policy = request.query.first { $0.0 == "p" }?.1
+        let place = ProviderAddress.resolve(
+            profile,
+            issuerPath: issuerPath,
+            origin: request.origin,
+            path: request.path,
+            policy: policy
+        )
+        let endpoint = place?.1 ?? .unknown
+        let now = self.clock.now
+        let fault = state.withLock { state in
+            state.log.append(RecordedRequest(request, endpoint: endpoint, time: now))
+            return state.faults.take(for: endpoint)
+        }
+        return try await answer(request, fault, clock: clock) {
+            guard let (address, endpoint) = place else {
+                return ProviderPages.document("Not found", "<p>There is nothing here.</p>", status: 404)
+            }
+            return try self.act(on: request, endpoint, at: address)
+        }
+    }
+
+    private func act(
+        on request: ProviderRequest,
+        _ endpoint: Endpoint,
+        at address: ProviderAddress
+    ) throws -> ProviderResponse {
+        let now = clock.now
+        if endpoint == .instanceDiscovery { return snapshot.instances(request, origin: origin) }
+        do {
+            guard snapshot.serves(address) else {
+                throw Refusal("invalid_tenant", "The tenant or policy is not known.", number: 90_002)
+            }
+            switch endpoint {
+            case .discovery: return .json(snapshot.configuration(at: address))
+            case .keys: return .json(try snapshot.keySet())
+            case .authorization:
+                return render(state.withLock { $0.authorize(request, at: address, now: now) }, at: address)
+            case .interaction: return render(state.withLock { $0.interact(request, now: now) }, at: address)
+            case .token: return try token(request, at: address, now: now)
+            case .deviceAuthorization: return try startDevice(request, at: address, now: now)
+            case .deviceVerification: return verifyDevice(request, at: address, now: now)
+            case .revocation:
+                try state.withLock { try $0.revoke(request) }
+                return ProviderResponse(status: 200)
+            case .endSession: return endSession(request)
+            case .userInfo: return userInfo(request, at: address, now: now)
+            default: return ProviderResponse(status: 404)
+            }
+        } catch let refusal as Refusal {
+            return snapshot.response(to: refusal, correlationID: request.header("client-request-id"), now: now)
+        }
+    }
+
+    private func token(
+        _ request: ProviderRequest,
+        at address: ProviderAddress,
+        now: Date
+    ) throws -> ProviderResponse {
+        let (issue, builder) = try state.withLock { state in
+            let issue = try state.redeem(request, at: address, now: now)
+            return (
+                issue,
+                TokenResponseBuilder(state: state, tampering: issue.wantsIDToken ? state.faults.takeTampering() : nil)
+            )
+        }
+        return .json(try builder.response(issue))
+    }
+
+    private func render(_ answer: AuthorizationAnswer, at address: ProviderAddress) -> ProviderResponse {
+        var response: ProviderResponse
+        switch answer.step {
+        case .page(let page):
+            response = ProviderPages(action: address.url(of: .interaction) ?? "").page(page)
+        case .back(let interaction, let items):
+            if interaction.responseMode == "form_post" {
+                response = ProviderPages.formPost(to: interaction.redirectURI, items)
+            } else {
+                let url = try? EndpointURL.appending(items, to: interaction.redirectURI)
+                response = .redirect(to: url ?? interaction.redirectURI)  // a registered URI has no fragment
+            }
+        }
+        if let session = answer.newSession {
+            let cookie = "\(ProviderState.cookieName)=\(session); Path=/; HttpOnly; SameSite=Lax"
+            response.headers.append(("Set-Cookie", cookie))
+        }
+        return response
+    }
+}

@@ -1,0 +1,48 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import IdentityClient
+
+extension TestIdentityProvider {
+    /// Where clients find a B2C policy through ``transport``.
+    ///
+    /// - Throws: `AuthenticationError.configuration` when the policy cannot be part of an address.
+    public func authority(policy: String) throws -> Authority {
+        try Self.authority(profile, origin: origin, issuerPath: issuerPath, policy: policy)
+    }
+
+    /// Where clients find the provider on loopback; `nil` unless it listens.
+    public var loopbackAuthority: Authority? {
+        guard let origin = snapshot.loopbackOrigin else { return nil }
+        // The same parts made an authority before.
+        return try? Self.authority(profile, origin: origin, issuerPath: issuerPath, policy: nil)
+    }
+
+    static func defaultIssuer(_ profile: Profile) -> String {
+        switch profile {
+        case .openIDConnect: "https://login.example.test"
+        case .entra: "https://login.microsoftonline.com"
+        case .b2c(let tenant, _): "https://\(tenant.prefix { $0 != "." }).b2clogin.com"
+        case .adfs: "https://fs.example.test"
+        }
+    }
+
+    static func authority(
+        _ profile: Profile,
+        origin: String,
+        issuerPath: String,
+        policy: String?
+    ) throws -> Authority {
+        switch profile {
+        case .openIDConnect: return try .openIDConnect(issuer: origin + issuerPath)
+        case .entra(let tenantID): return try Authority(url: "\(origin)/\(tenantID)")
+        case .b2c(let tenant, let policies):
+            guard let policy = policy ?? policies.first else {
+                throw AuthenticationError(.invalidArgument, "A B2C provider needs a policy.")
+            }
+            // Off Microsoft's hosts, only this form is recognised whatever the policy's name.
+            let prefix = policy.lowercased().hasPrefix("b2c_") ? "" : "tfp/"
+            return try Authority(url: "\(origin)/\(prefix)\(tenant)/\(policy)")
+        case .adfs: return try Authority(url: "\(origin)/adfs")
+        }
+    }
+}

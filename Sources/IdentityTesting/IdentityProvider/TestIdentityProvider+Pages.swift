@@ -1,0 +1,101 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import OAuthWire
+import Synchronization
+
+// The smaller endpoints.
+extension TestIdentityProvider {
+    func startDevice(
+        _ request: ProviderRequest,
+        at address: ProviderAddress,
+        now: Date
+    ) throws -> ProviderResponse {
+        let (code, device) = try state.withLock { try $0.startDevice(request, at: address, now: now) }
+        let page = address.url(of: .deviceVerification) ?? ""
+        var body = JSONObject([
+            ("device_code", .string(code)), ("user_code", .string(device.userCode)),
+            ("verification_uri", .string(page)),
+            ("expires_in", .integer(Int64(device.expires.timeIntervalSince(now)))),
+            ("interval", .integer(device.interval.components.seconds)),
+        ])
+        if profile.isEntra {
+            body["message"] = .string("To sign in, open \(page) and enter the code \(device.userCode).")
+        } else {
+            body["verification_uri_complete"] = .string(
+                try EndpointURL.appending([("user_code", device.userCode)], to: page)
+            )
+        }
+        return .json(body)
+    }
+
+    func verifyDevice(_ request: ProviderRequest, at address: ProviderAddress, now: Date) -> ProviderResponse {
+        let action = address.url(of: .deviceVerification) ?? ""
+        guard request.method == "POST" else { return Self.devicePage(action, code: request["user_code"], problem: nil) }
+        let username = request["username"] ?? ""
+        let outcome = state.withLock { state -> String? in
+            guard let account = state.account(username), account.person.password == request["password"] else {
+                return "The username or the password is wrong."
+            }
+            let allows = request["action"] == "allow"
+            let code = request["user_code"] ?? ""
+            let isKnown = state.decideDevice(
+                userCode: code,
+                allowedBy: allows ? account.person.username : nil,
+                now: now
+            )
+            return isKnown ? nil : "The code is not known, or has expired."
+        }
+        guard let outcome else {
+            return ProviderPages.document("Done", "<p>You can go back to your device.</p>")
+        }
+        return Self.devicePage(action, code: request["user_code"], problem: outcome)
+    }
+
+    private static func devicePage(_ action: String, code: String?, problem: String?) -> ProviderResponse {
+        let note = problem.map { #"<p role="alert">\#(ProviderPages.escaped($0))</p>"# } ?? ""
+        return ProviderPages.form(
+            "Connect a device",
+            action: action,
+            content: note + """
+                <label>Code <input name="user_code" id="user_code" value="\(ProviderPages.escaped(code ?? ""))"></label>
+                <label>Username <input name="username" id="username"></label>
+                <label>Password <input name="password" id="password" type="password"></label>
+                """,
+            buttons: [("allow", "Allow"), ("deny", "Deny")]
+        )
+    }
+
+    /// - SeeAlso: [RP-Initiated Logout](https://openid.net/specs/openid-connect-rpinitiated-1_0.html)
+    func endSession(_ request: ProviderRequest) -> ProviderResponse {
+        let client = state.withLock { state -> Client? in
+            if let id = request.cookie(ProviderState.cookieName) { state.sessions[id] = nil }
+            let hint = request["id_token_hint"].flatMap { try? JSONWebToken(compact: $0) }  // a broken hint says nothing
+            let id = request["client_id"] ?? hint?.claims.string("aud")
+            return id.flatMap { state.clients[$0] } ?? (state.clients.count == 1 ? state.clients.values.first : nil)
+        }
+        let cookie = ("Set-Cookie", "\(ProviderState.cookieName)=; Path=/; Max-Age=0")
+        if let target = request["post_logout_redirect_uri"], client?.allows(target) == true {
+            let items = request["state"].map { [("state", $0)] } ?? []
+            let url = (try? EndpointURL.appending(items, to: target)) ?? target  // a registered URI has no fragment
+            return .redirect(to: url, headers: [cookie])
+        }
+        var page = ProviderPages.document("Signed out", "<p>You are signed out of the provider.</p>")
+        page.headers.append(cookie)
+        return page
+    }
+
+    /// - SeeAlso: [OpenID Connect Core §5.3](https://openid.net/specs/openid-connect-core-1_0.html#UserInfo)
+    func userInfo(_ request: ProviderRequest, at address: ProviderAddress, now: Date) -> ProviderResponse {
+        let state = snapshot
+        let header = request.header("authorization") ?? ""
+        let token = header.lowercased().hasPrefix("bearer ") ? String(header.dropFirst(7)) : ""
+        guard let issued = state.accessTokens[token], issued.expires > now,
+            let account = state.account(issued.authorization.username)
+        else {
+            return ProviderResponse(status: 401, headers: [("WWW-Authenticate", #"Bearer error="invalid_token""#)])
+        }
+        let claims = state.personClaims(account.person, at: address, scopes: issued.authorization.scopes)
+        return .json(JSONObject([("sub", .string(account.person.subject))] + claims))
+    }
+}

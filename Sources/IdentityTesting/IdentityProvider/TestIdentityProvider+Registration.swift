@@ -1,0 +1,103 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import IdentityClient
+
+extension TestIdentityProvider {
+    /// A program that the provider knows. It has no secret: a public client.
+    public struct Client: Hashable, Sendable {
+        /// The identifier.
+        public var id: ClientID
+        /// Where answers may be sent. Empty means any loopback address. The port of a loopback address is not compared
+        /// (RFC 8252 §7.3).
+        public var redirectURIs: [String]
+
+        /// Registers a program.
+        public init(id: ClientID = "test-client", redirectURIs: [String] = []) {
+            self.id = id
+            self.redirectURIs = redirectURIs
+        }
+
+        func allows(_ redirectURI: String) -> Bool {
+            guard let uri = LoopbackAddress(redirectURI) else { return redirectURIs.contains(redirectURI) }
+            if redirectURIs.isEmpty { return true }
+            return redirectURIs.contains { registered in
+                registered == redirectURI
+                    || LoopbackAddress(registered).map { $0.host == uri.host && $0.target == uri.target } == true
+            }
+        }
+    }
+
+    /// Someone who can sign in.
+    public struct Person: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+        /// What is typed into the form, and told as `preferred_username`.
+        public var username: String
+        /// What is typed into the form.
+        public var password: String
+        /// The name for display.
+        public var name: String
+        /// `sub`.
+        public var subject: String
+        /// Microsoft's `oid`: the person in the tenant, a GUID.
+        public var objectID: String
+        /// The tenant the person belongs to; `nil` means the provider's own.
+        public var homeTenantID: String?
+
+        /// Creates a person.
+        public init(
+            username: String,
+            password: String,
+            name: String,
+            subject: String,
+            objectID: String,
+            homeTenantID: String? = nil
+        ) {
+            self.username = username
+            self.password = password
+            self.name = name
+            self.subject = subject
+            self.objectID = objectID
+            self.homeTenantID = homeTenantID
+        }
+
+        /// Alice, who is always there.
+        public static let alice = Person(
+            username: "alice@example.test",
+            password: "correct horse",
+            name: "Alice Example",
+            subject: "subject-alice",
+            objectID: "aaaaaaaa-0000-4000-8000-000000000001"
+        )
+
+        /// Bob, who is always there too.
+        public static let bob = Person(
+            username: "bob@example.test",
+            password: "battery staple",
+            name: "Bob Example",
+            subject: "subject-bob",
+            objectID: "bbbbbbbb-0000-4000-8000-000000000002"
+        )
+
+        /// The username.
+        public var description: String { "Person(\(username))" }
+
+        /// All but the password.
+        public var customMirror: Mirror {
+            Mirror(self, children: ["username": username, "name": name, "subject": subject, "objectID": objectID])
+        }
+    }
+}
+
+/// An address on the loopback interface, taken apart as far as comparing needs.
+struct LoopbackAddress {
+    var host: String
+    var port: UInt16
+    /// Path and query; `/` where there is none.
+    var target: String
+
+    init?(_ uri: String) {
+        guard let address = WebAddress(uri), address.scheme == "http" else { return nil }
+        host = address.host
+        port = address.port ?? 80
+        target = (address.path.isEmpty ? "/" : address.path) + (address.query.map { "?" + $0 } ?? "")
+    }
+}

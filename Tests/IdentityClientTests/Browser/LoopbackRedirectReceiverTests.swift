@@ -1,0 +1,156 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import LoopbackHTTP
+import Testing
+
+@testable import IdentityClient
+
+@Suite(.timeLimit(.minutes(1))) struct LoopbackRedirectReceiverTests {
+    private func start(
+        _ redirectURI: RedirectURI = .loopback,
+        _ mode: ResponseMode = .query,
+        limits: LoopbackServer.Limits = .init()
+    ) async throws -> (any RedirectListener, port: UInt16) {
+        let listener = try await LoopbackRedirectReceiver(limits: limits).start(for: redirectURI, responseMode: mode)
+        return (listener, UInt16(try #require(listener.redirectURI.port)))
+    }
+
+    private func get(_ target: String, _ port: UInt16, host: String? = nil, method: String = "GET") -> String {
+        "\(method) \(target) HTTP/1.1\r\nHost: \(host ?? "localhost:\(port)")\r\n\r\n"
+    }
+
+    private func post(_ body: String, _ port: UInt16) -> String {
+        """
+        POST / HTTP/1.1\r\nHost: localhost:\(port)\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+        Content-Length: \(body.utf8.count)\r\n\r\n\(body)
+        """
+    }
+
+    @Test func namesTheAddressExactly() async throws {
+        let forms: [(RedirectURI, String)] = [
+            (.loopback, "http://localhost:PORT"),
+            (try .loopback(host: .localhost, path: "/"), "http://localhost:PORT/"),
+            (try .loopback(host: .ipv4, path: "/a/B"), "http://127.0.0.1:PORT/a/B"),
+            (try .loopback(host: .ipv6), "http://[::1]:PORT"),
+        ]
+        for (redirectURI, text) in forms {
+            let (listener, port) = try await start(redirectURI)
+            #expect(listener.redirectURI.absoluteString == text.replacing("PORT", with: "\(port)"))
+            await listener.close()
+        }
+    }
+
+    @Test func takesTheRedirectAfterAnythingElse() async throws {
+        var limits = LoopbackServer.Limits()
+        limits.requestDeadline = .milliseconds(300)
+        let (listener, port) = try await start(limits: limits)
+        let preconnected = try RawConnection(port: port)
+        let slow = try RawConnection(port: port)
+        slow.send("GET /?code=slow HTTP/1.1\r\nHost: loc")
+        let wrong = [
+            (get("/favicon.ico", port), "404"),
+            (get("/?code=x", port, host: "evil.example:\(port)"), "400"),
+            (get("/other?code=x", port), "404"),
+            (get("/?code=x", port, method: "HEAD"), "405"),
+            (get("/?code=x", port, method: "OPTIONS"), "405"),
+            (post("code=x", port), "405"),
+            (get("/?done", port), "404"),
+            (get("/?code=" + String(repeating: "x", count: 9000), port), "431"),
+            (get("/", port, method: "POST").replacing("\r\n\r\n", with: "\r\nContent-Length: 100000\r\n\r\n"), "413"),
+        ]
+        for (request, status) in wrong {
+            let answer = try await exchange(request, port: port)
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(request.prefix(80))")
+            #expect(!answer.contains("code=x"))
+        }
+        let browser = try RawConnection(port: port)
+        browser.send(get("/?code=right&state=s", port))
+        let redirect = try await listener.receive()
+        #expect(redirect.url.absoluteString == "http://localhost:\(port)?code=right&state=s")
+        #expect(try await slow.receive().hasPrefix("HTTP/1.1 408 "))
+        #expect(try await preconnected.receive().isEmpty)
+        await listener.answer(redirect, with: RedirectPage(outcome: .refused))
+        #expect(try await browser.receive().hasPrefix("HTTP/1.1 400 "))
+        await listener.close()
+    }
+
+    @Test func takesTheRightOneAfterAThousandWrongOnes() async throws {
+        let (listener, port) = try await start()
+        for number in 0..<1000 {
+            async let answer = exchange(get("/?code=a&state=\(number)", port), port: port)
+            let redirect = try await listener.receive()
+            #expect(redirect.url.query()?.hasSuffix("state=\(number)") == true)
+            await listener.answer(redirect, with: RedirectPage(outcome: .refused))
+            #expect(try await answer.hasPrefix("HTTP/1.1 400 "))
+        }
+        async let answer = exchange(get("/?code=a&state=right", port), port: port)
+        let redirect = try await listener.receive()
+        await listener.answer(redirect, with: RedirectPage(outcome: .succeeded))
+        #expect(try await answer.hasPrefix("HTTP/1.1 303 "))
+        _ = try await exchange(get("/?done", port), port: port)
+        await listener.close()
+    }
+
+    @Test func isReachedOverIPv6() async throws {
+        for redirectURI in [RedirectURI.loopback, try .loopback(host: .ipv6)] {
+            let (listener, port) = try await start(redirectURI)
+            async let answer = exchange(get("/?code=a", port, host: "[::1]:\(port)"), port: port, overIPv6: true)
+            let redirect = try await listener.receive()
+            await listener.answer(redirect, with: RedirectPage(outcome: .refused))
+            #expect(try await answer.hasPrefix("HTTP/1.1 400 "))
+            await listener.close()
+        }
+    }
+
+    @Test func showsThePageWhereTheAddressHasNoCode() async throws {
+        let (listener, port) = try await start(try .loopback(path: "/back"))
+        let browser = try RawConnection(port: port)
+        browser.send(get("/back?code=c0de&state=st4te", port))
+        let redirect = try await listener.receive()
+        await listener.answer(
+            redirect,
+            with: RedirectPage(outcome: .succeeded, message: "Hello <script>alert(1)</script>")
+        )
+        let answer = try await browser.receive()
+        #expect(answer.hasPrefix("HTTP/1.1 303 See Other\r\n") && answer.contains("\r\nLocation: /back?done\r\n"))
+        async let page = exchange(get("/back?done", port), port: port)
+        let started = ContinuousClock.now
+        await listener.close()
+        #expect(ContinuousClock.now - started < .seconds(1))
+        let text = try await page
+        #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n") && text.contains("Hello &lt;script&gt;alert(1)&lt;/script&gt;"))
+        for secret in ["c0de", "st4te", "<script"] { #expect(!(answer + text).contains(secret)) }
+    }
+
+    @Test func answersAFormWithThePage() async throws {
+        let (listener, port) = try await start(.loopback, .formPost)
+        #expect(try await exchange(get("/?code=a", port), port: port).hasPrefix("HTTP/1.1 405 "))
+        let browser = try RawConnection(port: port)
+        browser.send(post("code=a%2Bb&state=x&state=y", port))
+        let redirect = try await listener.receive()
+        #expect(redirect.url.query(percentEncoded: true) == "code=a%2Bb&state=x&state=y")
+        await listener.answer(redirect, with: RedirectPage(outcome: .failed, message: "No \"luck\" & 'no' joy"))
+        await listener.close()
+        let answer = try await browser.receive()
+        #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(answer.contains("No &quot;luck&quot; &amp; &#39;no&#39; joy"))
+    }
+
+    @Test func tellsAFloodToComeBack() async throws {
+        var limits = LoopbackServer.Limits()
+        limits.maximumConnections = 64
+        let (listener, port) = try await start(limits: limits)
+        let browsers = try (0..<17).map { number in
+            let browser = try RawConnection(port: port)
+            browser.send(get("/?code=\(number)", port))
+            return browser
+        }
+        try await withThrowingTaskGroup { group in
+            for browser in browsers { group.addTask { try await browser.receive() } }
+            #expect(try await group.next()?.hasPrefix("HTTP/1.1 503 ") == true)
+            await listener.close()
+            for try await answer in group { #expect(answer.contains("no longer waits")) }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+../../LoopbackHTTPTests/RawConnection.swift

@@ -1,0 +1,129 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import LoopbackHTTP
+import Testing
+
+@testable import IdentityClient
+
+@Suite struct RedirectRequestTests {
+    private static let form = "application/x-www-form-urlencoded"
+
+    private func decide(_ request: LoopbackRequest, _ mode: ResponseMode, path: String = "") throws -> RedirectRequest {
+        let redirectURI = try #require(URL(string: "http://localhost:4711\(path)"))
+        return RedirectRequest(request, redirectURI: redirectURI, port: 4711, path: path, responseMode: mode)
+    }
+
+    @Test(arguments: [
+        ("GET", "/?code=a&state=b", "localhost:4711", "", nil),
+        ("GET", "/?error=access_denied", "127.0.0.1:4711", "", nil),
+        ("GET", "/?code=a", "[::1]:4711", "", nil),
+        ("GET", "/?code=a", "LOCALHOST:4711", "", nil),
+        ("GET", "/back?code=a", "localhost:4711", "/back", nil),
+        ("GET", "/?code=a", "localhost", "", 400),
+        ("GET", "/?code=a", "localhost:4712", "", 400),
+        ("GET", "/?code=a", "rebound.example:4711", "", 400),
+        ("GET", "/?code=a", "localhost.example:4711", "", 400),
+        ("GET", "/favicon.ico", "localhost:4711", "", 404),
+        ("GET", "//?code=a", "localhost:4711", "", 404),
+        ("GET", "/back/?code=a", "localhost:4711", "/back", 404),
+        ("GET", "/BACK?code=a", "localhost:4711", "/back", 404),
+        ("GET", "/?code=a", "localhost:4711", "/back", 404),
+        ("HEAD", "/?code=a", "localhost:4711", "", 405),
+        ("OPTIONS", "/?code=a", "localhost:4711", "", 405),
+        ("POST", "/?code=a", "localhost:4711", "", 405),
+        ("GET", "/", "localhost:4711", "", 400),
+        ("GET", "/?", "localhost:4711", "", 400),
+        ("GET", "/?state=b&session_state=c", "localhost:4711", "", 400),
+        ("GET", "/?code=%FF", "localhost:4711", "", 400),
+        ("GET", "/?code=%4", "localhost:4711", "", 400),
+    ])
+    func takesOnlyWhatCanBeTheAnswer(
+        _ method: String,
+        _ target: String,
+        _ host: String,
+        _ path: String,
+        _ status: Int?
+    ) throws {
+        let decision = try decide(
+            LoopbackRequest(method: method, target: target, headers: ["host": host]),
+            .query,
+            path: path
+        )
+        if let status {
+            #expect(decision == .refused(status: status))
+        } else {
+            guard case .redirect(let url) = decision else {
+                Issue.record("\(decision)")
+                return
+            }
+            #expect(url.absoluteString.hasPrefix("http://localhost:4711\(path)?"))
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("POST", form, "code=a&state=b", nil),
+            ("POST", "Application/X-WWW-Form-Urlencoded; charset=\"UTF-8\"", "code=a", nil),
+            ("POST", form + ";charset=iso-8859-1", "code=a", 415),
+            ("POST", "text/plain", "code=a", 415),
+            ("POST", "multipart/form-data; boundary=a", "code=a", 415),
+            ("POST", form, "state=b", 400),
+            ("POST", form, "", 400),
+            ("GET", form, "code=a", 405),
+        ] as [(String, String, String, Int?)]
+    )
+    func takesFormsOnly(_ method: String, _ type: String, _ body: String, _ status: Int?) throws {
+        let request = LoopbackRequest(
+            method: method,
+            target: "/",
+            headers: ["Host": "localhost:4711", "Content-Type": type],
+            body: Array(body.utf8)
+        )
+        let decision = try decide(request, .formPost)
+        if let status {
+            #expect(decision == .refused(status: status))
+        } else {
+            #expect(try decision == .redirect(#require(URL(string: "http://localhost:4711?\(body)"))))
+        }
+    }
+
+    @Test func refusesAQueryInPlaceOfTheForm() throws {
+        let request = LoopbackRequest(method: "GET", target: "/?code=a", headers: ["Host": "localhost:4711"])
+        #expect(try decide(request, .formPost) == .refused(status: 405))
+    }
+
+    /// Whatever a browser leaves unescaped, the address is valid and means the same; duplicates are for the flow to see.
+    @Test(arguments: [
+        ("code=a+b%20c&state=%C3%A4", "code=a+b%20c&state=%C3%A4"),
+        ("code=a%2fb", "code=a%2Fb"),
+        ("code=1&code=2&state=a&state=b", "code=1&code=2&state=a&state=b"),
+        ("code=a'b|c\"<>", "code=a%27b%7Cc%22%3C%3E"),
+        ("code=ä", "code=%C3%A4"),
+        ("code=a#b", "code=a%23b"),
+    ])
+    func keepsTheParameters(_ body: String, _ query: String) throws {
+        let request = LoopbackRequest(
+            method: "POST",
+            target: "/",
+            headers: ["Host": "localhost:4711", "Content-Type": Self.form],
+            body: Array(body.utf8)
+        )
+        guard case .redirect(let url) = try decide(request, .formPost) else {
+            Issue.record("not taken")
+            return
+        }
+        #expect(url.absoluteString == "http://localhost:4711?\(query)")
+        #expect(url.query(percentEncoded: true) == query)
+    }
+
+    @Test func refusesAFormThatIsNotUTF8() throws {
+        let request = LoopbackRequest(
+            method: "POST",
+            target: "/",
+            headers: ["Host": "localhost:4711", "Content-Type": Self.form],
+            body: Array("code=a".utf8) + [0xE4]
+        )
+        #expect(try decide(request, .formPost) == .refused(status: 400))
+    }
+}

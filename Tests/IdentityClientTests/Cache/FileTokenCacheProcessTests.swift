@@ -1,0 +1,138 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import Testing
+
+@testable import IdentityClient
+
+/// What only a process of its own can try: another umask, user or environment.
+@Suite struct FileTokenCacheProcessTests {
+    static let isRoot = geteuid() == 0
+
+    @Test(.timeLimit(.minutes(1))) func makesEverythingForItsUserAloneUnderAnyUmask() async {
+        await #expect(processExitsWith: .success) {
+            for mask: UInt32 in [0, 0o777, 0o077, 0o277] {
+                let directory = try TemporaryDirectory()
+                umask(mask)
+                let cache = FileTokenCache(directory: "\(directory.path)/a/b/cache")
+                let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: "a")
+                #expect(try await cache.replace(nil, with: CacheRecord(bytes: [1]), for: key))
+                #expect(try await cache.replace(CacheRecord(bytes: [1]), with: CacheRecord(bytes: [2]), for: key))
+                #expect(
+                    try await FileTokenCache(directory: "\(directory.path)/a/b/cache").record(for: key)?.bytes == [2]
+                )
+                umask(0o022)
+                for path in ["a", "a/b", "a/b/cache", "a/b/cache/suite"] {
+                    #expect(try permissions("\(directory.path)/\(path)") == 0o700, "\(path), umask \(mask)")
+                }
+                for name in try directory.names(in: "a/b/cache/suite") {
+                    #expect(
+                        try permissions("\(directory.path)/a/b/cache/suite/\(name)") == 0o600,
+                        "\(name), umask \(mask)"
+                    )
+                }
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysThatADirectoryIsReadOnlyAndStillReads() async {
+        await #expect(processExitsWith: .success) {
+            if geteuid() == 0 { try CallFailed.check(setuid(65_534), "setuid") }
+            let directory = try TemporaryDirectory()
+            let cache = FileTokenCache(directory: "\(directory.path)/cache")
+            let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: "a")
+            #expect(try await cache.replace(nil, with: CacheRecord(bytes: [1]), for: key))
+            _ = unsafe chmod("\(directory.path)/cache/suite", 0o500)
+            let error = await #expect(throws: AuthenticationError.self) {
+                try await cache.replace(CacheRecord(bytes: [1]), with: CacheRecord(bytes: [2]), for: key)
+            }
+            #expect(error?.code == .cachePermissions)
+            #expect(try await cache.record(for: key)?.bytes == [1])
+            _ = unsafe chmod("\(directory.path)/cache/suite", 0o700)
+        }
+    }
+
+    @Test(.enabled(if: isRoot, "only root can be under sudo"), .timeLimit(.minutes(1)))
+    func leavesTheHomeOfWhoeverCalledSudoAlone() async {
+        await #expect(processExitsWith: .success) {
+            let directory = try TemporaryDirectory()
+            let home = "\(directory.path)/home"
+            _ = unsafe mkdir(home, 0o700)
+            _ = unsafe chown(home, 1, 1)
+            unsafe setenv("SUDO_UID", "1", 1)
+            let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: "a")
+            for path in ["\(home)/.local/state/x", "\(home)/cache", home] {
+                let error = await #expect(throws: AuthenticationError.self) {
+                    try await FileTokenCache(directory: path).replace(nil, with: CacheRecord(bytes: [1]), for: key)
+                }
+                #expect(error?.code == .cachePermissions)
+                #expect(error?.message.contains(home) == true)
+            }
+            #expect(try directory.names(in: "home").isEmpty)
+            let own = FileTokenCache(directory: "\(directory.path)/cache")
+            #expect(try await own.replace(nil, with: CacheRecord(bytes: [1]), for: key))
+            unsafe setenv("HOME", home, 1)
+            unsafe unsetenv("XDG_STATE_HOME")
+            #expect(
+                try StateDirectory.path() == "\(SystemCall.home(ofUser: 0) ?? "")/.local/state/swift-identity-client"
+            )
+        }
+    }
+
+    @Test(.enabled(if: isRoot, "only root can mount"), .timeLimit(.minutes(1)))
+    func saysThatTheDiskIsFullOrReadOnlyAndKeepsTheOldRecord() async throws {
+        let directory = try TemporaryDirectory()
+        let disk = "\(directory.path)/disk"
+        try CallFailed.check(unsafe mkdir(disk, 0o700), "mkdir")
+        guard unsafe mount("tmpfs", disk, "tmpfs", 0, "size=64k,mode=700") == 0 else {
+            Issue.record(
+                "This machine lets even root mount nothing, so a full disk was not tried.",
+                severity: .warning
+            )
+            return
+        }
+        defer { _ = unsafe umount2(disk, Int32(MNT_DETACH)) }
+        let cache = FileTokenCache(directory: "\(disk)/cache")
+        let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: "a")
+        let old = CacheRecord(bytes: [UInt8](repeating: 1, count: 9_000))
+        let large = CacheRecord(bytes: [UInt8](repeating: 2, count: 60_000))
+        #expect(try await cache.replace(nil, with: old, for: key))
+        let full = await #expect(throws: AuthenticationError.self) {
+            try await cache.replace(old, with: large, for: key)
+        }
+        #expect(full?.code == .cacheFull)
+        #expect(try await FileTokenCache(directory: "\(disk)/cache").record(for: key) == old)
+        #expect(try directory.names(in: "disk/cache/suite").allSatisfy { !$0.hasPrefix(".new-") })
+        try CallFailed.check(
+            unsafe mount(nil, disk, nil, UInt(MS_REMOUNT | MS_RDONLY), nil),
+            "remount"
+        )
+        let readOnly = await #expect(throws: AuthenticationError.self) {
+            try await cache.replace(old, with: nil, for: key)
+        }
+        #expect(readOnly?.code == .cachePermissions)
+        #expect(readOnly?.message.contains("read-only") == true)
+        #expect(try await cache.record(for: key) == old)
+    }
+}
+
+@Suite struct StateDirectoryTests {
+    @Test(
+        arguments: [
+            ("/state", "/home/a", "/state/swift-identity-client"),
+            ("/state//x/./", "/home/a", "/state/x/swift-identity-client"),
+            ("relative", "/home/a", "/home/a/.local/state/swift-identity-client"),
+            (nil, "/home/a/", "/home/a/.local/state/swift-identity-client"),
+            (nil, nil, nil), ("relative", "relative", nil),
+        ] as [(String?, String?, String?)]
+    )
+    func followsTheBaseDirectorySpecification(stateHome: String?, home: String?, path: String?) {
+        #expect(StateDirectory.path(stateHome: stateHome, home: home) == path)
+    }
+
+    @Test func keepsAnAbsolutePathAndCompletesARelativeOne() {
+        #expect(FileCacheLocation.absolute("/a//b/./c/", in: "/work") == "/a/b/c")
+        #expect(FileCacheLocation.absolute("b/../c", in: "/work") == "/work/b/../c")
+    }
+}
