@@ -13,7 +13,7 @@ final class Signals {
         let queue = DispatchQueue(label: "identityctl.signals")
         let arrival = DispatchWorkItem {
             onFirst()
-            queue.asyncAfter(deadline: .now() + .seconds(patience), execute: Self.endAtOnce)
+            queue.asyncAfter(deadline: .now() + .seconds(patience)) { Self.endAtOnce() }
         }
         var sources: [any DispatchSourceSignal] = []
         for number in [SIGINT, SIGTERM, SIGHUP] where !Self.isIgnored(number) {
@@ -28,7 +28,7 @@ final class Signals {
         }
         self.sources = sources
         // A reader that is gone is an error of writing, not the end of the program.
-        _ = unsafe signal(SIGPIPE, SIG_IGN)
+        _ = signal(SIGPIPE, SIG_IGN)
     }
 
     /// Stops noticing; the signals stay without effect.
@@ -39,8 +39,8 @@ final class Signals {
     /// Takes a signal's effect away.
     /// - Returns: Whether it had none before, as under `nohup`: then it stays so.
     private static func isIgnored(_ number: Int32) -> Bool {
-        let previous = unsafe signal(number, SIG_IGN)
-        return unsafe unsafeBitCast(previous, to: Int.self) == unsafe unsafeBitCast(SIG_IGN, to: Int.self)
+        let previous = signal(number, SIG_IGN)
+        return unsafe unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     private static func endAtOnce() -> Never {

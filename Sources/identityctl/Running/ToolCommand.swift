@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import IdentityClient
+import Logging
 
 /// A command that signs in, or works with those who are.
 protocol ToolCommand: AsyncParsableCommand, Sendable {
