@@ -77,7 +77,8 @@ extension TestIdentityProvider {
         let cookie = ("Set-Cookie", "\(ProviderState.cookieName)=; Path=/; Max-Age=0")
         if let target = request["post_logout_redirect_uri"], client?.allows(target) == true {
             let items = request["state"].map { [("state", $0)] } ?? []
-            let url = (try? EndpointURL.appending(items, to: target)) ?? target  // a registered URI has no fragment
+            // A registered URI has no fragment, so that this never fails.
+            let url = (try? EndpointURL.appending(items, to: target)) ?? target
             return .redirect(to: url, headers: [cookie])
         }
         var page = ProviderPages.document("Signed out", "<p>You are signed out of the provider.</p>")

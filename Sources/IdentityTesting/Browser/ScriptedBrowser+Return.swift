@@ -1,0 +1,94 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import OAuthWire
+import Synchronization
+
+// The way back to the program, and what goes wrong on it.
+extension ScriptedBrowser {
+    /// Delivers the redirect, and gives the page that the program answers with; `nil` when the browser stops here.
+    func goBack(_ step: Step) async throws -> Page? {
+        let base = String(step.url.prefix { $0 != "?" })
+        let isPosted = step.method == "POST"
+        let original = isPosted ? step.form : Self.query(of: step.url)
+        let (mischief, follows) = state.withLock { ($0.mischief, $0.followsRedirects) }
+
+        var items = original
+        for prank in mischief {
+            switch prank.kind {
+            case .change(let name, let value): items = Self.replacing(name, with: value, in: items)
+            case .repeatItem(let name): items += items.filter { $0.0 == name }
+            default: break
+            }
+        }
+        let whole = try EndpointURL.appending(items, to: base)
+        if let url = URL(string: whole) {
+            let waiter = state.withLock { state in
+                state.redirects.append(url)
+                return state.redirectWaiter
+            }
+            waiter.finish(.success(url))
+        }
+        guard follows, receiver != nil || LoopbackAddress(base) != nil else { return nil }
+        for prank in mischief {
+            switch prank.kind {
+            case .strayRequest(let path): try await askForStray(path, base: base)
+            case .forgedFirst(let name, let value):
+                _ = try await deliver(Self.replacing(name, with: value, in: items), to: base, isPosted: isPosted)
+            default: break
+            }
+        }
+        let page = try await deliver(items, to: base, isPosted: isPosted)
+        let again = mischief.contains { if case .twice = $0.kind { true } else { false } }
+        if again { _ = try? await deliver(items, to: base, isPosted: isPosted) }  // by now nobody need listen
+        return page
+    }
+
+    private func deliver(_ items: [(String, String)], to base: String, isPosted: Bool) async throws -> Page {
+        let whole = try EndpointURL.appending(items, to: base)
+        let page: Page
+        if let receiver, let url = URL(string: whole) {
+            let answer = try await receiver.deliver(url, as: isPosted ? .formPost : .query)
+            page = Page(address: base, status: Self.status(of: answer), body: Self.text(of: answer))
+        } else {
+            let host = WebAddress(base)?.environment ?? ""
+            let url = isPosted ? base : whole
+            let path =
+                WebAddress(url).map { ($0.path.isEmpty ? "/" : $0.path) + ($0.query.map { "?" + $0 } ?? "") } ?? "/"
+            let body = isPosted ? Array(FormURLEncoded.encode(items).utf8) : []
+            var headers = [("Host", host), ("Accept", "text/html")]
+            if isPosted { headers += [("Content-Type", FormURLEncoded.contentType), ("Origin", "null")] }
+            let response = try await overHTTP(isPosted ? "POST" : "GET", url, path, headers, body)
+            page = Page(address: base, status: response.status, body: String(decoding: response.body, as: UTF8.self))
+        }
+        state.withLock { $0.pages.append(page) }
+        return page
+    }
+
+    private func askForStray(_ path: String, base: String) async throws {
+        guard receiver == nil, let address = WebAddress(base) else { return }  // without a port nothing can stray
+        _ = try await overHTTP("GET", address.origin + path, path, [("Host", address.environment)], [])
+    }
+
+    private static func replacing(
+        _ name: String,
+        with value: String?,
+        in items: [(String, String)]
+    ) -> [(String, String)] {
+        items.filter { $0.0 != name } + (value.map { [(name, $0)] } ?? [])
+    }
+
+    private static func status(of page: RedirectPage?) -> Int {
+        switch page?.outcome {
+        case .succeeded: 200
+        case .failed, .refused: 400
+        case nil: 0
+        }
+    }
+
+    private static func text(of page: RedirectPage?) -> String {
+        guard let page else { return "" }
+        return page.message ?? "\(page.outcome)"
+    }
+}
