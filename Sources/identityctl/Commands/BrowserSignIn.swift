@@ -13,7 +13,9 @@ struct BrowserSignIn {
         let timeout = parameters.timeout
         var parameters = parameters
         parameters.onAuthorizationURL = { url in
-            console.line("Opening the browser. If it does not show the sign-in page, open this address on this computer:")
+            console.line(
+                "Opening the browser. If it does not show the sign-in page, open this address on this computer:"
+            )
             console.line("")
             console.line("  \(url.absoluteString)")
             console.line("")

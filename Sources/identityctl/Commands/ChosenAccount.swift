@@ -13,7 +13,9 @@ extension PublicClientApplication {
                 throw AuthenticationError(.noTokensFound, "Nobody is signed in here with this client and provider.")
             }
             guard accounts.count == 1 else {
-                throw UsageError("\(accounts.count) accounts are signed in. Choose one with --account:" + Self.list(accounts))
+                throw UsageError(
+                    "\(accounts.count) accounts are signed in. Choose one with --account:" + Self.list(accounts)
+                )
             }
             return account
         }

@@ -19,7 +19,9 @@ struct LogoutCommand: ToolCommand {
     var all = false
 
     func validate() throws {
-        guard !all || account.account == nil else { throw ValidationError("Give one of --account and --all, not both.") }
+        guard !all || account.account == nil else {
+            throw ValidationError("Give one of --account and --all, not both.")
+        }
     }
 
     func run(in session: Session) async throws {

@@ -16,7 +16,9 @@ struct ManualSignIn {
         console.line("")
         console.line("  \(request.url.absoluteString)")
         console.line("")
-        console.line("2. The browser ends at a page that it probably cannot show. That is right. Its address begins with")
+        console.line(
+            "2. The browser ends at a page that it probably cannot show. That is right. Its address begins with"
+        )
         console.line("   \(request.redirectURI)")
         console.line("   Copy the whole address and paste it here. Never paste it anywhere else: it signs in as you.")
         let lines = LineReader()
@@ -27,7 +29,9 @@ struct ManualSignIn {
             do {
                 return try await application.completeAuthorization(request, with: try PastedAddress(line).url)
             } catch AuthenticationError.stateMismatch where attempt < Self.attempts {
-                console.line("That is not the answer to this sign-in. Copy the whole address that the browser ended at.")
+                console.line(
+                    "That is not the answer to this sign-in. Copy the whole address that the browser ended at."
+                )
             } catch let error as PastedAddress.Unusable where attempt < Self.attempts {
                 console.line(error.description)
             } catch let error as PastedAddress.Unusable {
@@ -43,7 +47,9 @@ struct PastedAddress {
     let url: URL
 
     struct Unusable: Error, CustomStringConvertible {
-        var description: String { "That is not an address. It begins like the one above, and has a question mark in it." }
+        var description: String {
+            "That is not an address. It begins like the one above, and has a question mark in it."
+        }
     }
 
     init(_ line: String) throws {

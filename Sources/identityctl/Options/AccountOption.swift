@@ -4,6 +4,8 @@ import ArgumentParser
 
 /// Whose token.
 struct AccountOption: ParsableArguments {
-    @Option(help: ArgumentHelp("Whose: an id or a username that 'identityctl accounts' lists.", valueName: "id-or-username"))
+    @Option(
+        help: ArgumentHelp("Whose: an id or a username that 'identityctl accounts' lists.", valueName: "id-or-username")
+    )
     var account: String?
 }

@@ -8,7 +8,12 @@ struct OutputOptions: ParsableArguments {
     @Flag(help: "Write the result, and an error, as JSON.")
     var json = false
 
-    @Option(help: ArgumentHelp("What is logged: trace, debug, info, notice, warning, error or critical.", valueName: "level"))
+    @Option(
+        help: ArgumentHelp(
+            "What is logged: trace, debug, info, notice, warning, error or critical.",
+            valueName: "level"
+        )
+    )
     var logLevel: String?
 }
 

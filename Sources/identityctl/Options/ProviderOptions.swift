@@ -8,7 +8,12 @@ struct ProviderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The client id that the provider gave your program.", valueName: "id"))
     var clientID: String?
 
-    @Option(help: ArgumentHelp("A Microsoft authority: Entra ID, B2C, External ID or AD FS, told apart by its form.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "A Microsoft authority: Entra ID, B2C, External ID or AD FS, told apart by its form.",
+            valueName: "url"
+        )
+    )
     var authority: String?
 
     @Option(help: ArgumentHelp("Any other OpenID Connect provider's issuer.", valueName: "url"))

@@ -34,7 +34,8 @@ extension SignInOptions {
 
     private static func ports(_ given: Given) throws -> ClosedRange<UInt16> {
         let ends = given.text.split(separator: "-", omittingEmptySubsequences: false).map { UInt16($0) }
-        guard let first = ends.first ?? nil, let last = ends.last ?? nil, ends.count <= 2, first > 0, first <= last else {
+        guard let first = ends.first ?? nil, let last = ends.last ?? nil, ends.count <= 2, first > 0, first <= last
+        else {
             throw given.error("'\(given.text.printable)' is not a range of ports like 8400-8410.")
         }
         return first...last

@@ -5,7 +5,9 @@ import IdentityClient
 
 /// How a person signs in.
 struct SignInOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Where the browser comes back to. A port in it is the only one taken.", valueName: "uri"))
+    @Option(
+        help: ArgumentHelp("Where the browser comes back to. A port in it is the only one taken.", valueName: "uri")
+    )
     var redirectURI: String?
 
     @Option(help: ArgumentHelp("Take the first free port of a registered range.", valueName: "first-last"))
@@ -14,13 +16,20 @@ struct SignInOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How the answer arrives: query or form_post.", valueName: "mode"))
     var responseMode: String?
 
-    @Option(help: ArgumentHelp("What the provider shall ask: login, consent, select_account, create or none.", valueName: "prompt"))
+    @Option(
+        help: ArgumentHelp(
+            "What the provider shall ask: login, consent, select_account, create or none.",
+            valueName: "prompt"
+        )
+    )
     var prompt: String?
 
     @Option(help: ArgumentHelp("The name to fill in.", valueName: "username"))
     var loginHint: String?
 
-    @Option(help: ArgumentHelp("Run this with the address as its last argument, without a shell.", valueName: "command"))
+    @Option(
+        help: ArgumentHelp("Run this with the address as its last argument, without a shell.", valueName: "command")
+    )
     var browser: String?
 
     @Option(help: ArgumentHelp("How long you have, 300 unless given.", valueName: "seconds"))

@@ -6,7 +6,10 @@ import OAuthWire
 
 /// Which token.
 struct TokenOptions: ParsableArguments {
-    @Option(name: .customLong("scope"), help: ArgumentHelp("A scope the token must have. Repeatable.", valueName: "scope"))
+    @Option(
+        name: .customLong("scope"),
+        help: ArgumentHelp("A scope the token must have. Repeatable.", valueName: "scope")
+    )
     var scopes: [String] = []
 
     @Option(help: ArgumentHelp("A claims request or challenge.", valueName: "json"))

@@ -6,7 +6,9 @@ import IdentityClient
 enum PlainReport {
     /// One line for each account: username, id, environment; separated by tabs, or in columns for a person.
     static func accounts(_ accounts: [Account], inColumns: Bool) -> String {
-        let rows = accounts.map { [($0.username ?? "-").printable, $0.id.rawValue.printable, $0.environment.printable] }
+        let rows = accounts.map {
+            [($0.username ?? "-").printable, $0.id.rawValue.printable, $0.environment.printable]
+        }
         let widths = (0..<2).map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
             guard inColumns else { return row.joined(separator: "\t") + "\n" }
@@ -37,7 +39,9 @@ enum PlainReport {
     static func advice(_ error: any Error) -> String? {
         guard let known = error as? AuthenticationError, .interactionRequired ~= known.code else { return nil }
         guard let claims = known.claims else { return "To sign in, run: identityctl login" }
-        let quoted = claims.printable.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
+        let quoted = claims.printable.split(separator: "'", omittingEmptySubsequences: false).joined(
+            separator: #"'\''"#
+        )
         return "To sign in, run: identityctl login --claims '\(quoted)'"
     }
 }
