@@ -39,7 +39,12 @@ extension PublicClientApplication {
 }
 
 extension Account {
-    /// The account in a sentence, harmless to a terminal.
+    /// The account in a sentence: who it is to a person. Harmless to a terminal.
+    var shortLabel: String {
+        (username ?? displayName ?? id.rawValue).printable
+    }
+
+    /// The account in a choice: what tells it from others.
     var label: String {
         (username.map { "\($0) (\(id.rawValue))" } ?? id.rawValue).printable
     }

@@ -46,7 +46,7 @@ struct LoginCommand: ToolCommand {
             : try await BrowserSignIn(application: application, console: session.console).run(parameters)
         let declined = result.declinedScopes.map(\.rawValue.printable).sorted()
         if !declined.isEmpty { session.console.line("Warning: not granted: \(declined.joined(separator: ", "))") }
-        session.console.line("Signed in as \(result.account.label).")
+        session.console.line("Signed in as \(result.account.shortLabel).")
         try await session.hand(over: result, rests: !(configuration.cache is InMemoryTokenCache))
     }
 }

@@ -30,7 +30,7 @@ struct LogoutCommand: ToolCommand {
         let accounts = try await leaving(application, wanted)
         for account in accounts {
             try await application.remove(account)
-            session.console.line("Signed out \(account.label).")
+            session.console.line("Signed out \(account.shortLabel).")
         }
         guard accounts.isEmpty else { return }
         let whom = wanted.map { "'\($0.text.printable)'" } ?? "Nobody"

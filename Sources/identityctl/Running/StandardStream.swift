@@ -11,7 +11,7 @@ enum StandardStream: Int32, Sendable {
 
     /// Writes all of `text`.
     ///
-    /// - Throws: `OutputFailure` when the other side is gone or the disk is full.
+    /// - Throws: `SystemFailure` when the other side is gone or the disk is full.
     func write(_ text: String) throws {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -23,15 +23,8 @@ enum StandardStream: Int32, Sendable {
                 var readiness = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
                 _ = unsafe poll(&readiness, 1, 1000)
             } else if count == 0 || errno != EINTR {
-                throw OutputFailure(reason: unsafe String(cString: strerror(errno)))
+                throw SystemFailure("Standard output could not be written", number: errno)
             }
         }
     }
-}
-
-/// The result could not be handed over.
-struct OutputFailure: Error, CustomStringConvertible {
-    let reason: String
-
-    var description: String { "Standard output could not be written: \(reason)." }
 }
