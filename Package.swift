@@ -39,7 +39,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "identityctl",
-            dependencies: ["IdentityClient", "IdentityTesting", argumentParser, logging]
+            dependencies: ["IdentityClient", "IdentityTesting", "OAuthWire", argumentParser, logging]
         ),
 
         .testTarget(name: "OAuthWireTests", dependencies: ["OAuthWire", crypto, cryptoExtras]),
@@ -49,6 +49,10 @@ let package = Package(
             dependencies: [
                 "IdentityClient", "IdentityTesting", "OAuthWire", "LoopbackHTTP", crypto, httpTypes, logging,
             ]
+        ),
+        .testTarget(
+            name: "IdentityctlTests",
+            dependencies: ["identityctl", "IdentityClient", "IdentityTesting", "OAuthWire", argumentParser]
         ),
         .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", "IdentityTesting"]),
     ],
