@@ -71,3 +71,8 @@ for target in package.targets where target.name != "CCurl" {
         .treatAllWarnings(as: .error),
     ]
 }
+
+// The plug-in that builds the documentation (Scripts/docs): nobody else resolves it.
+if Context.environment["DOCS"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}
