@@ -1,6 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
 import IdentityClient
+import Logging
 import Testing
 
 @testable import identityctl

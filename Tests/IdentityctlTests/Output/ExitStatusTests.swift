@@ -7,6 +7,7 @@ import Testing
 
 @Suite struct ExitStatusTests {
     typealias Code = AuthenticationError.Code
+    typealias ExitStatus = identityctl.ExitStatus
 
     static let table: [(ExitStatus, [Code])] = [
         (
