@@ -57,6 +57,10 @@ struct ListeningSockets {
         if host == .ipv6, unsafe setsockopt(raw, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &on, size) != 0 {
             throw failure("setsockopt", host, port)
         }
+        // Inherited by the connections: a streamed answer's pieces leave at once.
+        guard unsafe setsockopt(raw, Int32(IPPROTO_TCP), TCP_NODELAY, &on, size) == 0 else {
+            throw failure("setsockopt", host, port)
+        }
         var address = LoopbackAddress(host, port: port)
         guard unsafe address.withPointer({ unsafe bind(raw, $0, $1) }) == 0 else { throw failure("bind", host, port) }
         guard Glibc.listen(raw, 128) == 0 else { throw failure("listen", host, port) }

@@ -83,3 +83,15 @@ package enum LoopbackServerError: Error, Hashable, Sendable {
     /// A system call failed for another reason.
     case system(call: String, errno: Int32)
 }
+
+extension LoopbackServerError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .portInUse(let port): "port \(port) is used by another program"
+        case .portNotPermitted(let port): "port \(port) is reserved by the system"
+        case .addressUnavailable(let host): "this machine has no address \(host.rawValue)"
+        case .noFreePort: "no port is free"
+        case .system(let call, let errno): "\(call) failed with error \(errno)"
+        }
+    }
+}

@@ -21,7 +21,7 @@ import Testing
     @Test func answersOnBothFamiliesWithOnePort() async throws {
         let server = try echo(hosts: [.ipv6, .ipv4])
         defer { server.close() }
-        #expect(server.port != 0)
+        #expect(server.port != 0 && server.hosts == (machineHasIPv6 ? [.ipv4, .ipv6] : [.ipv4]))
         for host in server.hosts {
             let answer = try await exchange(get, port: server.port, overIPv6: host == .ipv6)
             #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n") && answer.hasSuffix("\r\n\r\nGET /hello?x=1 0"))

@@ -110,3 +110,6 @@ func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
     }
     return false
 }
+
+/// Whether this machine has the address `::1`; containers often have not.
+let machineHasIPv6 = (try? LoopbackServer.start(hosts: [.ipv6]) { _ in .dropped }) != nil

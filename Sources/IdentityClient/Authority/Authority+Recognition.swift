@@ -37,7 +37,9 @@ extension Authority {
 
     /// The value of `p`, with the percent escapes that B2C policies are seen with left as they are.
     private static func policy(in query: String?) -> String? {
-        query?.split(separator: "&").first { $0.hasPrefix("p=") }.map { String($0.dropFirst(2)) }.flatMap { $0.isEmpty ? nil : $0 }
+        query?.split(separator: "&").first { $0.hasPrefix("p=") }.map { String($0.dropFirst(2)) }.flatMap {
+            $0.isEmpty ? nil : $0
+        }
     }
 
     private static var unrecognised: AuthenticationError {

@@ -131,7 +131,8 @@ extension Authority {
         public var revocation: String?
 
         /// Names the endpoints.
-        public init(authorization: String, token: String, deviceAuthorization: String? = nil, revocation: String? = nil) {
+        public init(authorization: String, token: String, deviceAuthorization: String? = nil, revocation: String? = nil)
+        {
             self.authorization = authorization
             self.token = token
             self.deviceAuthorization = deviceAuthorization
@@ -180,7 +181,10 @@ extension Authority {
             }
         }
         guard isSegment, !text.isEmpty, text != ".", text != ".." else {
-            throw AuthenticationError(.invalidArgument, "The authority's \(what) has characters that cannot stand in a path.")
+            throw AuthenticationError(
+                .invalidArgument,
+                "The authority's \(what) has characters that cannot stand in a path."
+            )
         }
         return text
     }

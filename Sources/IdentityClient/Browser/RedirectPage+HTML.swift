@@ -30,7 +30,7 @@ extension RedirectPage {
         let application = Self.escaped(applicationName ?? "the application", limit: 100)
         let (title, text, symbol, name) =
             switch outcome {
-            case .succeeded: ("Signed in", "You are signed in.", "&#10003;", "good")
+            case .succeeded: ("Signed in", "The sign-in is complete.", "&#10003;", "good")
             case .failed: ("Not signed in", "The sign-in did not succeed.", "!", "bad")
             case .refused: ("Nothing to see here", "This is not the sign-in that is waited for.", "?", "plain")
             }

@@ -17,6 +17,22 @@ package final class CredentialSnapshot: Sendable {
         self.credentials = credentials
         account = credentials.account
     }
+
+    /// What the credentials can do for a request; the way of a hit, which copies nothing.
+    func selection(for request: CredentialRequest, at now: Int64) -> CredentialSelection {
+        credentials.selection(for: request, at: now)
+    }
+
+    /// How the tenant that issued a token knows the person, and its ID token.
+    func profile(for token: CachedAccessToken) -> (TenantProfile?, idToken: String?) {
+        guard let index = credentials.profiles.firstIndex(where: { $0.realm == token.realm }) else {
+            return (account.tenantProfiles.first, nil)
+        }
+        return (account.tenantProfiles[index], credentials.profiles[index].idToken)
+    }
+
+    /// What counts against the memory that is kept.
+    var size: Int { record?.bytes.count ?? 0 }
 }
 
 /// Reads and writes credentials through a ``TokenCache``, and decodes a record only when its bytes changed.
@@ -37,10 +53,15 @@ package final class CredentialStore: Sendable {
         var listing = Listing(records: [:], snapshots: [:])
     }
 
-    private struct Entry {
+    /// Guarded by the lock; an object, so that a hit finds it with one lookup.
+    private final class Entry {
         let key: CacheKey
         var snapshot: CredentialSnapshot?
-        var lastUse: UInt64
+        var lastUse: UInt64 = 0
+
+        init(key: CacheKey) {
+            self.key = key
+        }
     }
 
     package init(cache: any TokenCache, group: CacheGroup, clientID: String) {
@@ -52,15 +73,11 @@ package final class CredentialStore: Sendable {
     /// The credentials under `id`, at the cost of one lookup.
     package func snapshot(for id: RecordID) async throws -> CredentialSnapshot? {
         let (key, known, unsaved) = state.withLock { state in
+            let entry = entry(for: id, in: &state)
             state.tick &+= 1
-            if state.entries[id] == nil {
-                state.entries[id] = Entry(key: id.key(in: group, clientID: clientID), snapshot: nil, lastUse: state.tick)
-            }
-            state.entries[id]?.lastUse = state.tick
-            let entry = state.entries[id]
-            return (entry?.key, entry?.snapshot, state.unsaved.isEmpty ? nil : state.unsaved[id])
+            entry.lastUse = state.tick
+            return (entry.key, entry.snapshot, state.unsaved.isEmpty ? nil : state.unsaved[id])
         }
-        guard let key else { return nil }
         if let unsaved { return try await retry(unsaved, id: id, key: key) }
         guard let record = try await wrapping({ try await cache.record(for: key) }) else { return nil }
         if let known, known.record == record { return known }
@@ -119,7 +136,7 @@ package final class CredentialStore: Sendable {
         _ change: (AccountCredentials?) throws -> AccountCredentials?
     ) async throws -> CredentialSnapshot? {
         let key = key(for: id)
-        while true {
+        for _ in 0..<Self.attempts {
             let record = try await wrapping { try await cache.record(for: key) }
             let current = try await decodeForUpdate(record, key: key, replacesDamaged: replacesDamaged)
             let next = try change(current)
@@ -133,15 +150,24 @@ package final class CredentialStore: Sendable {
             if let snapshot { remember(snapshot, for: id) } else { forget(id) }
             return snapshot
         }
+        throw Self.contended
     }
 
     /// Removes a record that was listed. `true` when this call removed it.
     package func remove(_ key: CacheKey) async throws -> Bool {
         forgetUnsaved(key)
-        while true {
+        for _ in 0..<Self.attempts {
             guard let record = try await wrapping({ try await cache.record(for: key) }) else { return false }
             if try await wrapping({ try await cache.replace(record, with: nil, for: key) }) { return true }
         }
+        throw Self.contended
+    }
+
+    /// Far more than honest contention needs: a cache that always says no must not make a program wait for ever.
+    private static let attempts = 1000
+
+    private static var contended: AuthenticationError {
+        AuthenticationError(.cacheBusy, "Others changed this record of the token cache all the time. Try again.")
     }
 
     /// Like `update`, for what must not be lost: where the write fails, the result is kept in memory, and written with
@@ -188,19 +214,26 @@ package final class CredentialStore: Sendable {
         }
     }
 
+    private func entry(for id: RecordID, in state: inout State) -> Entry {
+        if let entry = state.entries[id] { return entry }
+        let entry = Entry(key: id.key(in: group, clientID: clientID))
+        state.entries[id] = entry
+        return entry
+    }
+
     private func remember(_ snapshot: CredentialSnapshot, for id: RecordID) {
         state.withLock { state in
-            let old = state.entries[id]?.snapshot?.record?.bytes.count ?? 0
-            state.bytes += (snapshot.record?.bytes.count ?? 0) - old
-            state.entries[id] = Entry(key: snapshot.key, snapshot: snapshot, lastUse: state.tick)
+            let entry = entry(for: id, in: &state)
+            state.bytes += snapshot.size - (entry.snapshot?.size ?? 0)
+            entry.snapshot = snapshot
+            entry.lastUse = state.tick
             if state.bytes > Self.memoryLimit { Self.evict(&state) }
         }
     }
 
     private func forget(_ id: RecordID) {
         state.withLock { state in
-            state.bytes -= state.entries[id]?.snapshot?.record?.bytes.count ?? 0
-            state.entries[id] = nil
+            state.bytes -= state.entries.removeValue(forKey: id)?.snapshot?.size ?? 0
         }
     }
 
@@ -208,7 +241,7 @@ package final class CredentialStore: Sendable {
     private static func evict(_ state: inout State) {
         for (id, entry) in state.entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
             guard state.bytes > memoryLimit / 2 else { break }
-            state.bytes -= entry.snapshot?.record?.bytes.count ?? 0
+            state.bytes -= entry.snapshot?.size ?? 0
             state.entries[id] = nil
         }
     }

@@ -52,7 +52,10 @@ extension AccountCredentials {
         }
         json["AccessToken"] = section(
             accessTokens.map { token in
-                (key("accesstoken", clientID, token.realm, token.scopes.joined(separator: " ")), accessTokenEntity(token))
+                (
+                    key("accesstoken", clientID, token.realm, token.scopes.joined(separator: " ")),
+                    accessTokenEntity(token)
+                )
             }
         )
         for (name, value) in unknown.members where json[name] == nil { json[name] = value }

@@ -2,28 +2,28 @@
 
 package import OAuthWire
 
-/// One access token as it rests in a record.
-package struct CachedAccessToken: Hashable, Sendable {
-    package var secret: String
+/// One access token as it rests in a record. An object that never changes, so that handing it on costs next to nothing.
+package final class CachedAccessToken: Sendable {
+    package let secret: String
     /// The tenant that issued it, or what stands in for one.
-    package var realm: String
+    package let realm: String
     /// The tenant as the authority of the request spelled it, where that differs: a domain name, for example.
-    package var authorityTenant: String?
+    package let authorityTenant: String?
     /// The granted scopes, spelled as the server did.
-    package var scopes: [String]
+    package let scopes: [String]
     /// The scopes that were asked for: the same request is answered by this token even where fewer were granted.
-    package var requestedScopes: [String]
-    package var tokenType: String
+    package let requestedScopes: [String]
+    package let tokenType: String
     /// Unix seconds, as all times here.
-    package var cachedAt: Int64
-    package var expiresOn: Int64
-    package var refreshOn: Int64?
+    package let cachedAt: Int64
+    package let expiresOn: Int64
+    package let refreshOn: Int64?
     /// Members another version or library wrote.
-    package var unknown = JSONObject()
+    package let unknown: JSONObject
 
     /// `scopes` and `requestedScopes` in the form that is compared.
-    package var granted: Set<String> = []
-    package var requested: Set<String> = []
+    package let granted: Set<String>
+    package let requested: Set<String>
     /// `scopes` as a program sees them.
     package let scopeSet: Set<Scope>
 
@@ -37,6 +37,7 @@ package struct CachedAccessToken: Hashable, Sendable {
         cachedAt: Int64,
         expiresOn: Int64,
         refreshOn: Int64? = nil,
+        unknown: JSONObject = JSONObject(),
         rule: ScopeRule
     ) {
         self.secret = secret
@@ -48,6 +49,7 @@ package struct CachedAccessToken: Hashable, Sendable {
         self.cachedAt = cachedAt
         self.expiresOn = expiresOn
         self.refreshOn = refreshOn
+        self.unknown = unknown
         scopeSet = Set(scopes.map(Scope.init(rawValue:)))
         granted = rule.matchable(scopes)
         requested = rule.matchable(requestedScopes)
@@ -70,5 +72,20 @@ package struct CachedAccessToken: Hashable, Sendable {
     /// Whether the server wants it renewed although it is still good.
     package func isDueForRefresh(at now: Int64) -> Bool {
         refreshOn.map { $0 <= now } ?? false
+    }
+}
+
+extension CachedAccessToken: Hashable {
+    package static func == (first: CachedAccessToken, second: CachedAccessToken) -> Bool {
+        first === second
+            || (first.secret == second.secret && first.realm == second.realm
+                && first.authorityTenant == second.authorityTenant && first.scopes == second.scopes
+                && first.requestedScopes == second.requestedScopes && first.tokenType == second.tokenType
+                && first.cachedAt == second.cachedAt && first.expiresOn == second.expiresOn
+                && first.refreshOn == second.refreshOn && first.unknown == second.unknown)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(secret)
     }
 }

@@ -65,7 +65,7 @@ extension CachedRefreshToken {
 }
 
 extension CachedAccessToken {
-    init(decoding entity: JSONObject, rule: ScopeRule) throws {
+    convenience init(decoding entity: JSONObject, rule: ScopeRule) throws {
         var json = entity
         json.dropCommonFields()
         json["extended_expires_on"] = nil
@@ -80,9 +80,9 @@ extension CachedAccessToken {
             cachedAt: try json.takeTime("cached_at"),
             expiresOn: try json.takeTime("expires_on"),
             refreshOn: try? json.takeTime("refresh_on"),  // written where the server sent refresh_in
+            unknown: json,
             rule: rule
         )
-        unknown = json
     }
 
     fileprivate static func split(_ target: String) -> [String] {

@@ -2,21 +2,33 @@
 
 /// What a silent request needs of the credentials.
 package struct CredentialRequest: Hashable, Sendable {
-    /// In the form that is compared, without the reserved ones.
-    package var scopes: Set<String>
+    package var scopes: Set<Scope>
     /// The tenant whose tokens fit; `nil` where any does.
     package var tenant: String?
     /// Whether cached access tokens are passed over: a forced refresh, a claims challenge.
     package var skipsAccessToken = false
     /// Seconds.
     package var leeway: Int64
+    package var rule: ScopeRule
 
-    package init(scopes: Set<String>, tenant: String? = nil, skipsAccessToken: Bool = false, leeway: Int64 = 300) {
+    package init(
+        scopes: Set<Scope>,
+        tenant: String? = nil,
+        skipsAccessToken: Bool = false,
+        leeway: Int64 = 300,
+        rule: ScopeRule
+    ) {
         self.scopes = scopes
+        self.rule = rule
         self.tenant = tenant
         self.skipsAccessToken = skipsAccessToken
         self.leeway = leeway
     }
+}
+
+extension CredentialRequest {
+    /// The scopes in the form that is compared, without the reserved ones.
+    package var matchableScopes: Set<String> { rule.matchable(scopes.lazy.map(\.rawValue)) }
 }
 
 /// What the credentials can do for a request.
@@ -49,7 +61,9 @@ extension AccountCredentials {
     private func bestToken(for request: CredentialRequest, at now: Int64, leeway: Int64) -> CachedAccessToken? {
         var best: Int?
         for index in accessTokens.indices {
-            guard accessTokens[index].isUsable(at: now, leeway: leeway), accessTokens[index].fits(request) else { continue }
+            guard accessTokens[index].isUsable(at: now, leeway: leeway), accessTokens[index].fits(request) else {
+                continue
+            }
             if let other = best, accessTokens[other].expiresOn >= accessTokens[index].expiresOn { continue }
             best = index
         }
@@ -62,6 +76,13 @@ extension CachedAccessToken {
     func fits(_ request: CredentialRequest) -> Bool {
         guard tokenType == "Bearer" else { return false }
         if let tenant = request.tenant, tenant != realm, tenant != authorityTenant { return false }
-        return request.scopes.isSubset(of: granted) || request.scopes == requested
+        return request.scopes.allSatisfy { covers($0, by: request.rule) } || request.matchableScopes == requested
+    }
+
+    /// Whether a scope was granted, or is one that matters to the sign-in only.
+    func covers(_ scope: Scope, by rule: ScopeRule) -> Bool {
+        if scopeSet.contains(scope) { return true }
+        let form = rule.canonical(scope.rawValue)
+        return granted.contains(form) || ScopeRule.reserved.contains(form)
     }
 }

@@ -23,7 +23,8 @@ package struct RefreshLease: Hashable, Sendable {
         guard let json = try? JSONObject(parsing: record.bytes),  // a damaged lease binds nobody
             let nonce = json.string("nonce"), let duration = json.seconds("duration"), duration > 0,
             let deadline = json.seconds("deadline"), let bootID = json.string("boot_id"),
-            let namespace = json.string("pid_namespace"), let pid = json.integer("pid"), let start = json.string("start")
+            let namespace = json.string("pid_namespace"), let pid = json.integer("pid"),
+            let start = json.string("start")
         else { return nil }
         let holder = ProcessIdentity(bootID: bootID, pidNamespace: namespace, pid: pid, startTime: start)
         self.init(nonce: nonce, duration: min(duration, Self.longest), holder: holder, deadline: deadline)

@@ -30,7 +30,9 @@ struct AuthorizationCodeFlow: Sendable {
     }
 
     /// Checks who answered, redeems the code, validates what comes back, and stores it.
-    func finish(_ response: AuthorizationResponse, to request: AuthorizationRequest) async throws -> AuthenticationResult {
+    func finish(_ response: AuthorizationResponse, to request: AuthorizationRequest) async throws
+        -> AuthenticationResult
+    {
         try request.spend()
         try checkIssuer(response, request)
         let code: String
@@ -70,7 +72,9 @@ struct AuthorizationCodeFlow: Sendable {
         if case .entra = request.authority.kind, !request.metadata.namesIssuerInResponse { return }
         // Deviation: django-oauth-toolkit and others announce `iss` and leave it out of error responses.
         let mayBeMissing = if case .error = response.outcome { true } else { !request.metadata.namesIssuerInResponse }
-        guard response.issuer.map({ $0 == expected }) ?? mayBeMissing else {
+        // Deviation: glewlwyd escapes the values of its form posts twice.
+        let names = { (issuer: String) in issuer == expected || PercentEncoding.decode(issuer) == expected }
+        guard response.issuer.map(names) ?? mayBeMissing else {
             throw AuthenticationError(
                 .issuerMismatch,
                 "The answer comes from another provider than the one that was asked (iss). Nothing was sent to it.",

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Logging
 
 /// What every flow works with: the configuration, and the parts that are made from it once.
-struct FlowEnvironment: Sendable {
+final class FlowEnvironment: Sendable {
     let configuration: PublicClientApplication.Configuration
     let store: CredentialStore
     let client: EndpointClient
@@ -14,10 +14,14 @@ struct FlowEnvironment: Sendable {
     let throttle = Throttle()
     /// Of the configured authority, computed once.
     let partition: String
+    let scopeRule: ScopeRule
+    let expirationLeeway: Int64
 
     init(_ configuration: PublicClientApplication.Configuration) {
         self.configuration = configuration
         partition = configuration.authority.partition
+        scopeRule = configuration.authority.scopeRule
+        expirationLeeway = configuration.expirationLeeway.components.seconds
         client = EndpointClient(transport: configuration.transport, deadline: configuration.requestTimeout)
         store = CredentialStore(
             cache: configuration.cache,
@@ -58,17 +62,16 @@ struct AcquiredToken: Sendable {
 extension AuthenticationResult {
     init(_ acquired: AcquiredToken, requested: Set<Scope>, rule: ScopeRule) {
         let token = acquired.token
-        let account = acquired.snapshot.account
-        let profile = acquired.snapshot.credentials.profiles.firstIndex { $0.realm == token.realm }
+        let (profile, idToken) = acquired.snapshot.profile(for: token)
         self.init(
             accessToken: token.secret,
             tokenType: token.tokenType,
             expiresOn: Date(timeIntervalSince1970: Double(token.expiresOn)),
             scopes: token.scopeSet,
             declinedScopes: Self.declined(requested, token: token, rule: rule),
-            account: account,
-            tenantProfile: profile.map { account.tenantProfiles[$0] } ?? account.tenantProfiles.first,
-            idToken: profile.flatMap { acquired.snapshot.credentials.profiles[$0].idToken },
+            account: acquired.snapshot.account,
+            tenantProfile: profile,
+            idToken: idToken,
             source: acquired.source,
             persistence: acquired.persistence,
             correlationID: acquired.correlationID
@@ -78,8 +81,7 @@ extension AuthenticationResult {
     private static func declined(_ requested: Set<Scope>, token: CachedAccessToken, rule: ScopeRule) -> Set<Scope> {
         var declined: Set<Scope> = []
         for scope in requested {
-            let form = rule.canonical(scope.rawValue)
-            if !token.granted.contains(form), !ScopeRule.reserved.contains(form) { declined.insert(scope) }
+            if !token.covers(scope, by: rule) { declined.insert(scope) }
         }
         return declined
     }

@@ -13,7 +13,7 @@ struct RefreshScopes: Sendable {
         self.request = request
         let known = ScopeRule(ignoresCase: false).matchable(token.scopes)
         granted = token.scopes
-        isNamed = request.authority.isMicrosoft || !request.need.scopes.isSubset(of: known)
+        isNamed = request.authority.isMicrosoft || !request.need.matchableScopes.isSubset(of: known)
     }
 
     /// What the answer is filed under: all that was granted, where nothing is named.

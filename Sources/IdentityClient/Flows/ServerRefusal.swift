@@ -32,12 +32,16 @@ struct ServerRefusal {
         if let code = codeByError[server.error] { return code }
         if grant == .refreshToken, status != 404 { return .signInExpired }
         if server.error == "invalid_grant" || server.error == "invalid_code" { return .loginRequired }
-        if grant == .authorizationCode, server.error == "http_400" || server.error == "http_403" { return .loginRequired }
+        if grant == .authorizationCode, server.error == "http_400" || server.error == "http_403" {
+            return .loginRequired
+        }
         return .configuration
     }
 
     private static func isGrantProblem(_ error: String) -> Bool {
-        ["invalid_grant", "interaction_required", "consent_required", "access_denied", "unauthorized_client"].contains(error)
+        ["invalid_grant", "interaction_required", "consent_required", "access_denied", "unauthorized_client"].contains(
+            error
+        )
     }
 
     /// B2C says what happened in the description alone; Entra's numbers tell an administrator's consent from a person's.
@@ -103,7 +107,8 @@ struct ServerRefusal {
         """,
         .redirectNotRegistered: "The redirect URI is not registered for this client: add it to the registration.",
         .invalidScope: "The provider does not know one of the scopes.",
-        .blockedByPolicy: "The organisation's policy blocks this sign-in: ask its administrator; trying again will not help.",
+        .blockedByPolicy:
+            "The organisation's policy blocks this sign-in: ask its administrator; trying again will not help.",
         .requestLoop: "The provider stopped a loop of identical requests. Wait some minutes.",
         .unsupported: "The provider does not offer this to the client.",
         .serverUnavailable: "The server cannot answer now. Try again later.",

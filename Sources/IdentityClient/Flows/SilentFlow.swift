@@ -7,34 +7,34 @@ struct SilentFlow: Sendable {
     let environment: FlowEnvironment
 
     func run(_ parameters: SilentParameters) async throws -> AuthenticationResult {
-        let configuration = environment.configuration
-        let authority = parameters.authority ?? configuration.authority
-        if parameters.authority != nil { try authority.checkFits(configuration.authority) }
-        let rule = authority.scopeRule
+        try parameters.authority?.checkFits(environment.configuration.authority)
+        let rule = environment.scopeRule
         let id = RecordID(
-            partition: parameters.authority == nil ? environment.partition : authority.partition,
+            partition: parameters.authority?.partition ?? environment.partition,
             accountID: parameters.account.id.rawValue
         )
         guard let snapshot = try await environment.store.snapshot(for: id) else {
             throw Self.noTokens(parameters)
         }
         let need = CredentialRequest(
-            scopes: rule.matchable(parameters.scopes.lazy.map(\.rawValue)),
-            tenant: authority.effectiveTenant(for: parameters.account.id),
+            scopes: parameters.scopes,
+            tenant: (parameters.authority ?? environment.configuration.authority)
+                .effectiveTenant(for: parameters.account.id),
             skipsAccessToken: parameters.forcesRefresh || parameters.claims != nil,
-            leeway: configuration.expirationLeeway.components.seconds
+            leeway: environment.expirationLeeway,
+            rule: rule
         )
-        switch snapshot.credentials.selection(for: need, at: environment.clock.unixSeconds) {
+        switch snapshot.selection(for: need, at: environment.clock.unixSeconds) {
         case .valid(let token):
             let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         case .stale(let token):
-            let request = try request(parameters, authority, id, need)
+            let request = try request(parameters, id, need)
             refreshInBackground(request, key: snapshot.key, parameters)
             let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         case .refreshable:
-            let request = try request(parameters, authority, id, need)
+            let request = try request(parameters, id, need)
             let acquired = try await refresh(request, snapshot, parameters)
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         case .unavailable:
@@ -44,13 +44,13 @@ struct SilentFlow: Sendable {
 
     private func request(
         _ parameters: SilentParameters,
-        _ authority: Authority,
         _ id: RecordID,
         _ need: CredentialRequest
     ) throws -> SilentRequest {
         SilentRequest(
             id: id,
-            authority: authority.resolved(for: parameters.account.id),
+            authority: (parameters.authority ?? environment.configuration.authority)
+                .resolved(for: parameters.account.id),
             scopes: try parameters.scopes.checked(),
             claims: try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities),
             isForced: parameters.forcesRefresh,

@@ -20,12 +20,12 @@ struct SilentRequest: Sendable {
     let need: CredentialRequest
 
     var wish: RefreshWish {
-        RefreshWish(authority: authority, scopes: need.scopes, claims: claims, isForced: isForced)
+        RefreshWish(authority: authority, scopes: need.matchableScopes, claims: claims, isForced: isForced)
     }
 
     /// Names the request for the throttle.
     var throttleKey: String {
-        ([authority.url, id.accountID] + need.scopes.sorted()).joined(separator: "|")
+        ([authority.url, id.accountID] + need.matchableScopes.sorted()).joined(separator: "|")
     }
 }
 
@@ -71,7 +71,8 @@ extension Authority {
 extension Account.ID {
     /// The tenant in `uid.utid`.
     var homeTenant: String? {
-        guard !rawValue.utf8.contains(UInt8(ascii: "|")), let dot = rawValue.utf8.firstIndex(of: UInt8(ascii: ".")) else {
+        guard !rawValue.utf8.contains(UInt8(ascii: "|")), let dot = rawValue.utf8.firstIndex(of: UInt8(ascii: "."))
+        else {
             return nil
         }
         return String(rawValue[rawValue.utf8.index(after: dot)...])

@@ -12,7 +12,8 @@ package struct WebAddress: Hashable, Sendable {
     package let path: String
     package let query: String?
 
-    package init(scheme: String = "https", host: String, port: UInt16? = nil, path: String = "/", query: String? = nil) {
+    package init(scheme: String = "https", host: String, port: UInt16? = nil, path: String = "/", query: String? = nil)
+    {
         self.scheme = scheme
         self.host = host
         self.port = port

@@ -21,7 +21,9 @@ final class LoopbackVisit: Sendable {
         let visit = LoopbackVisit()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                DispatchQueue.global().async {
+                // A queue of its own gets a thread of its own: in the shared ones, blocked visits would keep the very
+                // tasks from running that are to answer them.
+                DispatchQueue(label: "identity.loopback-visit").async {
                     continuation.resume(with: Result { try visit.run(Array(request.utf8) + body, address) })
                 }
             }

@@ -70,7 +70,8 @@ extension TestIdentityProvider {
     func endSession(_ request: ProviderRequest) -> ProviderResponse {
         let client = state.withLock { state -> Client? in
             if let id = request.cookie(ProviderState.cookieName) { state.sessions[id] = nil }
-            let hint = request["id_token_hint"].flatMap { try? JSONWebToken(compact: $0) }  // a broken hint says nothing
+            // A broken hint says nothing.
+            let hint = request["id_token_hint"].flatMap { try? JSONWebToken(compact: $0) }
             let id = request["client_id"] ?? hint?.claims.string("aud")
             return id.flatMap { state.clients[$0] } ?? (state.clients.count == 1 ? state.clients.values.first : nil)
         }

@@ -39,13 +39,3 @@ func permissions(_ path: String) throws -> UInt32 {
     try CallFailed.check(unsafe lstat(path, &status), "lstat")
     return status.st_mode & 0o7777
 }
-
-/// Waits for something that is about to happen, for at most ten seconds.
-func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-    let deadline = ContinuousClock.now + .seconds(10)
-    while ContinuousClock.now < deadline {
-        if try await condition() { return true }
-        try await Task.sleep(for: .milliseconds(1))
-    }
-    return false
-}

@@ -14,12 +14,12 @@ import Testing
             var latencies: [Duration] = []
             for round in 1...9 {
                 let task = Task { try await transport.send(.post(server), body: [1]) }
-                #expect(await eventually { server.requests.count == round })
+                #expect(await happens { server.requests.count == round })
                 let start = clock.now
                 task.cancel()
                 await #expect(throws: CancellationError.self) { try await task.value }
                 latencies.append(clock.now - start)
-                #expect(await eventually { server.openConnections == 0 })
+                #expect(await happens { server.openConnections == 0 })
             }
             #expect(latencies.sorted()[4] < .milliseconds(100))
         }
@@ -44,7 +44,7 @@ import Testing
         defer { server.close() }
         let transport = CurlTransport()
         let stalled = Task { try await transport.send(.get(server, "/stall"), body: nil) }
-        #expect(await eventually { server.requests.count == 1 })
+        #expect(await happens { server.requests.count == 1 })
 
         stalled.cancel()
         let (response, _) = try await transport.send(.get(server), body: nil)
@@ -62,11 +62,11 @@ import Testing
         let transport = CurlTransport.takenForAnOlderLibrary()
         _ = try await transport.send(.get(server), body: nil)
         let stalled = Task { try await transport.send(.get(server, "/stall"), body: nil) }
-        #expect(await eventually { server.requests.count == 2 })
+        #expect(await happens { server.requests.count == 2 })
 
         stalled.cancel()
         await #expect(throws: CancellationError.self) { try await stalled.value }
-        #expect(await eventually { server.openConnections == 0 })
+        #expect(await happens { server.openConnections == 0 })
         let (response, _) = try await transport.send(.get(server), body: nil)
 
         #expect(response.status.code == 204)
@@ -99,7 +99,7 @@ import Testing
             #expect(cancelled > 100)
             #expect(answered > 100)
             // Idle connections are kept, eight at most, and each has two ends in this process.
-            #expect(await eventually { openDescriptors() <= descriptors + 16 })
+            #expect(await happens { openDescriptors() <= descriptors + 16 })
             _ = try await transport.send(.get(server), body: nil)
         }
     }
@@ -108,13 +108,13 @@ import Testing
         await #expect(processExitsWith: .success) {
             let server = try ScriptedServer(answering: "HTTP/1.1 204 x\r\n\r\n")
             for _ in 0..<10 { _ = try await CurlTransport().send(.get(server), body: nil) }
-            #expect(await eventually { server.openConnections == 0 })
+            #expect(await happens { server.openConnections == 0 })
             let before = (openDescriptors(), threads())
             for _ in 0..<1000 { _ = try await CurlTransport().send(.get(server), body: nil) }
 
             #expect(server.connections == 1010)
-            #expect(await eventually { openDescriptors() <= before.0 + 2 })
-            #expect(await eventually { threads() <= before.1 + 2 })
+            #expect(await happens { openDescriptors() <= before.0 + 2 })
+            #expect(await happens { threads() <= before.1 + 2 })
         }
     }
 
@@ -136,7 +136,7 @@ import Testing
         let transport = CurlTransport.givingUp(after: .milliseconds(20))
 
         _ = try await transport.send(.get(server), body: nil)
-        #expect(await eventually { server.openConnections == 0 })
+        #expect(await happens { server.openConnections == 0 })
         _ = try await transport.send(.get(server), body: nil)
 
         #expect(server.connections == 2)

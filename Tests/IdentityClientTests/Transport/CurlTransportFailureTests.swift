@@ -22,7 +22,7 @@ import Testing
         defer { server.close() }
 
         #expect(try await CurlTransport().failure(.get(server))?.code == .responseTooLarge)
-        #expect(await eventually { server.openConnections == 0 })
+        #expect(await happens { server.openConnections == 0 })
         #expect(server.bytesSent < 20_000_000)
     }
 

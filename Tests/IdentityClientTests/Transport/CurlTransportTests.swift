@@ -166,7 +166,7 @@ import Testing
         for _ in 0..<5 {
             let (response, _) = try await transport.send(.post(server), body: [1])
             #expect(response.status == .ok)
-            #expect(await eventually { server.openConnections == 0 })
+            #expect(await happens { server.openConnections == 0 })
         }
         #expect(server.requests.count == 5)
     }

@@ -28,7 +28,7 @@ extension HTTPTransport {
 }
 
 /// Looks again until it holds; `false` when it does not in time.
-func eventually(within limit: Duration = .seconds(10), _ condition: () -> Bool) async -> Bool {
+func happens(within limit: Duration = .seconds(10), _ condition: () -> Bool) async -> Bool {
     let deadline = ContinuousClock.now.advanced(by: limit)
     while ContinuousClock.now < deadline {
         if condition() { return true }

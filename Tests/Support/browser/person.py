@@ -26,7 +26,7 @@ ARRIVED, STUCK, FAILED, UNREACHABLE = 0, 3, 4, 5
 
 # How the controls on login and consent pages are told apart, by their names and labels.
 USERNAME = r"^(user(_?name)?|login|email|sub|identifier|account)$"
-YES = r"\b(allow|authori[sz]e|accept|approve|grant|confirm|continue|yes|agree|submit)\b"
+YES = r"\b(allow|authori[sz]e|accept|approve|grant|confirm|continue|verify|yes|agree|submit)\b"
 NO = r"\b(deny|cancel|reject|refuse|decline|disagree|no)\b"
 SIGN_OUT = r"\b(log ?out|sign ?out|end session)\b"
 
@@ -56,7 +56,7 @@ class Person:
         self.deadline = time.monotonic() + self.delay + self.seconds
         query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
         self.goal = query.get("redirect_uri") or query.get("post_logout_redirect_uri")
-        self.signs_out = self.ends_at_page or "post_logout_redirect_uri" in query
+        self.signs_out = "id_token_hint" in query and "response_type" not in query
 
     def time_left(self):
         return max(0.0, self.deadline - time.monotonic())
