@@ -52,7 +52,7 @@ let package = Package(
         ),
         .testTarget(
             name: "IdentityctlTests",
-            dependencies: ["identityctl", "IdentityClient", "IdentityTesting", "OAuthWire", argumentParser]
+            dependencies: ["identityctl", "IdentityClient", "IdentityTesting", "OAuthWire", argumentParser, logging]
         ),
         .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", "IdentityTesting"]),
     ],
