@@ -35,7 +35,9 @@ struct GrantValidation: Sendable {
             }
         }
         let identity = AccountIdentity(accountID: before.accountID, homeAccountID: before.homeAccountID, homeTenant: nil)
-        profile?.isHomeTenant = before.accountID.homeTenant.map { $0 == profile?.realm } ?? true
+        if let realm = profile?.realm {
+            profile?.isHomeTenant = before.accountID.homeTenant.map { $0 == realm } ?? true
+        }
         try checkSamePerson(response, request.authority, before.accountID)
         return TokenGrant(
             response: response,
