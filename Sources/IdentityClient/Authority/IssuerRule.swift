@@ -36,7 +36,7 @@ extension Authority {
         switch kind {
         case .entra(_, let tenant):
             guard let tenantID, !tenantID.isEmpty, let address = WebAddress(issuer), isSameCloud(address),
-                address.segments == [tenantID, "v2.0"]
+                address.path == "/\(tenantID)/v2.0", address.query == nil
             else { return false }
             return switch tenant {
             case "common", "organizations": true
