@@ -68,11 +68,7 @@ extension Authority {
     }
 
     static func fillingTemplate(_ text: String, tenant: String) -> String {
-        var result = text
-        for placeholder in ["{tenantid}", "{tenant}"] {
-            while let range = result.firstRange(of: placeholder) { result.replaceSubrange(range, with: tenant) }
-        }
-        return result
+        text.replacing("{tenantid}", with: tenant).replacing("{tenant}", with: tenant)
     }
 
     private static func withoutTrailingSlash(_ text: String) -> Substring {
