@@ -40,7 +40,7 @@ extension JSONObject {
 }
 
 extension CachedProfile {
-    init(decoding entity: JSONObject, idTokens: [String: String]) throws {
+    init(decoding entity: JSONObject, idTokens: [String: JSONObject]) throws {
         var json = entity
         json.dropCommonFields()
         realm = try json.takeString("realm")
@@ -50,8 +50,12 @@ extension CachedProfile {
         name = try? json.takeString("name")  // optional in the schema
         policy = try? json.takeString("policy")  // B2C only
         isHomeTenant = json.take("is_home_tenant") == .string("1")
-        idToken = idTokens[realm]
         unknown = json
+        guard var token = idTokens[realm] else { return }
+        token.dropCommonFields()
+        token["realm"] = nil
+        idToken = try? token.takeString("secret")  // an entity without one says nothing
+        unknownOfIDToken = token
     }
 }
 
