@@ -43,7 +43,7 @@ import Testing
         "https://login.microsoftonline.com/%2e%2e/common", "https://login.microsoftonline.com/ten%20ant",
         "https://login.microsoftonline.com/täst", "https://login.microsoftonline.com/a|b", "https://login.microsoftonline.com/a&b",
         "https://fabrikam.b2clogin.com/tenant", "https://fabrikam.b2clogin.com/", "https://h/tfp/tenant", "https://h/tfp",
-        "https://h/?p=policy", "https://h/tenant?p=a|b", "https://h/tenant?p=a%7Cb", "https://h/tenant?p=%zz", "https://h/tenant?p=..",
+        "https://h/?p=policy", "https://h/tenant?p=a|b", "https://h/tenant?p=..", "https://h/tenant?p=a+b",
     ])
     func refuses(url: String) {
         let error = #expect(throws: AuthenticationError.self) { try Authority(url: url) }
