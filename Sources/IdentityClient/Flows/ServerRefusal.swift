@@ -80,6 +80,7 @@ struct ServerRefusal {
         "unsupported_grant_type": .unsupported, "unsupported_response_type": .unsupported,
         "redirect_uri_mismatch": .redirectNotRegistered, "invalid_redirect_uri": .redirectNotRegistered,
         "temporarily_unavailable": .serverUnavailable, "server_error": .serverUnavailable,
+        "request_timeout": .serverUnavailable,
     ]
 
     private static let advice: [AuthenticationError.Code: String] = [
