@@ -64,7 +64,7 @@ package struct ProcessIdentity: Hashable, Sendable {
 
     /// Whether process numbers mean the same to both.
     package func sees(_ other: ProcessIdentity) -> Bool {
-        bootID == other.bootID && pidNamespace == other.pidNamespace && pidNamespace != "unknown"
+        bootID == other.bootID && pidNamespace == other.pidNamespace && bootID != "unknown" && pidNamespace != "unknown"
     }
 }
 
@@ -89,9 +89,8 @@ extension RefreshLease {
 
     /// Whether the lease binds nobody any more and may be taken over.
     package func isOver(for observation: Observation) -> Bool {
-        if observation.observer.sees(holder) {
-            return observation.holderIsDead || observation.bootTime >= deadline
-        }
-        return observation.seenFor >= duration
+        if observation.seenFor >= duration { return true }
+        guard observation.observer.sees(holder) else { return false }
+        return observation.holderIsDead || observation.bootTime >= deadline
     }
 }

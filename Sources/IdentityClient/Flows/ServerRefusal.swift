@@ -12,7 +12,7 @@ struct ServerRefusal {
     /// - Parameter grant: What was redeemed, or `nil` for an answer of the authorization endpoint.
     init(_ words: ErrorResponse?, status: Int?, grant: TokenEndpointAnswer.Grant?, context: RequestContext) {
         let server = ServerError(words, status: status)
-        let code = Self.code(server, grant: grant, status: status)
+        let code = Self.code(server, grant: grant, status: status, asksForClaims: words?.claims != nil)
         error = AuthenticationError(
             code,
             Self.advice[code] ?? "The server refused the request (\(server.error)).",
@@ -25,10 +25,12 @@ struct ServerRefusal {
     private static func code(
         _ server: ServerError,
         grant: TokenEndpointAnswer.Grant?,
-        status: Int?
+        status: Int?,
+        asksForClaims: Bool
     ) -> AuthenticationError.Code {
         if let code = codeByNumber(server) { return code }
         if let code = server.suberror.flatMap({ codeBySuberror[$0] }), isGrantProblem(server.error) { return code }
+        if asksForClaims, isGrantProblem(server.error) { return .claimsChallenge }
         if let code = codeByError[server.error] { return code }
         if grant == .refreshToken, status != 404 { return .signInExpired }
         if server.error == "invalid_grant" || server.error == "invalid_code" { return .loginRequired }
@@ -82,6 +84,7 @@ struct ServerRefusal {
         "unsupported_grant_type": .unsupported, "unsupported_response_type": .unsupported,
         "redirect_uri_mismatch": .redirectNotRegistered, "invalid_redirect_uri": .redirectNotRegistered,
         "temporarily_unavailable": .serverUnavailable, "server_error": .serverUnavailable,
+        "request_timeout": .serverUnavailable,
     ]
 
     private static let advice: [AuthenticationError.Code: String] = [
@@ -92,6 +95,7 @@ struct ServerRefusal {
         Only an administrator can agree to these scopes. Ask the organisation's administrator to grant admin consent \
         for this application (Entra admin centre, Enterprise applications, Permissions).
         """,
+        .claimsChallenge: "The provider asks for more: sign in interactively with the error's claims.",
         .accountSelectionRequired: "The person has to choose an account: sign in interactively.",
         .signInExpired: "The sign-in expired or was revoked: sign in interactively.",
         .basicAction: "The provider asks for more, a second factor for example: sign in interactively.",
