@@ -28,6 +28,8 @@ package final class CredentialStore: Sendable {
 
     /// The bytes of decoded records that are kept.
     private static let memoryLimit = 4 * 1024 * 1024
+    /// How often a write is tried. Each refusal means that another one succeeded, so that nobody honest comes near it.
+    private static let mostAttempts = 1000
 
     private struct State {
         var entries: [RecordID: Entry] = [:]
@@ -119,7 +121,7 @@ package final class CredentialStore: Sendable {
         _ change: (AccountCredentials?) throws -> AccountCredentials?
     ) async throws -> CredentialSnapshot? {
         let key = key(for: id)
-        while true {
+        for _ in 0..<Self.mostAttempts {
             let record = try await wrapping { try await cache.record(for: key) }
             let current = try await decodeForUpdate(record, key: key, replacesDamaged: replacesDamaged)
             let next = try change(current)
@@ -133,15 +135,21 @@ package final class CredentialStore: Sendable {
             if let snapshot { remember(snapshot, for: id) } else { forget(id) }
             return snapshot
         }
+        throw Self.busy
     }
 
     /// Removes a record that was listed. `true` when this call removed it.
     package func remove(_ key: CacheKey) async throws -> Bool {
         forgetUnsaved(key)
-        while true {
+        for _ in 0..<Self.mostAttempts {
             guard let record = try await wrapping({ try await cache.record(for: key) }) else { return false }
             if try await wrapping({ try await cache.replace(record, with: nil, for: key) }) { return true }
         }
+        throw Self.busy
+    }
+
+    private static var busy: AuthenticationError {
+        AuthenticationError(.cacheBusy, "The token cache accepts no change. Try again.")
     }
 
     /// Like `update`, for what must not be lost: where the write fails, the result is kept in memory, and written with
