@@ -64,7 +64,10 @@ package final class CredentialStore: Sendable {
         }
         guard let key else { return nil }
         if let unsaved { return try await retry(unsaved, id: id, key: key) }
-        guard let record = try await wrapping({ try await cache.record(for: key) }) else { return nil }
+        guard let record = try await wrapping({ try await cache.record(for: key) }) else {
+            forget(id)
+            return nil
+        }
         if let known, known.record == record { return known }
         let snapshot = try await decode(record, key: key)
         remember(snapshot, for: id)
@@ -143,7 +146,10 @@ package final class CredentialStore: Sendable {
         forgetUnsaved(key)
         for _ in 0..<Self.mostAttempts {
             guard let record = try await wrapping({ try await cache.record(for: key) }) else { return false }
-            if try await wrapping({ try await cache.replace(record, with: nil, for: key) }) { return true }
+            if try await wrapping({ try await cache.replace(record, with: nil, for: key) }) {
+                forget(key)
+                return true
+            }
         }
         throw Self.busy
     }
@@ -210,6 +216,11 @@ package final class CredentialStore: Sendable {
             state.bytes -= state.entries[id]?.snapshot?.record?.bytes.count ?? 0
             state.entries[id] = nil
         }
+    }
+
+    private func forget(_ key: CacheKey) {
+        let ids = state.withLock { $0.entries.filter { $0.value.key == key }.map(\.key) }
+        for id in ids { forget(id) }
     }
 
     /// Drops the least recently used half, so that the sorting is paid for rarely.
