@@ -166,9 +166,13 @@ package final class CredentialStore: Sendable {
         replacesDamaged: Bool = false,
         _ change: @escaping @Sendable (AccountCredentials?) throws -> AccountCredentials?
     ) async throws -> (CredentialSnapshot?, AuthenticationResult.Persistence) {
+        let earlier = state.withLock { $0.unsaved[id] }
+        let change: @Sendable (AccountCredentials?) throws -> AccountCredentials? = { current in
+            try change(try earlier.map { try $0.change(current) } ?? current)
+        }
         do {
             let snapshot = try await update(id, replacesDamaged: replacesDamaged, change)
-            state.withLock { $0.unsaved[id] = nil }
+            saved(earlier, id)
             return (snapshot, .persisted)
         } catch let failure as AuthenticationError where .cache ~= failure.code {
             let snapshot = CredentialSnapshot(key: key(for: id), record: nil, credentials: fallback)
@@ -182,17 +186,25 @@ package final class CredentialStore: Sendable {
         let unsaved = state.withLock { $0.unsaved }
         for (id, commit) in unsaved {
             _ = try await update(id, commit.change)
-            state.withLock { $0.unsaved[id] = nil }
+            saved(commit, id)
         }
     }
 
     private func retry(_ unsaved: UnsavedCommit, id: RecordID, key: CacheKey) async throws -> CredentialSnapshot? {
         do {
             let snapshot = try await update(id, unsaved.change)
-            state.withLock { $0.unsaved[id] = nil }
+            saved(unsaved, id)
             return snapshot
         } catch AuthenticationError.cache {
             return unsaved.snapshot  // still not writable: what is in memory serves on
+        }
+    }
+
+    /// Forgets a commit that is written, unless a newer one took its place meanwhile.
+    private func saved(_ commit: UnsavedCommit?, _ id: RecordID) {
+        guard let commit else { return }
+        state.withLock { state in
+            if state.unsaved[id]?.snapshot === commit.snapshot { state.unsaved[id] = nil }
         }
     }
 
