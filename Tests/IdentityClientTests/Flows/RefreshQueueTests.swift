@@ -42,7 +42,9 @@ import Testing
         }
         caller.cancel()
         await #expect(throws: CancellationError.self) { try await caller.value }
-        let joined = Task.immediate { [queue, first] in try await queue.run("wish", of: first, isForced: false) { "second" } }
+        let joined = Task.immediate { [queue, first] in
+            try await queue.run("wish", of: first, isForced: false) { "second" }
+        }
         gate.open()
         #expect(try await joined.value == "done")
     }

@@ -113,7 +113,11 @@ struct Trouble: Error {}
             let cancelled = Gate()
             let caller = Task.immediate {
                 try await withDeadline(duration) {
-                    try await withTaskCancellationHandler { try await SharedResult<Void>().value() } onCancel: { cancelled.open() }
+                    try await withTaskCancellationHandler {
+                        try await SharedResult<Void>().value()
+                    } onCancel: {
+                        cancelled.open()
+                    }
                 }
             }
             if duration > .seconds(1) { caller.cancel() }
