@@ -60,7 +60,7 @@ import Testing
             "A",
         ]
         var accepted = 0
-        for _ in 0..<20_000 {
+        for _ in 0..<4_000 {
             var text = Bool.random(using: &generator) ? "https://" : ""
             for _ in 0..<Int.random(in: 0...7, using: &generator) {
                 text += pieces[Int.random(in: 0..<pieces.count, using: &generator)]
@@ -74,6 +74,6 @@ import Testing
             #expect(!address.text.contains { "#@\\ ".contains($0) } || !address.origin.contains("@"), "\(text)")
             #expect(!address.host.isEmpty && address.port != 0)
         }
-        #expect(accepted > 500)
+        #expect(accepted > 100)
     }
 }
