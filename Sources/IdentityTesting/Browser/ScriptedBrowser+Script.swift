@@ -4,7 +4,7 @@ extension ScriptedBrowser {
     /// What the person does on the provider's pages.
     public struct Behaviour: Hashable, Sendable {
         enum Kind: Hashable, Sendable {
-            case approve, deny, cancel, abandon
+            case approve, deny, cancel, forgetPassword, abandon
         }
 
         let kind: Kind
@@ -15,6 +15,8 @@ extension ScriptedBrowser {
         public static let deny = Behaviour(kind: .deny)
         /// Cancels on the first page that can be cancelled.
         public static let cancel = Behaviour(kind: .cancel)
+        /// Has forgotten the password, and says so where the page offers it (B2C); cancels elsewhere.
+        public static let forgetPassword = Behaviour(kind: .forgetPassword)
         /// Leaves the first page as it is.
         public static let abandon = Behaviour(kind: .abandon)
 
@@ -24,6 +26,7 @@ extension ScriptedBrowser {
             case .approve: ["sign-in", "choose", "allow", "back"]
             case .deny: ["sign-in", "choose", "deny", "back"]
             case .cancel: ["cancel", "deny", "back"]
+            case .forgetPassword: ["forgot", "cancel", "deny", "back"]
             case .abandon: []
             }
         }

@@ -6,6 +6,8 @@ import OAuthWire
 struct ProviderPages {
     /// Where the forms are posted to.
     var action: String
+    /// Whether there is a way to another policy for those who forgot the password.
+    var offersPasswordReset = false
 
     func page(_ page: AuthorizationStep.Page) -> ProviderResponse {
         switch page {
@@ -20,7 +22,8 @@ struct ProviderPages {
                     <label>Password <input name="password" id="password" type="password" \
                     autocomplete="current-password"></label>
                     """,
-                buttons: [("sign-in", "Sign in"), ("cancel", "Cancel")]
+                buttons: [("sign-in", "Sign in")] + (offersPasswordReset ? [("forgot", "Forgot password?")] : [])
+                    + [("cancel", "Cancel")]
             )
         case .chooseAccount(let interaction, let usernames):
             let choices = usernames.map { name in

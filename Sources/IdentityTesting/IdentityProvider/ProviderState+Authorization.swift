@@ -68,8 +68,11 @@ extension ProviderState {
             return back(interaction, Refusal("access_denied", "The person did not agree.", number: 65_004))
         case "back":
             return back(interaction, Refusal("access_denied", "An administrator must consent.", number: 90_094))
+        case "forgot":
+            return back(interaction, Refusal("access_denied", "AADB2C90118: The person has forgotten the password."))
         default:
-            return back(interaction, Refusal("access_denied", "The person cancelled.", suberror: "cancel"))
+            let words = profile.isB2C ? "AADB2C90091: The person has cancelled." : "The person cancelled."
+            return back(interaction, Refusal("access_denied", words, suberror: "cancel"))
         }
         return advance(interaction, request, now: now)
     }

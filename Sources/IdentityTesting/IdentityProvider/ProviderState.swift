@@ -30,7 +30,7 @@ struct ProviderState: Sendable {
 
     var faults = FaultPlan()
     var log = RequestLog()
-    /// The port and host spellings of the loopback door.
+    /// The address of the loopback door while it is open.
     var loopbackOrigin: String?
 
     init(
@@ -61,9 +61,7 @@ struct ProviderAccount: Sendable {
     var isDeleted = false
     var needsSecondFactor = false
     var passwordIsExpired = false
-    /// Refresh tokens of before this time are void.
-    var revokedAt: Date?
-    /// Counts the revocations, because a clock that stands still does not tell before from after.
+    /// Counts the times all sign-ins were revoked; a time would not do, because a manual clock may stand still.
     var revocations = 0
 }
 

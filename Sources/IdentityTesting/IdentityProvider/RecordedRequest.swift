@@ -69,15 +69,15 @@ struct RequestLog: Sendable {
     }
 
     private(set) var requests: [RecordedRequest] = []
+    private var counts: [TestIdentityProvider.Endpoint: Int] = [:]
     private var waiters: [Waiter] = []
 
-    func requests(to endpoint: TestIdentityProvider.Endpoint) -> [RecordedRequest] {
-        requests.filter { $0.endpoint == endpoint }
-    }
+    func count(of endpoint: TestIdentityProvider.Endpoint) -> Int { counts[endpoint, default: 0] }
 
     mutating func append(_ request: RecordedRequest) {
         requests.append(request)
-        let count = requests(to: request.endpoint).count
+        counts[request.endpoint, default: 0] += 1
+        let count = count(of: request.endpoint)
         waiters.removeAll { waiter in
             guard waiter.endpoint == request.endpoint, waiter.count <= count else { return false }
             waiter.promise.finish(.success(request))
@@ -87,14 +87,16 @@ struct RequestLog: Sendable {
 
     mutating func wait(for endpoint: TestIdentityProvider.Endpoint, count: Int) -> Promise<RecordedRequest> {
         let promise = Promise<RecordedRequest>()
-        let known = requests(to: endpoint)
-        if count >= 1, known.count >= count {
-            promise.finish(.success(known[count - 1]))
+        if count >= 1, self.count(of: endpoint) >= count {
+            promise.finish(.success(requests.filter { $0.endpoint == endpoint }[count - 1]))
         } else {
             waiters.append(Waiter(endpoint: endpoint, count: max(1, count), promise: promise))
         }
         return promise
     }
 
-    mutating func clear() { requests = [] }
+    mutating func clear() {
+        requests = []
+        counts = [:]
+    }
 }

@@ -84,7 +84,8 @@ extension TestIdentityProvider {
         var response: ProviderResponse
         switch answer.step {
         case .page(let page):
-            response = ProviderPages(action: address.url(of: .interaction) ?? "").page(page)
+            let pages = ProviderPages(action: address.url(of: .interaction) ?? "", offersPasswordReset: profile.isB2C)
+            response = pages.page(page)
         case .back(let interaction, let items):
             if interaction.responseMode == "form_post" {
                 response = ProviderPages.formPost(to: interaction.redirectURI, items)

@@ -86,7 +86,7 @@ public final class TestIdentityProvider: Sendable {
     public var requests: [RecordedRequest] { state.withLock { $0.log.requests } }
 
     /// How many requests an endpoint had so far.
-    public func count(of endpoint: Endpoint) -> Int { state.withLock { $0.log.requests(to: endpoint).count } }
+    public func count(of endpoint: Endpoint) -> Int { state.withLock { $0.log.count(of: endpoint) } }
 
     /// Forgets the requests so far.
     public func forgetRequests() { state.withLock { $0.log.clear() } }

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import IdentityClient
 import IdentityTesting
+import OAuthWire
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -58,5 +59,30 @@ struct InMemoryRedirectReceiverTests {
         await listener.close()
         #expect(try await page == nil)
         await #expect(throws: CancellationError.self) { try await listener.receive() }
+    }
+
+    @Test(arguments: [ResponseMode.query, .formPost])
+    func takesWhatABrowserBrings(_ mode: ResponseMode) async throws {
+        let provider = try TestIdentityProvider()
+        let browser = ScriptedBrowser(provider: provider, receiver: receiver)
+        browser.mischief = [.forgedFirst("state", value: nil)]
+        let listener = try await receiver.start(for: .loopback, responseMode: mode)
+        let client = ProviderClient(provider: provider)
+        let items = client.authorizationItems([
+            "redirect_uri": listener.redirectURI.absoluteString, "response_mode": mode.rawValue,
+        ])
+        let address = try EndpointURL.appending(items, to: "https://login.example.test/authorize")
+        try await browser.open(#require(URL(string: address)))
+
+        let forged = try await listener.receive()
+        #expect(!forged.url.absoluteString.contains("state="))
+        await listener.answer(forged, with: RedirectPage(outcome: .refused))
+        let redirect = try await listener.receive()
+        #expect(redirect.url.absoluteString.contains("state=the-state"))
+        #expect(redirect.url.absoluteString.contains("code=code-"))
+        await listener.answer(redirect, with: RedirectPage(outcome: .succeeded, message: "Welcome"))
+        let page = try await browser.finalPage()
+        #expect(page.status == 200 && page.body == "Welcome")
+        await listener.close()
     }
 }

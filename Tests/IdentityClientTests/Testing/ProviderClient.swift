@@ -35,12 +35,12 @@ struct ProviderClient {
     var authorizePath = "/authorize"
     let key = ProofKey()
 
-    func get(_ path: String, cookie: String? = nil) async throws -> Answer {
-        try await send(.get, path, nil, cookie: cookie)
+    func get(_ path: String, authorization: String? = nil) async throws -> Answer {
+        try await send(.get, path, nil, authorization)
     }
 
-    func post(_ path: String, _ form: [(String, String)], cookie: String? = nil) async throws -> Answer {
-        try await send(.post, path, form, cookie: cookie)
+    func post(_ path: String, _ form: [(String, String)]) async throws -> Answer {
+        try await send(.post, path, form, nil)
     }
 
     func authorizationItems(_ changes: [String: String?] = [:]) -> [(String, String)] {
@@ -53,8 +53,8 @@ struct ProviderClient {
         return items.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    func authorize(_ changes: [String: String?] = [:], cookie: String? = nil) async throws -> Answer {
-        try await get(EndpointURL.appending(authorizationItems(changes), to: authorizePath), cookie: cookie)
+    func authorize(_ changes: [String: String?] = [:]) async throws -> Answer {
+        try await get(EndpointURL.appending(authorizationItems(changes), to: authorizePath))
     }
 
     /// The code that an auto-approving provider gives.
@@ -91,13 +91,13 @@ struct ProviderClient {
         _ method: HTTPRequest.Method,
         _ path: String,
         _ form: [(String, String)]?,
-        cookie: String?
+        _ authorization: String?
     ) async throws -> Answer {
         let host = String(base.drop { $0 != "/" }.dropFirst(2))
         let scheme = String(base.prefix { $0 != ":" })
         var request = HTTPRequest(method: method, scheme: scheme, authority: host, path: path)
         if form != nil { request.headerFields[.contentType] = "application/x-www-form-urlencoded" }
-        if let cookie { request.headerFields[.cookie] = cookie }
+        if let authorization { request.headerFields[.authorization] = authorization }
         let body = form.map { Array(FormURLEncoded.encode($0).utf8) }
         let (response, bytes) = try await provider.transport.send(request, body: body)
         return Answer(

@@ -152,4 +152,37 @@ struct ProviderPagesTests {
         let elsewhere = [("post_logout_redirect_uri", "https://evil.example/")]
         #expect(try await client.get(EndpointURL.appending(elsewhere, to: "/logout")).headers[.location] == nil)
     }
+
+    @Test func speaksOfB2CsPasswordResetInItsDescription() async throws {
+        let provider = try TestIdentityProvider(profile: .b2c)
+        for (behaviour, prefix) in [
+            (ScriptedBrowser.Behaviour.forgetPassword, "AADB2C90118"), (.cancel, "AADB2C90091"),
+        ] {
+            let browser = ScriptedBrowser(provider: provider, behaviour: behaviour)
+            browser.followsRedirects = false
+            let items = ProviderClient(provider: provider).authorizationItems()
+            let endpoint = try #require(provider.authority.templates?.authorizationEndpoint)
+            try await browser.open(#require(URL(string: EndpointURL.appending(items, to: endpoint))))
+            guard case .error(let error) = try await redirect(browser).outcome else {
+                Issue.record("no error")
+                continue
+            }
+            #expect(error.error == "access_denied")
+            #expect(error.errorDescription?.hasPrefix(prefix) == true)
+        }
+    }
+
+    @Test func tellsWhoSignedInToWhoHasTheToken() async throws {
+        let provider = try TestIdentityProvider.approving()
+        let client = ProviderClient(provider: provider)
+        let tokens = try TokenResponse(try await client.redeem(code: client.code()).json)
+        let token = try #require(tokens.accessToken)
+        #expect(provider.accepts(accessToken: token))
+        let answer = try await client.get("/userinfo", authorization: "Bearer " + token)
+        #expect(try answer.json.string("sub") == "subject-alice")
+        #expect(try await client.get("/userinfo", authorization: "Bearer other").status == 401)
+        provider.revokeSessions(of: .alice)
+        #expect(try await client.get("/userinfo", authorization: "Bearer " + token).status == 401)
+        #expect(!provider.accepts(accessToken: token))
+    }
 }
