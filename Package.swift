@@ -24,7 +24,10 @@ let package = Package(
     ],
     targets: [
         // The library, and what it is built of.
-        .target(name: "IdentityClient", dependencies: ["OAuthWire", "LoopbackHTTP", "CCurl", crypto, httpTypes, logging]),
+        .target(
+            name: "IdentityClient",
+            dependencies: ["OAuthWire", "LoopbackHTTP", "CCurl", crypto, httpTypes, logging]
+        ),
         .target(name: "OAuthWire", dependencies: [crypto, cryptoExtras]),
         .target(name: "LoopbackHTTP"),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl")]),
@@ -36,14 +39,20 @@ let package = Package(
         ),
         .executableTarget(
             name: "identityctl",
-            dependencies: ["IdentityClient", "IdentityTesting", argumentParser, logging]
+            dependencies: ["IdentityClient", "IdentityTesting", "OAuthWire", argumentParser, logging]
         ),
 
         .testTarget(name: "OAuthWireTests", dependencies: ["OAuthWire", crypto, cryptoExtras]),
         .testTarget(name: "LoopbackHTTPTests", dependencies: ["LoopbackHTTP"]),
         .testTarget(
             name: "IdentityClientTests",
-            dependencies: ["IdentityClient", "IdentityTesting", "OAuthWire", "LoopbackHTTP", crypto, httpTypes, logging]
+            dependencies: [
+                "IdentityClient", "IdentityTesting", "OAuthWire", "LoopbackHTTP", crypto, httpTypes, logging,
+            ]
+        ),
+        .testTarget(
+            name: "IdentityctlTests",
+            dependencies: ["identityctl", "IdentityClient", "IdentityTesting", "OAuthWire", argumentParser, logging]
         ),
         .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", "IdentityTesting"]),
     ],
@@ -61,4 +70,9 @@ for target in package.targets where target.name != "CCurl" {
         .strictMemorySafety(),
         .treatAllWarnings(as: .error),
     ]
+}
+
+// The plug-in that builds the documentation (Scripts/docs): nobody else resolves it.
+if Context.environment["DOCS"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }

@@ -97,6 +97,9 @@ static bool agrees_on_options(const struct curl_library *library) {
     for (size_t index = 0; index < sizeof options / sizeof *options; index++) {
         if (options[index].number == OPTION_PROTOCOLS_STRING && library->version < VERSION_PROTOCOLS_STRING) continue;
         if (options[index].number == OPTION_QUICK_EXIT && library->version < VERSION_QUICK_EXIT) continue;
+        bool is_before_request = options[index].number == OPTION_BEFORE_REQUEST_FUNCTION ||
+            options[index].number == OPTION_BEFORE_REQUEST_DATA;
+        if (is_before_request && library->version < VERSION_BEFORE_REQUEST) continue;
         const struct curl_option_data *known = library->option_by_name(options[index].name);
         if (!known || known->number != options[index].number) return false;
     }
@@ -147,13 +150,14 @@ void ccurl_driver_wake(ccurl_driver *driver) {
     (void)written;
 }
 
-ccurl_readiness ccurl_driver_open(ccurl_driver *driver, const char *name, const char *other_name) {
+ccurl_readiness ccurl_driver_open(ccurl_driver *driver, const char *name, const char *other_name, unsigned newest_version) {
     ccurl_readiness first = load(name, &driver->library);
     if (first != CCURL_READY) {
         ccurl_readiness second = load(other_name, &driver->library);
         if (second == CCURL_MISSING) return first;
         if (second != CCURL_READY) return second;
     }
+    if (driver->library.version > newest_version) driver->library.version = newest_version;
     driver->multi = driver->library.multi_init();
     if (!driver->multi) return CCURL_EXHAUSTED;
     // Idle connections that are kept; without it libcurl keeps four for every transfer there ever was at a time.

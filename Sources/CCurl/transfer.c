@@ -18,7 +18,7 @@ struct ccurl_transfer {
     void *fields;
     uint64_t tag;
     int refused_option, refused_code;
-    bool started, is_loopback;
+    bool started, is_loopback, was_requested;
 
     struct buffer request_body;
     size_t sent;
@@ -105,8 +105,17 @@ static size_t send_body(char *bytes, size_t size, size_t count, void *context) {
     return length;
 }
 
-// libcurl repeats a request when a reused connection ends without an answer, unless it would have to rewind the
-// body for it. The server may have read that body and spent its authorization code or refresh token: no rewinding.
+// libcurl repeats a request when a reused connection ends without an answer. The server may have read the body and
+// spent its authorization code or refresh token by then: the second time is refused.
+static int before_request(void *context, char *address, char *local_address, int port, int local_port) {
+    (void)address, (void)local_address, (void)port, (void)local_port;
+    ccurl_transfer *transfer = context;
+    if (transfer->was_requested) return REQUEST_ABORTED;
+    transfer->was_requested = true;
+    return 0;
+}
+
+// Before 7.80 the same is had from a body that cannot be rewound, at the price of a second packet.
 static int refuse_seek(void *context, int64_t offset, int origin) {
     (void)context, (void)offset, (void)origin;
     return SEEK_REFUSED;
@@ -237,6 +246,12 @@ void ccurl_transfer_set_body(ccurl_transfer *transfer, const void *bytes, size_t
     check(
         transfer, OPTION_POST_FIELD_SIZE,
         transfer->driver->library.easy_set(transfer->easy, OPTION_POST_FIELD_SIZE, (int64_t)count));
+    if (transfer->driver->library.version >= VERSION_BEFORE_REQUEST) {
+        set_pointer(transfer, OPTION_POST_FIELDS, count ? (const void *)transfer->request_body.bytes : "");
+        set_function(transfer, OPTION_BEFORE_REQUEST_FUNCTION, (void (*)(void))before_request);
+        set_pointer(transfer, OPTION_BEFORE_REQUEST_DATA, transfer);
+        return;
+    }
     set_function(transfer, OPTION_READ_FUNCTION, (void (*)(void))send_body);
     set_pointer(transfer, OPTION_READ_DATA, transfer);
     set_function(transfer, OPTION_SEEK_FUNCTION, (void (*)(void))refuse_seek);

@@ -69,7 +69,9 @@ public final class ManualClock: WallClock {
 
     /// Waits until that many tasks sleep on this clock, so that moving it wakes them.
     ///
-    /// - Parameter timeout: Real time, after which it throws ``WaitTimedOut``.
+    /// - Parameters:
+    ///   - count: How many.
+    ///   - timeout: Real time, after which it throws ``WaitTimedOut``.
     public func waitForSleepers(_ count: Int = 1, timeout: Duration = .seconds(10)) async throws {
         let promise = Promise<Void>()
         let isReady = state.withLock { state in

@@ -93,7 +93,7 @@ public struct TokenCacheConformance: Sendable {
         case .cancellation: try await checkCancellation(in: room)
         case .hints: try await checkHints(in: room)
         case .flatCost: try await room.checkFlatCost(records: costRecords ?? 0)
-        default: throw Failure(rule, "is not a rule that is known here.")
+        default: throw Failure(rule, "this kit does not know the rule.")
         }
     }
 }

@@ -39,6 +39,7 @@ enum {
     CCURL_NOTHING = 52,
     CCURL_SEND = 55,
     CCURL_RECEIVE = 56,
+    CCURL_ABORTED = 42,
     CCURL_PEER_NOT_TRUSTED = 60,
     CCURL_REWIND = 65,
     CCURL_BAD_AUTHORITIES = 77,
@@ -59,8 +60,10 @@ void ccurl_driver_free(ccurl_driver *driver);
 /// Makes the current or the next ccurl_driver_wait return. From any thread.
 void ccurl_driver_wake(ccurl_driver *driver);
 
-/// Loads the first usable library of the two names. The names are tried in order.
-ccurl_readiness ccurl_driver_open(ccurl_driver *driver, const char *name, const char *other_name);
+/// Loads the first usable library of the two names. The names are tried in order; a library newer than
+/// `newest_version` is used as if it were that one.
+ccurl_readiness ccurl_driver_open(
+    ccurl_driver *driver, const char *name, const char *other_name, unsigned newest_version);
 /// Ends all connections. All transfers must have been freed.
 void ccurl_driver_close(ccurl_driver *driver);
 /// The library's version as 0xXXYYZZ, 0 before it is loaded.

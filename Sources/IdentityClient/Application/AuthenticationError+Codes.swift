@@ -54,7 +54,7 @@ extension AuthenticationError.Code {
     public static let serverUnavailable = Self(rawValue: "server_unavailable")
     /// The server asked to wait: try again after `retryAfter`.
     public static let throttled = Self(rawValue: "server_unavailable.throttled")
-    /// The same request failed too often in a short time and was not sent.
+    /// The provider stopped a loop of identical requests: wait some minutes.
     public static let requestLoop = Self(rawValue: "server_unavailable.loop")
 
     // The network

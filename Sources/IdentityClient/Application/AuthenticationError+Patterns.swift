@@ -55,7 +55,7 @@ extension AuthenticationError {
     public static var serverUnavailable: Code { .serverUnavailable }
     /// The server asked to wait: try again after `retryAfter`.
     public static var throttled: Code { .throttled }
-    /// The same request failed too often in a short time and was not sent.
+    /// The provider stopped a loop of identical requests: wait some minutes.
     public static var requestLoop: Code { .requestLoop }
 
     // The network

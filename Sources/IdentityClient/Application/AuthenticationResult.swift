@@ -95,6 +95,9 @@ extension AuthenticationResult: CustomStringConvertible, CustomDebugStringConver
 
     /// Shows no secret, so that `dump` reveals none.
     public var customMirror: Mirror {
-        Mirror(self, children: ["source": source, "expiresOn": expiresOn, "scopes": scopes, "persistence": persistence])
+        Mirror(
+            self,
+            children: ["source": source, "expiresOn": expiresOn, "scopes": scopes, "persistence": persistence]
+        )
     }
 }

@@ -17,7 +17,9 @@ extension PublicClientApplication {
     ///
     /// - Throws: As ``allAccounts()``.
     public func account(withID id: Account.ID) async throws -> Account? {
-        if let snapshot = try await environment.store.snapshot(for: recordID(of: id)), configuration.authority.policy == nil {
+        if configuration.authority.policy == nil,
+            let snapshot = try await environment.store.snapshot(for: recordID(of: id))
+        {
             return snapshot.account
         }
         return try await allAccounts().first { $0.id == id }
@@ -64,7 +66,8 @@ extension PublicClientApplication {
         let scope = configuration.authority.accountScope
         for snapshot in try await store.allSnapshots().snapshots.values
         where snapshot.account.id == account.id
-            && Authority.accountScope(ofPartition: snapshot.credentials.partition) == scope {
+            && Authority.accountScope(ofPartition: snapshot.credentials.partition) == scope
+        {
             _ = try await store.remove(snapshot.key)
         }
     }

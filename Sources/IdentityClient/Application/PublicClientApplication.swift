@@ -24,8 +24,12 @@ public final class PublicClientApplication: Sendable {
     /// - Throws: `AuthenticationError.configuration` when the client identifier or a duration is not acceptable.
     public init(_ configuration: Configuration) throws {
         let clientID = configuration.clientID.rawValue
-        guard !clientID.isEmpty, clientID.utf8.count <= 1024, clientID.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-            throw AuthenticationError(.invalidArgument, "The client id is empty, or has other than printable ASCII characters.")
+        guard !clientID.isEmpty, clientID.utf8.count <= 1024, clientID.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+        else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The client id is empty, or has other than printable ASCII characters."
+            )
         }
         guard configuration.requestTimeout > .zero, configuration.requestTimeout <= .seconds(60),
             configuration.expirationLeeway >= .zero

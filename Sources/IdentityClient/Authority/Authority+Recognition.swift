@@ -20,7 +20,7 @@ extension Authority {
         } else if first == "tfp" {
             guard segments.count >= 3 else { throw Self.unrecognised }
             kind = .b2c(base, tenant: segments[1].lowercased(), policy: segments[2].lowercased(), form: .tfp)
-        } else if let first, let policy = Self.policy(in: address.query) {
+        } else if let first, let policy = try Self.policy(in: address.query) {
             kind = .b2c(base, tenant: first, policy: policy.lowercased(), form: .query(policy))
         } else if let first, segments.count >= 2, Self.isB2CPath(address.host, segments) {
             kind = .b2c(base, tenant: first, policy: segments[1].lowercased(), form: .path)
@@ -36,8 +36,12 @@ extension Authority {
     }
 
     /// The value of `p`, with the percent escapes that B2C policies are seen with left as they are.
-    private static func policy(in query: String?) -> String? {
-        query?.split(separator: "&").first { $0.hasPrefix("p=") }.map { String($0.dropFirst(2)) }.flatMap { $0.isEmpty ? nil : $0 }
+    private static func policy(in query: String?) throws -> String? {
+        guard let item = query?.split(separator: "&").first(where: { $0.hasPrefix("p=") }) else { return nil }
+        let policy = String(item.dropFirst(2))
+        guard !policy.isEmpty else { return nil }
+        _ = try segment(policy.filter { $0 != "%" }, "policy")
+        return policy
     }
 
     private static var unrecognised: AuthenticationError {

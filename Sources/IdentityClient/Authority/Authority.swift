@@ -41,7 +41,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
         _ audience: Audience = .common,
         host: String = "login.microsoftonline.com"
     ) throws -> Authority {
-        let address = try address("https://\(host)")
+        let address = try origin(host)
         return Authority(kind: .entra(address, tenant: try segment(audience.segment, "tenant").lowercased()))
     }
 
@@ -55,7 +55,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     public static func b2c(host: String, tenant: String, policy: String) throws -> Authority {
         Authority(
             kind: .b2c(
-                try address("https://\(host)"),
+                try origin(host),
                 tenant: try segment(tenant, "tenant").lowercased(),
                 policy: try segment(policy, "policy").lowercased(),
                 form: .path
@@ -69,7 +69,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter tenant: The tenant; `nil` means `NAME.onmicrosoft.com`, made from the host's first label.
     /// - Throws: `AuthenticationError.configuration` when a part cannot be part of an address.
     public static func externalID(host: String, tenant: String? = nil) throws -> Authority {
-        let address = try address("https://\(host)")
+        let address = try origin(host)
         let label = address.host.prefix { $0 != "." }
         let tenant = try segment(tenant ?? "\(label).onmicrosoft.com", "tenant").lowercased()
         return Authority(kind: .externalID(address, tenant: tenant))
@@ -131,7 +131,8 @@ extension Authority {
         public var revocation: String?
 
         /// Names the endpoints.
-        public init(authorization: String, token: String, deviceAuthorization: String? = nil, revocation: String? = nil) {
+        public init(authorization: String, token: String, deviceAuthorization: String? = nil, revocation: String? = nil)
+        {
             self.authorization = authorization
             self.token = token
             self.deviceAuthorization = deviceAuthorization
@@ -170,6 +171,15 @@ extension Authority {
         return address
     }
 
+    /// The `https` origin of a host that was given by itself.
+    static func origin(_ host: String) throws -> WebAddress {
+        let address = try address("https://\(host)")
+        guard address.path.isEmpty, address.query == nil else {
+            throw AuthenticationError(.invalidArgument, "The authority's host is a host alone, without path or query.")
+        }
+        return address
+    }
+
     static func segment(_ text: String, _ what: String) throws -> String {
         let isSegment = text.utf8.allSatisfy { byte in
             switch byte {
@@ -180,7 +190,10 @@ extension Authority {
             }
         }
         guard isSegment, !text.isEmpty, text != ".", text != ".." else {
-            throw AuthenticationError(.invalidArgument, "The authority's \(what) has characters that cannot stand in a path.")
+            throw AuthenticationError(
+                .invalidArgument,
+                "The authority's \(what) has characters that cannot stand in a path."
+            )
         }
         return text
     }

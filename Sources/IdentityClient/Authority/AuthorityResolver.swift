@@ -84,8 +84,8 @@ struct AuthorityResolver: Sendable {
         let host = base.host
         do {
             _ = try await documents.document(at: [url], for: authority, context: context) { json in
-                let answer = try InstanceDiscoveryResponse(json)
-                guard answer.metadata.contains(where: { $0.aliases.contains(host) }) else {
+                let answer = try? InstanceDiscoveryResponse(json)  // what cannot be read vouches for nobody
+                guard answer?.metadata.contains(where: { $0.aliases.contains(host) }) == true else {
                     throw Self.untrusted(host, context)
                 }
             }

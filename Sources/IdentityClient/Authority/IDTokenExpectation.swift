@@ -58,7 +58,9 @@ package struct IDTokenExpectation: Sendable {
             throw Self.refused("it expired \(age) s ago (exp); if it is new, this computer's clock is ahead")
         }
         for time in [claims.issuedAt, claims.notBefore].compactMap(\.self) where time > now + skew {
-            throw Self.refused("it begins in \(time - now) s (iat, nbf): this computer's clock may be behind the server's")
+            throw Self.refused(
+                "it begins in \(time - now) s (iat, nbf): this computer's clock may be behind the server's"
+            )
         }
         if let maxAge {
             guard let authenticated = claims.authTime, authenticated >= now - Int64(maxAge) - skew else {

@@ -36,7 +36,7 @@ extension Authority {
         switch kind {
         case .entra(_, let tenant):
             guard let tenantID, !tenantID.isEmpty, let address = WebAddress(issuer), isSameCloud(address),
-                address.segments == [tenantID, "v2.0"]
+                address.path == "/\(tenantID)/v2.0", address.query == nil
             else { return false }
             return switch tenant {
             case "common", "organizations": true
@@ -68,11 +68,7 @@ extension Authority {
     }
 
     static func fillingTemplate(_ text: String, tenant: String) -> String {
-        var result = text
-        for placeholder in ["{tenantid}", "{tenant}"] {
-            while let range = result.firstRange(of: placeholder) { result.replaceSubrange(range, with: tenant) }
-        }
-        return result
+        text.replacing("{tenantid}", with: tenant).replacing("{tenant}", with: tenant)
     }
 
     private static func withoutTrailingSlash(_ text: String) -> Substring {

@@ -41,6 +41,6 @@ struct ProviderDocument: Hashable, Sendable {
     func isUsable(at now: Int64) -> Bool { age(at: now).map { $0 < Self.usableFor } ?? false }
 
     private func age(at now: Int64) -> Int64? {
-        fetchedAt <= now + 300 ? now - fetchedAt : nil
+        (0...now + 300).contains(fetchedAt) ? now - fetchedAt : nil
     }
 }

@@ -133,7 +133,9 @@ final class ProviderDocuments: Sendable {
         CacheKey(group: group, kind: .provider, name: Digest.hexadecimal(of: ["provider", url]))
     }
 
-    private func error(_ code: AuthenticationError.Code, _ text: String, _ context: RequestContext) -> AuthenticationError {
+    private func error(_ code: AuthenticationError.Code, _ text: String, _ context: RequestContext)
+        -> AuthenticationError
+    {
         AuthenticationError(code, "The provider \(text)", correlationID: context.correlationID)
     }
 }

@@ -1,7 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 /// Opaque bytes that a TokenCache keeps. They hold secrets: never log them.
-public struct CacheRecord: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public struct CacheRecord: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
+{
     /// The bytes, at most 1 MiB.
     public let bytes: [UInt8]
 

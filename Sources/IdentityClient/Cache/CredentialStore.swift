@@ -136,7 +136,7 @@ package final class CredentialStore: Sendable {
         _ change: (AccountCredentials?) throws -> AccountCredentials?
     ) async throws -> CredentialSnapshot? {
         let key = key(for: id)
-        while true {
+        for _ in 0..<Self.attempts {
             let record = try await wrapping { try await cache.record(for: key) }
             let current = try await decodeForUpdate(record, key: key, replacesDamaged: replacesDamaged)
             let next = try change(current)
@@ -150,15 +150,24 @@ package final class CredentialStore: Sendable {
             if let snapshot { remember(snapshot, for: id) } else { forget(id) }
             return snapshot
         }
+        throw Self.contended
     }
 
     /// Removes a record that was listed. `true` when this call removed it.
     package func remove(_ key: CacheKey) async throws -> Bool {
         forgetUnsaved(key)
-        while true {
+        for _ in 0..<Self.attempts {
             guard let record = try await wrapping({ try await cache.record(for: key) }) else { return false }
             if try await wrapping({ try await cache.replace(record, with: nil, for: key) }) { return true }
         }
+        throw Self.contended
+    }
+
+    /// Far more than honest contention needs: a cache that always says no must not make a program wait for ever.
+    private static let attempts = 1000
+
+    private static var contended: AuthenticationError {
+        AuthenticationError(.cacheBusy, "Others changed this record of the token cache all the time. Try again.")
     }
 
     /// Like `update`, for what must not be lost: where the write fails, the result is kept in memory, and written with

@@ -42,3 +42,27 @@ struct FileLock: ~Copyable {
         }
     }
 }
+
+extension FileLock {
+    /// The process that has the lock at `path`, or `nil` where the kernel does not show it.
+    static func holder(of path: String) -> Int32? {
+        // Only a message depends on this: whatever fails, the answer is that nobody knows.
+        guard let status = try? SystemCall.status(of: path, followingLinks: false),
+            let proc = try? Descriptor.directory("/proc"),
+            let table = try? proc.file("locks")?.read(atMost: 256 << 10)
+        else { return nil }
+        return holder(ofInode: status.fingerprint.inode, in: String(decoding: table, as: UTF8.self))
+    }
+
+    /// Finds it in a table such as the kernel's: `1: FLOCK  ADVISORY  WRITE 4711 fe:00:16220613 0 EOF`.
+    static func holder(ofInode inode: UInt64, in table: String) -> Int32? {
+        for line in table.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            guard words.count > 5, words[1] == "FLOCK", words[5].split(separator: ":").last == "\(inode)",
+                let process = Int32(words[4]), process > 0
+            else { continue }
+            return process
+        }
+        return nil
+    }
+}

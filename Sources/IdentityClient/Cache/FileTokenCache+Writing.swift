@@ -70,13 +70,18 @@ struct LockWait {
         let now = SuspendingClock.now
         let deadline = deadline ?? now.advanced(by: timeout)
         guard now < deadline else {
-            throw AuthenticationError(
-                .cacheBusy,
-                "Another process has held \(lock) for \(timeout.components.seconds) s. See which with: fuser -v '\(lock)'"
-            )
+            throw Self.busy(lock, holder: FileLock.holder(of: lock), timeout: timeout)
         }
         self.deadline = deadline
         try await Task.sleep(for: pause, clock: .suspending)
         pause = min(pause * 2, .milliseconds(10))
+    }
+
+    static func busy(_ lock: String, holder: Int32?, timeout: Duration) -> AuthenticationError {
+        let who = holder.map { "Process \($0)" } ?? "Another process"
+        return AuthenticationError(
+            .cacheBusy,
+            "\(who) has held the lock \(lock) for longer than \(timeout). End that process if it hangs, and try again."
+        )
     }
 }

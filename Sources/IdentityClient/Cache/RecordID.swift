@@ -16,7 +16,11 @@ package struct RecordID: Hashable, Sendable {
     }
 
     func key(in group: CacheGroup, clientID: String) -> CacheKey {
-        CacheKey(group: group, kind: .account, name: Digest.hexadecimal(of: ["account", partition, accountID, clientID]))
+        CacheKey(
+            group: group,
+            kind: .account,
+            name: Digest.hexadecimal(of: ["account", partition, accountID, clientID])
+        )
     }
 }
 

@@ -53,6 +53,7 @@ extension AccountCredentials {
             profile.username = profile.username ?? old.username
             profile.name = profile.name ?? old.name
             profile.unknown = old.unknown
+            profile.unknownOfIDToken = old.unknownOfIDToken
         }
         profiles.insert(profile, at: 0)
     }

@@ -18,9 +18,9 @@ extension AccountCredentials {
         homeAccountID = try json.takeString("home_account_id")
         accountID = Account.ID(rawValue: try json.takeString("account_id"))
 
-        var idTokens: [String: String] = [:]
+        var idTokens: [String: JSONObject] = [:]
         for entity in json.takeEntities("IdToken") {
-            if let realm = entity.string("realm") { idTokens[realm] = entity.string("secret") }
+            if let realm = entity.string("realm") { idTokens[realm] = entity }
         }
         profiles = try json.takeEntities("Account").map { entity in
             try CachedProfile(decoding: entity, idTokens: idTokens)
@@ -52,7 +52,10 @@ extension AccountCredentials {
         }
         json["AccessToken"] = section(
             accessTokens.map { token in
-                (key("accesstoken", clientID, token.realm, token.scopes.joined(separator: " ")), accessTokenEntity(token))
+                (
+                    key("accesstoken", clientID, token.realm, token.scopes.joined(separator: " ")),
+                    accessTokenEntity(token)
+                )
             }
         )
         for (name, value) in unknown.members where json[name] == nil { json[name] = value }
@@ -100,7 +103,7 @@ extension AccountCredentials {
 
     private func idTokenEntity(_ profile: CachedProfile, _ idToken: String) -> JSONObject {
         entity(
-            JSONObject(),
+            profile.unknownOfIDToken,
             ["credential_type": "IdToken", "client_id": clientID, "realm": profile.realm, "secret": idToken]
         )
     }

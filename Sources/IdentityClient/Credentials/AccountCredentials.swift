@@ -51,6 +51,8 @@ package struct CachedProfile: Hashable, Sendable {
     package var isHomeTenant: Bool
     package var idToken: String?
     package var unknown = JSONObject()
+    /// Members of the ID token's entity that another version or library wrote.
+    package var unknownOfIDToken = JSONObject()
 }
 
 /// The refresh token, which the server may rotate at each use.

@@ -31,13 +31,16 @@ extension JSONObject {
     }
 
     fileprivate mutating func takeTime(_ name: String) throws -> Int64 {
-        guard let time = Int64(try takeString(name)) else { throw WireError.wrongType(name) }
+        // Up to the year 9999, so that no sum or difference of times can overflow.
+        guard let time = Int64(try takeString(name)), (0...253_402_300_799).contains(time) else {
+            throw WireError.wrongType(name)
+        }
         return time
     }
 }
 
 extension CachedProfile {
-    init(decoding entity: JSONObject, idTokens: [String: String]) throws {
+    init(decoding entity: JSONObject, idTokens: [String: JSONObject]) throws {
         var json = entity
         json.dropCommonFields()
         realm = try json.takeString("realm")
@@ -47,8 +50,12 @@ extension CachedProfile {
         name = try? json.takeString("name")  // optional in the schema
         policy = try? json.takeString("policy")  // B2C only
         isHomeTenant = json.take("is_home_tenant") == .string("1")
-        idToken = idTokens[realm]
         unknown = json
+        guard var token = idTokens[realm] else { return }
+        token.dropCommonFields()
+        token["realm"] = nil
+        idToken = try? token.takeString("secret")  // an entity without one says nothing
+        unknownOfIDToken = token
     }
 }
 

@@ -61,7 +61,9 @@ extension AccountCredentials {
     private func bestToken(for request: CredentialRequest, at now: Int64, leeway: Int64) -> CachedAccessToken? {
         var best: Int?
         for index in accessTokens.indices {
-            guard accessTokens[index].isUsable(at: now, leeway: leeway), accessTokens[index].fits(request) else { continue }
+            guard accessTokens[index].isUsable(at: now, leeway: leeway), accessTokens[index].fits(request) else {
+                continue
+            }
             if let other = best, accessTokens[other].expiresOn >= accessTokens[index].expiresOn { continue }
             best = index
         }

@@ -23,7 +23,8 @@ package struct RefreshLease: Hashable, Sendable {
         guard let json = try? JSONObject(parsing: record.bytes),  // a damaged lease binds nobody
             let nonce = json.string("nonce"), let duration = json.seconds("duration"), duration > 0,
             let deadline = json.seconds("deadline"), let bootID = json.string("boot_id"),
-            let namespace = json.string("pid_namespace"), let pid = json.integer("pid"), let start = json.string("start")
+            let namespace = json.string("pid_namespace"), let pid = json.integer("pid"),
+            let start = json.string("start")
         else { return nil }
         let holder = ProcessIdentity(bootID: bootID, pidNamespace: namespace, pid: pid, startTime: start)
         self.init(nonce: nonce, duration: min(duration, Self.longest), holder: holder, deadline: deadline)
@@ -63,7 +64,7 @@ package struct ProcessIdentity: Hashable, Sendable {
 
     /// Whether process numbers mean the same to both.
     package func sees(_ other: ProcessIdentity) -> Bool {
-        bootID == other.bootID && pidNamespace == other.pidNamespace && pidNamespace != "unknown"
+        bootID == other.bootID && pidNamespace == other.pidNamespace && bootID != "unknown" && pidNamespace != "unknown"
     }
 }
 
@@ -88,9 +89,8 @@ extension RefreshLease {
 
     /// Whether the lease binds nobody any more and may be taken over.
     package func isOver(for observation: Observation) -> Bool {
-        if observation.observer.sees(holder) {
-            return observation.holderIsDead || observation.bootTime >= deadline
-        }
-        return observation.seenFor >= duration
+        if observation.seenFor >= duration { return true }
+        guard observation.observer.sees(holder) else { return false }
+        return observation.holderIsDead || observation.bootTime >= deadline
     }
 }

@@ -32,7 +32,10 @@ extension AccountIdentity {
     ///
     /// - Returns: `nil` where the answer names nobody.
     package init?(authority: Authority, clientInfo: ClientInfo?, issuer: String?, subject: String?) {
-        if authority.hasHomeAccounts, let uid = clientInfo?.uid.lowercased(), !uid.isEmpty {
+        // A dot or bar in `uid` would let two people share `uid.utid`, or look like an issuer and a subject.
+        if authority.hasHomeAccounts, let uid = clientInfo?.uid.lowercased(), !uid.isEmpty,
+            !uid.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "|") })
+        {
             let utid = clientInfo.map { $0.utid.lowercased() }.flatMap { $0.isEmpty ? nil : $0 } ?? uid
             homeAccountID = "\(uid).\(utid)"
             homeTenant = utid

@@ -30,7 +30,9 @@ struct AuthorizationCodeFlow: Sendable {
     }
 
     /// Checks who answered, redeems the code, validates what comes back, and stores it.
-    func finish(_ response: AuthorizationResponse, to request: AuthorizationRequest) async throws -> AuthenticationResult {
+    func finish(_ response: AuthorizationResponse, to request: AuthorizationRequest) async throws
+        -> AuthenticationResult
+    {
         try request.spend()
         try checkIssuer(response, request)
         let code: String

@@ -71,7 +71,10 @@ struct AuthorizationPreparation: Sendable {
         )
         let text = try EndpointURL.appending(message.items, to: metadata.authorizationEndpoint)
         guard text.utf8.count <= 32 * 1024, let url = URL(string: text) else {
-            throw AuthenticationError(.invalidArgument, "The authorization address would be too long, or is not an address.")
+            throw AuthenticationError(
+                .invalidArgument,
+                "The authorization address would be too long, or is not an address."
+            )
         }
         return AuthorizationRequest(
             url: url,
@@ -89,7 +92,10 @@ struct AuthorizationPreparation: Sendable {
         get throws {
             guard let age = parameters.maxAge else { return nil }
             guard age >= .zero, age.components.seconds < 1 << 31 else {
-                throw AuthenticationError(.invalidArgument, "The maximum age of the authentication is negative or too large.")
+                throw AuthenticationError(
+                    .invalidArgument,
+                    "The maximum age of the authentication is negative or too large."
+                )
             }
             return Int(age.components.seconds)
         }

@@ -9,7 +9,10 @@ enum ClaimsParameter {
         do {
             return try ClaimsRequest.merging(claims: claims, capabilities: capabilities)
         } catch {
-            throw AuthenticationError(.invalidArgument, "The claims are not a JSON object, or contradict the capabilities.")
+            throw AuthenticationError(
+                .invalidArgument,
+                "The claims are not a JSON object, or contradict the capabilities."
+            )
         }
     }
 }

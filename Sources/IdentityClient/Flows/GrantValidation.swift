@@ -39,7 +39,11 @@ struct GrantValidation: Sendable {
                 context.logger.debug("The ID token of a refresh could not be verified now and is left out")
             }
         }
-        let identity = AccountIdentity(accountID: before.accountID, homeAccountID: before.homeAccountID, homeTenant: nil)
+        let identity = AccountIdentity(
+            accountID: before.accountID,
+            homeAccountID: before.homeAccountID,
+            homeTenant: nil
+        )
         try checkSamePerson(response, request.authority, before.accountID)
         return TokenGrant(
             response: response,
@@ -144,7 +148,8 @@ extension AccountCredentials {
     /// The `sub` of the earlier ID token, which a refresh must repeat. Entra's differs from tenant to tenant.
     func subject(inRealm realm: String?) -> String? {
         let profile = realm.map { realm in profiles.first { $0.realm == realm } } ?? profiles.first
-        return profile?.idToken.flatMap { try? JSONWebToken(compact: $0) }?.claims.string("sub")  // verified when it came
+        // It was verified when it came; one that can no longer be read binds to nobody.
+        return profile?.idToken.flatMap { try? JSONWebToken(compact: $0) }?.claims.string("sub")
     }
 }
 

@@ -34,7 +34,11 @@ final class InteractionGate: Sendable {
         session.cancel.withLock { $0 = { task.cancel() } }
         if session.isSuperseded.withLock({ $0 }) { task.cancel() }
         do {
-            return try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
         } catch is CancellationError where session.isSuperseded.withLock({ $0 }) {
             throw AuthenticationError(.interactionSuperseded, "A newer sign-in took this one's place.")
         }

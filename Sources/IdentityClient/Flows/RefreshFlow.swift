@@ -35,7 +35,10 @@ struct RefreshFlow: Sendable {
     /// What another process has put there meanwhile, when it answers the request.
     private func settled(_ request: SilentRequest) async throws -> AcquiredToken? {
         guard !request.need.skipsAccessToken, let snapshot = try await environment.store.snapshot(for: request.id),
-            case .valid(let token) = snapshot.credentials.selection(for: request.need, at: environment.clock.unixSeconds)
+            case .valid(let token) = snapshot.credentials.selection(
+                for: request.need,
+                at: environment.clock.unixSeconds
+            )
         else { return nil }
         return AcquiredToken(snapshot: snapshot, token: token, source: .cache)
     }
@@ -49,7 +52,9 @@ struct RefreshFlow: Sendable {
     ) async throws -> AcquiredToken {
         var refused: (token: String, error: AuthenticationError)?
         while true {
-            guard let snapshot = try await environment.store.snapshot(for: request.id) else { throw Self.removed(context) }
+            guard let snapshot = try await environment.store.snapshot(for: request.id) else {
+                throw Self.removed(context)
+            }
             let selection = snapshot.credentials.selection(for: request.need, at: environment.clock.unixSeconds)
             if case .valid(let token) = selection {
                 return AcquiredToken(snapshot: snapshot, token: token, source: .cache)
@@ -59,7 +64,9 @@ struct RefreshFlow: Sendable {
             try snapshot.credentials.checkMayBeRewritten()
             do {
                 return try await redeem(token, of: snapshot, for: request, metadata, lease)
-            } catch let error as AuthenticationError where .interactionRequired ~= error.code && error.code != .accountRemoved {
+            } catch let error as AuthenticationError
+                where .interactionRequired ~= error.code && error.code != .accountRemoved
+            {
                 guard refused == nil else { throw error }
                 refused = (token.secret, error)
                 try await drop(token, after: error, request.id)
@@ -126,7 +133,11 @@ struct RefreshFlow: Sendable {
             return current.applying(grant, replacing: sent, at: now)
         }
         guard let stored, stored.credentials.incarnation == base.incarnation else {
-            await Revocation(environment: environment, context: context).revokeUnwanted(grant, request.authority, metadata)
+            await Revocation(environment: environment, context: context).revokeUnwanted(
+                grant,
+                request.authority,
+                metadata
+            )
             if let newer = try await settled(request) { return newer }
             throw Self.removed(context)
         }
@@ -142,7 +153,8 @@ struct RefreshFlow: Sendable {
 
     /// Removes a refresh token that the server declared dead, if it is still the one that is stored.
     private func drop(_ token: CachedRefreshToken, after error: AuthenticationError, _ id: RecordID) async throws {
-        guard let suberror = error.serverError?.suberror, ["bad_token", "user_account_deleted"].contains(suberror) else {
+        guard let suberror = error.serverError?.suberror, ["bad_token", "user_account_deleted"].contains(suberror)
+        else {
             return
         }
         _ = try await environment.store.update(id) { current in

@@ -31,7 +31,10 @@ struct RefreshLeaseHolder: Sendable {
                 continue
             }
             guard clock.now - begin < duration * 3 else {
-                throw AuthenticationError(.cacheBusy, "Another program has been refreshing this token for too long. Try again.")
+                throw AuthenticationError(
+                    .cacheBusy,
+                    "Another program has been refreshing this token for too long. Try again."
+                )
             }
             try await Task.sleep(for: pause)
             pause = min(pause * 2, clock.now - begin < .seconds(2) ? .milliseconds(20) : .milliseconds(200))

@@ -12,7 +12,7 @@ struct ServerRefusal {
     /// - Parameter grant: What was redeemed, or `nil` for an answer of the authorization endpoint.
     init(_ words: ErrorResponse?, status: Int?, grant: TokenEndpointAnswer.Grant?, context: RequestContext) {
         let server = ServerError(words, status: status)
-        let code = Self.code(server, grant: grant, status: status)
+        let code = Self.code(server, grant: grant, status: status, asksForClaims: words?.claims != nil)
         error = AuthenticationError(
             code,
             Self.advice[code] ?? "The server refused the request (\(server.error)).",
@@ -25,19 +25,25 @@ struct ServerRefusal {
     private static func code(
         _ server: ServerError,
         grant: TokenEndpointAnswer.Grant?,
-        status: Int?
+        status: Int?,
+        asksForClaims: Bool
     ) -> AuthenticationError.Code {
         if let code = codeByNumber(server) { return code }
         if let code = server.suberror.flatMap({ codeBySuberror[$0] }), isGrantProblem(server.error) { return code }
+        if asksForClaims, isGrantProblem(server.error) { return .claimsChallenge }
         if let code = codeByError[server.error] { return code }
         if grant == .refreshToken, status != 404 { return .signInExpired }
         if server.error == "invalid_grant" || server.error == "invalid_code" { return .loginRequired }
-        if grant == .authorizationCode, server.error == "http_400" || server.error == "http_403" { return .loginRequired }
+        if grant == .authorizationCode, server.error == "http_400" || server.error == "http_403" {
+            return .loginRequired
+        }
         return .configuration
     }
 
     private static func isGrantProblem(_ error: String) -> Bool {
-        ["invalid_grant", "interaction_required", "consent_required", "access_denied", "unauthorized_client"].contains(error)
+        ["invalid_grant", "interaction_required", "consent_required", "access_denied", "unauthorized_client"].contains(
+            error
+        )
     }
 
     /// B2C says what happened in the description alone; Entra's numbers tell an administrator's consent from a person's.
@@ -78,6 +84,7 @@ struct ServerRefusal {
         "unsupported_grant_type": .unsupported, "unsupported_response_type": .unsupported,
         "redirect_uri_mismatch": .redirectNotRegistered, "invalid_redirect_uri": .redirectNotRegistered,
         "temporarily_unavailable": .serverUnavailable, "server_error": .serverUnavailable,
+        "request_timeout": .serverUnavailable,
     ]
 
     private static let advice: [AuthenticationError.Code: String] = [
@@ -88,6 +95,7 @@ struct ServerRefusal {
         Only an administrator can agree to these scopes. Ask the organisation's administrator to grant admin consent \
         for this application (Entra admin centre, Enterprise applications, Permissions).
         """,
+        .claimsChallenge: "The provider asks for more: sign in interactively with the error's claims.",
         .accountSelectionRequired: "The person has to choose an account: sign in interactively.",
         .signInExpired: "The sign-in expired or was revoked: sign in interactively.",
         .basicAction: "The provider asks for more, a second factor for example: sign in interactively.",
@@ -103,7 +111,8 @@ struct ServerRefusal {
         """,
         .redirectNotRegistered: "The redirect URI is not registered for this client: add it to the registration.",
         .invalidScope: "The provider does not know one of the scopes.",
-        .blockedByPolicy: "The organisation's policy blocks this sign-in: ask its administrator; trying again will not help.",
+        .blockedByPolicy:
+            "The organisation's policy blocks this sign-in: ask its administrator; trying again will not help.",
         .requestLoop: "The provider stopped a loop of identical requests. Wait some minutes.",
         .unsupported: "The provider does not offer this to the client.",
         .serverUnavailable: "The server cannot answer now. Try again later.",

@@ -71,7 +71,8 @@ extension Authority {
 extension Account.ID {
     /// The tenant in `uid.utid`.
     var homeTenant: String? {
-        guard !rawValue.utf8.contains(UInt8(ascii: "|")), let dot = rawValue.utf8.firstIndex(of: UInt8(ascii: ".")) else {
+        guard !rawValue.utf8.contains(UInt8(ascii: "|")), let dot = rawValue.utf8.firstIndex(of: UInt8(ascii: "."))
+        else {
             return nil
         }
         return String(rawValue[rawValue.utf8.index(after: dot)...])

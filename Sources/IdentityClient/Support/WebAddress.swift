@@ -12,7 +12,8 @@ package struct WebAddress: Hashable, Sendable {
     package let path: String
     package let query: String?
 
-    package init(scheme: String = "https", host: String, port: UInt16? = nil, path: String = "/", query: String? = nil) {
+    package init(scheme: String = "https", host: String, port: UInt16? = nil, path: String = "/", query: String? = nil)
+    {
         self.scheme = scheme
         self.host = host
         self.port = port
@@ -76,12 +77,13 @@ package struct WebAddress: Hashable, Sendable {
             default: false
             }
         }
-        guard !host.isEmpty, host.utf8.count <= 253, isName || isIPv6Literal(host) else { return nil }
+        let hasLabels = !host.hasPrefix(".") && host.firstRange(of: "..") == nil
+        guard !host.isEmpty, host.utf8.count <= 253, isName && hasLabels || isIPv6Literal(host) else { return nil }
         return (host.lowercased(), port)
     }
 
     private static func isIPv6Literal(_ host: Substring) -> Bool {
-        host.hasPrefix("[") && host.hasSuffix("]")
+        host.hasPrefix("[") && host.hasSuffix("]") && host.utf8.contains(UInt8(ascii: ":"))
             && host.dropFirst().dropLast().utf8.allSatisfy { byte in
                 switch byte {
                 case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true

@@ -70,7 +70,7 @@ extension CurlFailure {
             )
         case CCURL_TLS_CONNECT, 53, 54, 58, 59, 64, 66, 80, 82, 83, 90, 91, 98:
             return (.tlsFailed, "No secure connection to \(host) (\(reason)).")
-        case 16, CCURL_PARTIAL, CCURL_NOTHING, CCURL_SEND, CCURL_RECEIVE, CCURL_REWIND:
+        case 16, CCURL_PARTIAL, CCURL_NOTHING, CCURL_SEND, CCURL_RECEIVE, CCURL_REWIND, CCURL_ABORTED:
             return (.connectionFailed, "The connection to \(host) broke before the answer was complete. Try again.")
         case CCURL_UNSUPPORTED_PROTOCOL, CCURL_WEIRD_ANSWER:
             return (.network, Self.notHTTPMessage(host: host))

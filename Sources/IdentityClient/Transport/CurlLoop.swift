@@ -29,7 +29,7 @@ import FoundationEssentials
 
     mutating func run() {
         let names = driver.settings.libraryNames
-        let readiness = unsafe ccurl_driver_open(handle, names.0, names.1)
+        let readiness = unsafe ccurl_driver_open(handle, names.0, names.1, driver.settings.newestLibraryVersion)
         guard readiness == CCURL_READY else {
             end(because: CurlFailure.unavailable(readiness))
             return
@@ -116,7 +116,7 @@ extension CurlLoop {
     /// resolver does: then it is put aside, and later requests get a driver of their own.
     private mutating func abandon(_ ticket: UInt64) {
         guard let transfer = transfers.removeValue(forKey: ticket) else { return }
-        if unsafe ccurl_driver_abandons_resolver(handle), !driver.settings.waitsForResolver {
+        if unsafe ccurl_driver_abandons_resolver(handle) {
             unsafe ccurl_transfer_free(transfer.pointer)
         } else {
             stragglers[ticket] = transfer

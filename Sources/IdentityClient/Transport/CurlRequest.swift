@@ -59,8 +59,8 @@ struct CurlSettings: Sendable {
     var libraryNames = ("libcurl.so.4", "libcurl-gnutls.so.4")
     /// How long a thread without work keeps its connections.
     var idleTime = Duration.seconds(60)
-    /// Whether libcurl is taken for one older than 7.87, which waits for a stalled resolver.
-    var waitsForResolver = false
+    /// A newer libcurl is used as if it were this one (`0xXXYYZZ`).
+    var newestLibraryVersion = UInt32.max
 }
 
 extension Duration {

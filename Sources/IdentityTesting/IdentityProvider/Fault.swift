@@ -84,6 +84,9 @@ extension TestIdentityProvider {
         /// A refusal in OAuth's words, with Microsoft's members where the provider plays Entra ID.
         ///
         /// - Parameters:
+        ///   - error: `error`, for example `invalid_grant`.
+        ///   - description: `error_description`.
+        ///   - suberror: `suberror`, Microsoft's second level.
         ///   - code: Microsoft's number of the error.
         ///   - claims: A claims challenge, JSON.
         ///   - status: 200 says "refused" with the status of success.

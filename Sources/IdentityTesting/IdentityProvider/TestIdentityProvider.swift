@@ -93,7 +93,10 @@ public final class TestIdentityProvider: Sendable {
 
     /// Waits until an endpoint has had `count` requests, and gives the last of them. It may not be answered yet.
     ///
-    /// - Parameter timeout: Real time, after which it throws ``WaitTimedOut``.
+    /// - Parameters:
+    ///   - endpoint: Which one.
+    ///   - count: How many requests since the provider was made, or ``forgetRequests()``.
+    ///   - timeout: Real time, after which it throws ``WaitTimedOut``.
     /// - Throws: `CancellationError` when the task is cancelled.
     @discardableResult
     public func waitForRequest(

@@ -82,9 +82,23 @@ import Testing
         }
         #expect(error?.code == .cacheBusy)
         #expect(error?.message.contains(lock) == true)
+        #expect(error?.message.contains("Process \(getpid()) ") == true)
         #expect(try await cache.record(for: key) == one, "readers need no lock")
         holder.unlock()
         #expect(try await cache.replace(one, with: two, for: key))
+    }
+
+    @Test func findsTheHolderInTheKernelsTable() {
+        let table = """
+            1: POSIX  ADVISORY  WRITE 11 fe:00:77 0 EOF
+            2: FLOCK  ADVISORY  WRITE 12 fe:00:177 0 EOF
+            2: -> FLOCK  ADVISORY  WRITE 13 fe:00:77 0 EOF
+            3: FLOCK  ADVISORY  WRITE 0 fe:00:78 0 EOF
+            4: FLOCK  ADVISORY  WRITE 14 fe:00:77 0 EOF
+            """
+        #expect(FileLock.holder(ofInode: 77, in: table) == 14)
+        #expect(FileLock.holder(ofInode: 78, in: table) == nil, "in another namespace")
+        #expect(FileLock.holder(ofInode: 7, in: table) == nil)
     }
 
     @Test(.timeLimit(.minutes(1))) func stopsWaitingWhenItsTaskIsCancelled() async throws {

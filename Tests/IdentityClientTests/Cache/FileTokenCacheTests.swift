@@ -23,7 +23,7 @@ import Testing
 
     var file: String { "\(directory.path)/cache/suite/account-\(key.name).json" }
 
-    @Test(.timeLimit(.minutes(2))) func conforms() async throws {
+    @Test(.timeLimit(.minutes(5))) func conforms() async throws {
         let path = "\(directory.path)/cache"
         try await TokenCacheConformance { FileTokenCache(directory: path) }.run()
     }

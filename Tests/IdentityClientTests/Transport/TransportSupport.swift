@@ -67,7 +67,7 @@ extension CurlTransport {
 
     static func takenForAnOlderLibrary() -> CurlTransport {
         var settings = usual
-        settings.waitsForResolver = true
+        settings.newestLibraryVersion = 0x07_42_00
         return CurlTransport(settings)
     }
 

@@ -1,0 +1,48 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+
+/// Signs in through the browser of this computer, and says what is going on.
+struct BrowserSignIn {
+    let application: PublicClientApplication
+    let console: Console
+
+    func run(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
+        let console = console
+        let timeout = parameters.timeout
+        var parameters = parameters
+        parameters.onAuthorizationURL = { url in
+            console.line(
+                "Opening the browser. If it does not show the sign-in page, open this address on this computer:"
+            )
+            console.line("")
+            console.line("  \(url.absoluteString)")
+            console.line("")
+        }
+        return try await console.showingProgress { elapsed in
+            "Waiting until you have signed in… \((timeout - elapsed).clockText) left. Ctrl-C gives up."
+        } while: {
+            try await application.acquireTokenInteractively(parameters)
+        }
+    }
+}
+
+/// Opens the browser, and says so where none could be opened: the sign-in goes on, because the address is shown.
+struct ReportingBrowser: BrowserLauncher {
+    let launcher: any BrowserLauncher
+    let console: Console
+    let isRemote: Bool
+
+    func open(_ url: URL) async throws {
+        do {
+            try await launcher.open(url)
+        } catch let failure as AuthenticationError {
+            console.line(failure.message.printable)
+            if isRemote {
+                console.line("No browser on this computer? Press Ctrl-C and run 'identityctl login --manual' instead.")
+            }
+            throw failure
+        }
+    }
+}

@@ -1,0 +1,72 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FoundationEssentials
+import IdentityClient
+
+/// Signing in.
+struct LoginCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "login",
+        abstract: "Signs you in through the browser and prints the access token.",
+        discussion: """
+            The tokens are kept, so that 'identityctl token' gives you one from then on. On a computer without a browser, \
+            over SSH for example, use --manual: you open the address anywhere, and paste the one you end at.
+            """
+    )
+
+    @OptionGroup var provider: ProviderOptions
+    @OptionGroup var token: TokenOptions
+    @OptionGroup var account: AccountOption
+    @OptionGroup var signIn: SignInOptions
+    @OptionGroup var output: OutputOptions
+
+    @Flag(help: "Show the address and ask for the one that the browser ends at.")
+    var manual = false
+
+    func run(in session: Session) async throws {
+        let environment = session.environment
+        let isManual = try environment.isOn("manual", manual)
+        var parameters = try signIn.parameters(token, environment)
+        let browser = try signIn.browserCommand(environment)
+        let wanted = try environment.given("account", account.account)
+        var configuration = try provider.configuration(environment)
+        configuration.redirectURI = try signIn.redirect(environment, isManual: isManual)
+        configuration.browser = ReportingBrowser(
+            launcher: SystemBrowserLauncher(command: browser),
+            console: session.console,
+            isRemote: environment.isRemote
+        )
+        configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "identityctl")
+        let application = try session.application(configuration)
+        try await parameters.address(wanted, application)
+        let result =
+            isManual
+            ? try await ManualSignIn(application: application, console: session.console).run(parameters)
+            : try await BrowserSignIn(application: application, console: session.console).run(parameters)
+        let declined = result.declinedScopes.map(\.rawValue.printable).sorted()
+        if !declined.isEmpty { session.console.line("Warning: not granted: \(declined.joined(separator: ", "))") }
+        session.console.line("Signed in as \(result.account.shortLabel).")
+        try await session.hand(over: result, rests: !(configuration.cache is InMemoryTokenCache))
+    }
+}
+
+extension InteractiveParameters {
+    /// Asks for the account that `--account` means. One that is not signed in yet is a hint, for the first time.
+    fileprivate mutating func address(_ wanted: Given?, _ application: PublicClientApplication) async throws {
+        guard let wanted else { return }
+        do {
+            account = try await application.chosenAccount(wanted)
+        } catch AuthenticationError.noTokensFound {
+            loginHint = loginHint ?? wanted.text
+        }
+    }
+}
+
+extension Environment {
+    /// Whether this is a session on another computer without a way to show windows.
+    var isRemote: Bool {
+        let isGraphical = self["DISPLAY"] != nil || self["WAYLAND_DISPLAY"] != nil || self["WSL_DISTRO_NAME"] != nil
+        return !isGraphical && self["BROWSER"] == nil
+    }
+}

@@ -1,0 +1,73 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+
+/// Signs in with a browser elsewhere: the person carries the addresses to and fro.
+struct ManualSignIn {
+    let application: PublicClientApplication
+    let console: Console
+
+    private static let attempts = 3
+
+    func run(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
+        let request = try await application.prepareAuthorization(parameters)
+        console.line("1. Open this address in a browser on any computer, and sign in:")
+        console.line("")
+        console.line("  \(request.url.absoluteString)")
+        console.line("")
+        console.line(
+            "2. The browser ends at a page that it probably cannot show. That is right. Its address begins with"
+        )
+        console.line("   \(request.redirectURI)")
+        console.line("   Copy the whole address and paste it here. Never paste it anywhere else: it signs in as you.")
+        let lines = LineReader()
+        let deadline = ContinuousClock.now + parameters.timeout
+        for attempt in 1...Self.attempts {
+            console.line("Address:")
+            let line = try await lines.next(until: deadline)
+            do {
+                return try await application.completeAuthorization(request, with: try PastedAddress(line).url)
+            } catch AuthenticationError.stateMismatch where attempt < Self.attempts {
+                console.line(
+                    "That is not the answer to this sign-in. Copy the whole address that the browser ended at."
+                )
+            } catch let error as PastedAddress.Unusable where attempt < Self.attempts {
+                console.line(error.description)
+            } catch let error as PastedAddress.Unusable {
+                throw AuthenticationError(.stateMismatch, error.description, correlationID: request.correlationID)
+            }
+        }
+        throw CancellationError()
+    }
+}
+
+/// What the person pasted: an address, perhaps with the spaces or quotes around it that copying brings along.
+struct PastedAddress {
+    let url: URL
+
+    struct Unusable: Error, CustomStringConvertible {
+        var description: String {
+            "That is not an address. It begins like the one above, and has a question mark in it."
+        }
+    }
+
+    init(_ line: String) throws {
+        var text = Substring(line)
+        let pairs: [(Character, Character)] = [("\"", "\""), ("'", "'"), ("<", ">"), ("“", "”"), ("`", "`")]
+        var isTrimmed = false
+        while !isTrimmed {
+            isTrimmed = true
+            while text.first?.isWhitespace == true { text.removeFirst() }
+            while text.last?.isWhitespace == true { text.removeLast() }
+            for (opening, closing) in pairs where text.count >= 2 && text.first == opening && text.last == closing {
+                text = text.dropFirst().dropLast()
+                isTrimmed = false
+            }
+        }
+        guard text.contains("?"), text.contains(":"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+            let url = URL(string: String(text)), url.scheme != nil
+        else { throw Unusable() }
+        self.url = url
+    }
+}

@@ -1,0 +1,39 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import IdentityClient
+
+/// A token without asking anyone.
+struct TokenCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token",
+        abstract: "Prints an access token without asking anyone: from the cache, or refreshed.",
+        discussion: "Ends with status 2 when a person has to sign in; then run 'identityctl login'."
+    )
+
+    @OptionGroup var provider: ProviderOptions
+    @OptionGroup var token: TokenOptions
+    @OptionGroup var account: AccountOption
+    @OptionGroup var output: OutputOptions
+
+    @Flag(help: "Ask the provider for a new token even if the cached one is still good.")
+    var forceRefresh = false
+
+    func run(in session: Session) async throws {
+        let environment = session.environment
+        let scopes = try token.scopes(environment)
+        let claims = try token.claims(environment)
+        let forcesRefresh = try environment.isOn("force-refresh", forceRefresh)
+        let wanted = try environment.given("account", account.account)
+        let configuration = try provider.configuration(environment)
+        let application = try session.application(configuration)
+        let parameters = SilentParameters(
+            scopes: scopes,
+            account: try await application.chosenAccount(wanted),
+            claims: claims,
+            forcesRefresh: forcesRefresh
+        )
+        let result = try await application.acquireTokenSilently(parameters)
+        try await session.hand(over: result, rests: !(configuration.cache is InMemoryTokenCache))
+    }
+}

@@ -1,0 +1,51 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+
+/// The tool. See `Docs/identityctl.md`.
+@main
+struct Identityctl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "identityctl",
+        abstract: "Signs people in with OAuth 2.0 and OpenID Connect, for shells and scripts.",
+        discussion: """
+            Standard output carries the result and nothing else. Every option can also be set as an environment \
+            variable, for example IDENTITYCTL_CLIENT_ID for --client-id; the command line wins.
+
+            Exit status: 0 done; 2 a person is needed, run 'identityctl login'; 3 network or server unavailable; \
+            4 token cache unavailable; 5 an answer was not believed; 6 cancelled, timed out or no browser; \
+            7 the provider or the person said no; 64 wrong usage; 1 anything else.
+            """,
+        subcommands: [LoginCommand.self, TokenCommand.self, AccountsCommand.self, LogoutCommand.self, DemoCommand.self]
+    )
+
+    static func main() async {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        do {
+            var command = try parseAsRoot(arguments)
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            end(with: error, arguments)
+        }
+    }
+
+    /// Ends the program: with the status of a command, with the help that was asked for, or with what is wrong with
+    /// the arguments.
+    private static func end(with error: any Error, _ arguments: [String]) -> Never {
+        if let status = error as? ExitCode { Glibc.exit(status.rawValue) }
+        guard exitCode(for: error) != .success else { exit(withError: error) }
+        let isJSON = arguments.contains("--json") || Environment.process["IDENTITYCTL_JSON"] == "1"
+        if isJSON {
+            let text = message(for: error)
+            Console.standardError().line(JSONReport.error(UsageError(text)).line)
+        } else {
+            Console.standardError().line(fullMessage(for: error))
+        }
+        Glibc.exit(ExitStatus.usage.rawValue)
+    }
+}

@@ -1,0 +1,26 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The variables that stand in for options.
+struct Environment: Sendable {
+    private let lookup: @Sendable (String) -> String?
+
+    init(_ variables: [String: String]) {
+        lookup = { variables[$0] }
+    }
+
+    private init(lookup: @escaping @Sendable (String) -> String?) {
+        self.lookup = lookup
+    }
+
+    /// The variables this process was started with; each is read when it is asked for.
+    static let process = Environment { name in
+        unsafe getenv(name).map { unsafe String(cString: $0) }
+    }
+
+    /// A variable; `nil` when it is unset or empty.
+    subscript(name: String) -> String? {
+        lookup(name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

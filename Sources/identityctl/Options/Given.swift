@@ -1,0 +1,52 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// The text of an option, and where it was given, which is what an error about it names.
+struct Given: Hashable, Sendable {
+    let text: String
+    /// `--timeout`, or `IDENTITYCTL_TIMEOUT`.
+    let origin: String
+
+    func error(_ message: String) -> UsageError {
+        UsageError("\(origin): \(message)")
+    }
+}
+
+extension Environment {
+    /// The variable that stands in for an option: `IDENTITYCTL_CLIENT_ID` for `client-id`.
+    static func variable(for name: String) -> String {
+        "IDENTITYCTL_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
+    }
+
+    /// What was given for the option `name`; the command line wins over the environment.
+    ///
+    /// - Throws: `UsageError` when the command line gives an empty text, which most often is an unset shell variable.
+    func given(_ name: String, _ option: String?) throws -> Given? {
+        if let option {
+            let given = Given(text: option, origin: "--\(name)")
+            guard !option.isEmpty else { throw given.error("the value is empty.") }
+            return given
+        }
+        let variable = Self.variable(for: name)
+        return self[variable].map { Given(text: $0, origin: variable) }
+    }
+
+    /// The same for an option that may be given several times, or as several words.
+    func words(_ name: String, _ options: [String]) throws -> [String] {
+        if !options.isEmpty {
+            let words = options.flatMap { $0.split(separator: " ") }.map(String.init)
+            guard !words.isEmpty else { throw UsageError("--\(name): the value is empty.") }
+            return words
+        }
+        return self[Self.variable(for: name)]?.split(whereSeparator: \.isWhitespace).map(String.init) ?? []
+    }
+
+    /// Whether a switch is on: given on the command line, or `1`, `true` or `yes` in the environment.
+    func isOn(_ name: String, _ flag: Bool) throws -> Bool {
+        guard !flag, let given = try given(name, nil) else { return flag }
+        switch given.text.lowercased() {
+        case "1", "true", "yes", "on": return true
+        case "0", "false", "no", "off": return false
+        default: throw given.error("'\(given.text.printable)' is neither 1 nor 0.")
+        }
+    }
+}

@@ -1,0 +1,30 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Logging
+
+/// How it is said.
+struct OutputOptions: ParsableArguments {
+    @Flag(help: "Write the result, and an error, as JSON.")
+    var json = false
+
+    @Option(
+        help: ArgumentHelp(
+            "What is logged: trace, debug, info, notice, warning, error or critical.",
+            valueName: "level"
+        )
+    )
+    var logLevel: String?
+}
+
+extension OutputOptions {
+    /// The least that is logged; warnings unless something else is asked for.
+    func level(_ environment: Environment) throws -> Logger.Level {
+        guard let given = try environment.given("log-level", logLevel) else { return .warning }
+        guard let level = Logger.Level(rawValue: given.text.lowercased()) else {
+            let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+            throw given.error("'\(given.text.printable)' is not a level. Possible are: \(levels).")
+        }
+        return level
+    }
+}

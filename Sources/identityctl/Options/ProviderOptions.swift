@@ -1,0 +1,79 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import IdentityClient
+
+/// Whose sign-in it is: the client, the provider, and where tokens rest.
+struct ProviderOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The client id that the provider gave your program.", valueName: "id"))
+    var clientID: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A Microsoft authority: Entra ID, B2C, External ID or AD FS, told apart by its form.",
+            valueName: "url"
+        )
+    )
+    var authority: String?
+
+    @Option(help: ArgumentHelp("Any other OpenID Connect provider's issuer.", valueName: "url"))
+    var issuer: String?
+
+    @Option(help: ArgumentHelp("Where tokens rest: memory, file, or file:DIRECTORY.", valueName: "cache"))
+    var cache: String?
+
+    @Option(help: ArgumentHelp("Share the tokens with the programs that name the same group.", valueName: "name"))
+    var group: String?
+}
+
+extension ProviderOptions {
+    /// What an application object is made of.
+    ///
+    /// - Throws: `UsageError` when an option is missing or cannot be used.
+    func configuration(_ environment: Environment) throws -> PublicClientApplication.Configuration {
+        guard let clientID = try environment.given("client-id", clientID) else {
+            throw UsageError("Which client? Give --client-id, or set IDENTITYCTL_CLIENT_ID.")
+        }
+        var configuration = PublicClientApplication.Configuration(
+            clientID: ClientID(rawValue: clientID.text),
+            authority: try chosenAuthority(environment),
+            cache: try CacheChoice(environment.given("cache", cache)).cache
+        )
+        configuration.cacheGroup = try environment.given("group", group).map { given in
+            try given.checked { try CacheGroup(given.text) }
+        }
+        return configuration
+    }
+
+    private func chosenAuthority(_ environment: Environment) throws -> Authority {
+        // What the command line says replaces whichever of the two the environment says.
+        let onCommandLine = authority != nil || issuer != nil
+        let source = onCommandLine ? Environment([:]) : environment
+        switch (try source.given("authority", authority), try source.given("issuer", issuer)) {
+        case (let given?, nil):
+            return try given.checked { try Authority(url: given.text) }
+        case (nil, let given?):
+            return try given.checked { try .openIDConnect(issuer: given.text) }
+        case (let authority?, let issuer?):
+            throw UsageError("Give one of \(authority.origin) and \(issuer.origin), not both.")
+        case (nil, nil):
+            throw UsageError(
+                """
+                Which provider? Give --authority URL for Entra ID, B2C, External ID and AD FS, or --issuer URL for any \
+                other OpenID Connect provider (or set IDENTITYCTL_AUTHORITY or IDENTITYCTL_ISSUER).
+                """
+            )
+        }
+    }
+}
+
+extension Given {
+    /// What `make` makes of the text; a refusal of the library names the option.
+    func checked<Value>(_ make: () throws -> Value) throws -> Value {
+        do {
+            return try make()
+        } catch let refusal as AuthenticationError {
+            throw error(refusal.message)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import IdentityClient
+
+/// How a person signs in.
+struct SignInOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Where the browser comes back to. A port in it is the only one taken.", valueName: "uri")
+    )
+    var redirectURI: String?
+
+    @Option(help: ArgumentHelp("Take the first free port of a registered range.", valueName: "first-last"))
+    var redirectPorts: String?
+
+    @Option(help: ArgumentHelp("How the answer arrives: query or form_post.", valueName: "mode"))
+    var responseMode: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "What the provider shall ask: login, consent, select_account, create or none.",
+            valueName: "prompt"
+        )
+    )
+    var prompt: String?
+
+    @Option(help: ArgumentHelp("The name to fill in.", valueName: "username"))
+    var loginHint: String?
+
+    @Option(
+        help: ArgumentHelp("Run this with the address as its last argument, without a shell.", valueName: "command")
+    )
+    var browser: String?
+
+    @Option(help: ArgumentHelp("How long you have, 300 unless given.", valueName: "seconds"))
+    var timeout: String?
+}
+
+extension SignInOptions {
+    /// What the sign-in asks for, but for the account.
+    func parameters(_ token: TokenOptions, _ environment: Environment) throws -> InteractiveParameters {
+        var parameters = InteractiveParameters(scopes: try token.scopes(environment))
+        parameters.claims = try token.claims(environment)
+        parameters.prompt = try environment.given("prompt", prompt).map { Prompt(rawValue: $0.text) }
+        parameters.loginHint = try environment.given("login-hint", loginHint)?.text
+        parameters.responseMode = try chosenResponseMode(environment)
+        parameters.timeout = try chosenTimeout(environment) ?? parameters.timeout
+        return parameters
+    }
+
+    /// The words of `--browser`; `nil` where the system's browser is meant.
+    func browserCommand(_ environment: Environment) throws -> [String]? {
+        guard let given = try environment.given("browser", browser) else { return nil }
+        let words = given.text.split(whereSeparator: \.isWhitespace).map(String.init)
+        guard !words.isEmpty else { throw given.error("the value is empty.") }
+        return words
+    }
+
+    private func chosenResponseMode(_ environment: Environment) throws -> ResponseMode? {
+        guard let given = try environment.given("response-mode", responseMode) else { return nil }
+        guard let mode = ResponseMode(rawValue: given.text) else {
+            throw given.error("'\(given.text.printable)' is not a response mode. Possible are: query, form_post.")
+        }
+        return mode
+    }
+
+    private func chosenTimeout(_ environment: Environment) throws -> Duration? {
+        guard let given = try environment.given("timeout", timeout) else { return nil }
+        guard let seconds = Int(given.text), (1...86_400).contains(seconds) else {
+            throw given.error("'\(given.text.printable)' is not a whole number of seconds from 1 to 86400 (a day).")
+        }
+        return .seconds(seconds)
+    }
+}

@@ -1,0 +1,50 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+
+/// What the program tells the shell.
+enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
+    case done = 0
+    /// Anything that none of the others says.
+    case other = 1
+    /// A person is needed.
+    case interactionRequired = 2
+    /// The network or the server is unavailable, or the server asked to wait.
+    case unavailable = 3
+    /// The cache is unavailable.
+    case cacheUnavailable = 4
+    /// An answer was not believed.
+    case notBelieved = 5
+    /// Cancelled, timed out, superseded, or no browser.
+    case cancelled = 6
+    /// The provider or the person said no.
+    case refused = 7
+    /// Wrong usage.
+    case usage = 64
+}
+
+extension ExitStatus {
+    init(for error: any Error) {
+        switch error {
+        case let error as AuthenticationError: self.init(for: error.code)
+        case is CancellationError: self = .cancelled
+        case is UsageError: self = .usage
+        default: self = .other
+        }
+    }
+
+    init(for code: AuthenticationError.Code) {
+        self =
+            switch code {
+            case .interactionRequired: .interactionRequired
+            case .network, .serverUnavailable: .unavailable
+            case .cache: .cacheUnavailable
+            case .invalidResponse: .notBelieved
+            case .accessDenied, .scopesDeclined: .refused
+            case .userCancelled: .cancelled
+            case .blockedByPolicy, .clientNotRegistered, .redirectNotRegistered, .invalidScope: .refused
+            case .invalidArgument: .usage
+            default: .other
+            }
+    }
+}

@@ -1,0 +1,110 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import OAuthWire
+
+/// The documented JSON objects.
+enum JSONReport {
+    static func result(_ result: AuthenticationResult, persisted: Bool) -> JSONObject {
+        JSONObject([
+            ("accessToken", .string(result.accessToken)),
+            ("tokenType", .string(result.tokenType)),
+            ("expiresOn", .string(result.expiresOn.utcText)),
+            ("scopes", .strings(result.scopes.map(\.rawValue).sorted())),
+            ("account", .object(account(result.account, profile: result.tenantProfile))),
+            ("source", .string(result.source.rawValue)),
+            ("persisted", .bool(persisted)),
+            ("correlationID", text(result.correlationID?.text)),
+        ])
+    }
+
+    static func accounts(_ accounts: [Account]) -> [JSONObject] {
+        accounts.map { account($0, profile: nil) }
+    }
+
+    static func error(_ error: any Error) -> JSONObject {
+        let known = error as? AuthenticationError
+        var object = JSONObject([
+            ("code", .string(code(of: error))),
+            ("message", .string(message(of: error))),
+        ])
+        object["serverError"] = known?.serverError.map { .object(serverError($0)) }
+        object["retryAfter"] = known?.retryAfter.map { .integer($0.wholeSeconds) }
+        object["correlationID"] = text(known?.correlationID?.text)
+        return JSONObject([("error", .object(object))])
+    }
+
+    /// What went wrong, in the library's vocabulary.
+    static func code(of error: any Error) -> String {
+        switch error {
+        case let error as AuthenticationError: error.code.rawValue
+        case is CancellationError: AuthenticationError.Code.userCancelled.rawValue
+        case is UsageError: AuthenticationError.Code.invalidArgument.rawValue
+        default: "other"
+        }
+    }
+
+    static func message(of error: any Error) -> String {
+        switch error {
+        case let error as AuthenticationError: error.message
+        case is CancellationError: "Cancelled."
+        case let error as UsageError: error.message
+        default: "\(error)"
+        }
+    }
+
+    private static func account(_ account: Account, profile: TenantProfile?) -> JSONObject {
+        let home = account.tenantProfiles.first(where: \.isHomeTenant) ?? account.tenantProfiles.first
+        let tenantID = (profile ?? home)?.tenantID
+        return JSONObject([
+            ("id", .string(account.id.rawValue)),
+            ("username", text(account.username)),
+            ("environment", .string(account.environment)),
+            ("tenantID", text(tenantID.flatMap { $0.isEmpty ? nil : $0 })),
+        ])
+    }
+
+    private static func serverError(_ error: ServerError) -> JSONObject {
+        var object = JSONObject([("error", .string(error.error))])
+        object["errorDescription"] = error.errorDescription.map { .string($0) }
+        object["errorURI"] = error.errorURI.map { .string($0) }
+        object["suberror"] = error.suberror.map { .string($0) }
+        object["errorCodes"] = error.errorCodes.isEmpty ? nil : .array(error.errorCodes.map { .integer($0) })
+        object["traceID"] = error.traceID.map { .string($0) }
+        object["correlationID"] = error.correlationID.map { .string($0) }
+        object["timestamp"] = error.timestamp.map { .string($0) }
+        object["httpStatus"] = error.httpStatus.map { .integer($0) }
+        return object
+    }
+
+    private static func text(_ text: String?) -> JSONValue {
+        text.map { .string($0) } ?? .null
+    }
+}
+
+extension UUID {
+    /// In lower case, as it is sent.
+    var text: String { uuidString.lowercased() }
+}
+
+extension Duration {
+    /// Rounded up: whoever waits so long has waited enough.
+    var wholeSeconds: Int64 {
+        components.seconds + (components.attoseconds > 0 ? 1 : 0)
+    }
+}
+
+extension JSONObject {
+    /// One line of text, without its end.
+    var line: String {
+        String(decoding: serialized(), as: UTF8.self)
+    }
+}
+
+extension [JSONObject] {
+    /// The array as one line of text, without its end.
+    var line: String {
+        "[" + map(\.line).joined(separator: ",") + "]"
+    }
+}

@@ -1,0 +1,47 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+
+/// The same for people.
+enum PlainReport {
+    /// One line for each account: username, id, environment; separated by tabs, or in columns for a person.
+    static func accounts(_ accounts: [Account], inColumns: Bool) -> String {
+        let rows = accounts.map {
+            [($0.username ?? "-").printable, $0.id.rawValue.printable, $0.environment.printable]
+        }
+        let widths = (0..<2).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            guard inColumns else { return row.joined(separator: "\t") + "\n" }
+            let padded = zip(row, widths).map { text, width in
+                text + String(repeating: " ", count: width - text.count)
+            }
+            return (padded + [row[2]]).joined(separator: "  ") + "\n"
+        }.joined()
+    }
+
+    /// What went wrong, what the server said, what to do next.
+    static func error(_ error: any Error) -> [String] {
+        var lines = ["identityctl: \(JSONReport.message(of: error).printable)"]
+        guard let known = error as? AuthenticationError else { return lines }
+        if let server = known.serverError {
+            let words = [server.error, server.suberror, server.errorDescription].compactMap(\.self)
+            lines.append("  The server said: \(words.joined(separator: ": ").printable)")
+        }
+        if let wait = known.retryAfter {
+            lines.append("  Try again in \(wait.wholeSeconds) s.")
+        }
+        let request = known.correlationID.map { ", correlation id \($0.text)" } ?? ""
+        lines.append("  (\(known.code.rawValue.printable)\(request))")
+        return lines
+    }
+
+    /// What to do about an error, where the tool knows.
+    static func advice(_ error: any Error) -> String? {
+        guard let known = error as? AuthenticationError, .interactionRequired ~= known.code else { return nil }
+        guard let claims = known.claims else { return "To sign in, run: identityctl login" }
+        let quoted = claims.printable.split(separator: "'", omittingEmptySubsequences: false).joined(
+            separator: #"'\''"#
+        )
+        return "To sign in, run: identityctl login --claims '\(quoted)'"
+    }
+}

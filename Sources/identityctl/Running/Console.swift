@@ -1,0 +1,77 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// What is told to the person: everything but the result. It goes to standard error, where nothing can be lost that
+/// a script needs, so that it cannot be written is not an error.
+final class Console: Sendable {
+    /// Whether a person is likely to read along.
+    let isTerminal: Bool
+    private let write: @Sendable (String) -> Void
+    private let hasProgress = Mutex(false)
+
+    init(isTerminal: Bool, write: @escaping @Sendable (String) -> Void) {
+        self.isTerminal = isTerminal
+        self.write = write
+    }
+
+    /// Standard error.
+    static func standardError() -> Console {
+        Console(isTerminal: StandardStream.error.isTerminal) { try? StandardStream.error.write($0) }
+    }
+
+    /// A line of its own.
+    func line(_ text: String) {
+        hasProgress.withLock { hasProgress in
+            write((hasProgress ? Self.eraseLine : "") + text + "\n")
+            hasProgress = false
+        }
+    }
+
+    /// A line that the next one replaces; on a terminal only.
+    func progress(_ text: String) {
+        guard isTerminal else { return }
+        hasProgress.withLock { hasProgress in
+            write(Self.eraseLine + text)
+            hasProgress = true
+        }
+    }
+
+    /// Takes the last progress line away.
+    func clearProgress() {
+        hasProgress.withLock { hasProgress in
+            if hasProgress { write(Self.eraseLine) }
+            hasProgress = false
+        }
+    }
+
+    /// Shows the seconds that pass while `work` runs.
+    func showingProgress<Value: Sendable>(
+        _ text: @escaping @Sendable (_ elapsed: Duration) -> String,
+        while work: () async throws -> Value
+    ) async rethrows -> Value {
+        guard isTerminal else { return try await work() }
+        let start = ContinuousClock.now
+        let ticker = Task {
+            while !Task.isCancelled {
+                progress(text(ContinuousClock.now - start))
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+        defer {
+            ticker.cancel()
+            clearProgress()
+        }
+        return try await work()
+    }
+
+    private static let eraseLine = "\r\u{1B}[K"
+}
+
+extension Duration {
+    /// Minutes and seconds, `4:05`.
+    var clockText: String {
+        let seconds = max(0, components.seconds)
+        return "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
+    }
+}

@@ -1,0 +1,74 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import Logging
+import Synchronization
+
+/// What a command works with: the surroundings, and the application object it makes.
+final class Session: Sendable {
+    let environment: Environment
+    let console: Console
+    /// Whether results and errors are written as JSON.
+    let isJSON: Bool
+    private let logLevel: Logger.Level
+    private let application = Mutex<PublicClientApplication?>(nil)
+
+    init(environment: Environment, console: Console, isJSON: Bool, logLevel: Logger.Level) {
+        self.environment = environment
+        self.console = console
+        self.isJSON = isJSON
+        self.logLevel = logLevel
+    }
+
+    /// Makes the application object, whose pending work is finished before the program ends.
+    func application(
+        _ configuration: PublicClientApplication.Configuration
+    ) throws -> PublicClientApplication {
+        var configuration = configuration
+        let handler = ConsoleLogHandler(level: logLevel, console: console)
+        configuration.logger = Logger(label: "identityctl") { _ in handler }
+        let made = try PublicClientApplication(configuration)
+        application.withLock { $0 = made }
+        return made
+    }
+
+    /// Finishes refreshes that are under way and writes what is unwritten, for five seconds at most.
+    ///
+    /// - Returns: Whether all is done.
+    @discardableResult
+    func finishPendingWork() async -> Bool {
+        guard let application = application.withLock({ $0 }) else { return true }
+        let (outcomes, continuation) = AsyncStream<Bool>.makeStream()
+        let work = Task {
+            do {
+                try await application.finishPendingRefreshes()
+                continuation.yield(true)
+            } catch {
+                continuation.yield(false)
+            }
+        }
+        let timer = Task {
+            try await Task.sleep(for: .seconds(5))
+            continuation.yield(false)
+        }
+        defer {
+            work.cancel()
+            timer.cancel()
+        }
+        return await outcomes.first { _ in true } ?? false
+    }
+
+    /// Writes the one result of a command.
+    func result(_ text: String) throws {
+        console.clearProgress()
+        try StandardStream.output.write(text)
+    }
+
+    /// Says what went wrong; with `--json` the last line is the error as JSON.
+    func report(_ error: any Error) {
+        if let advice = PlainReport.advice(error), isJSON { console.line(advice) }
+        guard !isJSON else { return console.line(JSONReport.error(error).line) }
+        for line in PlainReport.error(error) { console.line(line) }
+        if let advice = PlainReport.advice(error) { console.line(advice) }
+    }
+}

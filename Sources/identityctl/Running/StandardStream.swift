@@ -1,0 +1,30 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Standard output or standard error, unbuffered.
+enum StandardStream: Int32, Sendable {
+    case output = 1
+    case error = 2
+
+    var isTerminal: Bool { isatty(rawValue) == 1 }
+
+    /// Writes all of `text`.
+    ///
+    /// - Throws: `SystemFailure` when the other side is gone or the disk is full.
+    func write(_ text: String) throws {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(rawValue, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if count < 0, errno == EAGAIN {
+                // Someone made the stream non-blocking, a terminal shared with another program for example.
+                var readiness = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
+                _ = unsafe poll(&readiness, 1, 1000)
+            } else if count == 0 || errno != EINTR {
+                throw SystemFailure("Standard output could not be written", number: errno)
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Something that the system would not do.
+struct SystemFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ what: String, number: Int32) {
+        description = "\(what): \(unsafe String(cString: strerror(number)))."
+    }
+}

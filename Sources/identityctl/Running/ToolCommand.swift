@@ -1,0 +1,48 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import IdentityClient
+import Logging
+
+/// A command that signs in, or works with those who are.
+protocol ToolCommand: AsyncParsableCommand, Sendable {
+    var output: OutputOptions { get }
+
+    /// Does the command's work. It ends soon after its task is cancelled.
+    func run(in session: Session) async throws
+}
+
+extension ToolCommand {
+    func run() async throws {
+        throw ExitCode(await status(Environment.process, .standardError()).rawValue)
+    }
+
+    /// Runs the command to its end, signals included, and says what went wrong.
+    private func status(_ environment: Environment, _ console: Console) async -> ExitStatus {
+        let session: Session
+        do {
+            session = Session(
+                environment: environment,
+                console: console,
+                isJSON: try environment.isOn("json", output.json),
+                logLevel: try output.level(environment)
+            )
+        } catch {
+            let isJSON = output.json || environment["IDENTITYCTL_JSON"] == "1"
+            Session(environment: environment, console: console, isJSON: isJSON, logLevel: .critical).report(error)
+            return ExitStatus(for: error)
+        }
+        let work = Task { try await run(in: session) }
+        let signals = Signals(patience: 7) { work.cancel() }
+        let outcome = await work.result
+        await session.finishPendingWork()
+        signals.stop()
+        console.clearProgress()
+        switch outcome {
+        case .success: return .done
+        case .failure(let error):
+            session.report(error)
+            return ExitStatus(for: error)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+@testable import IdentityClient
+
+@Suite struct FileMemoryTests {
+    @Test func dropsWhatWasUsedLongestAgo() throws {
+        var memory = FileMemory(limit: 10_000)
+        let group = try CacheGroup("suite")
+        let keys = (0..<10).map { CacheKey(group: group, kind: .account, name: "\($0)") }
+        for key in keys.prefix(8) { memory.remember(entry(bytes: 900), for: key) }
+        #expect(memory.entry(for: keys[0]) != nil)
+        memory.remember(entry(bytes: 900), for: keys[8])
+        #expect(memory.entry(for: keys[0]) != nil, "it was used after the others")
+        #expect(memory.entry(for: keys[1]) == nil)
+        #expect(memory.entry(for: keys[8]) != nil)
+        #expect(memory.cost <= 7_500)
+    }
+
+    @Test func countsWhatItForgetsAndReplaces() throws {
+        var memory = FileMemory(limit: 10_000)
+        let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: "a")
+        memory.remember(entry(bytes: 900), for: key)
+        let cost = memory.cost
+        memory.remember(entry(bytes: 100), for: key)
+        #expect(memory.cost == cost - 800)
+        memory.forget(key)
+        memory.forget(key)
+        #expect(memory.cost == 0)
+    }
+
+    @Test(arguments: [(19, false), (20, true), (-5, false), (3_600_000, true)])
+    func trustsOnlyFingerprintsThatNoTickCanHide(milliseconds: Int, settles: Bool) {
+        var status = stat()
+        status.st_mtim = timespec(tv_sec: 1_000, tv_nsec: 0)
+        status.st_ctim = timespec(tv_sec: 2_000, tv_nsec: 0)
+        let nanoseconds = 2_000_000_000_000 + milliseconds * 1_000_000
+        let now = FileTime(timespec(tv_sec: nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000))
+        #expect(FileFingerprint(status).isSettled(at: now) == settles)
+    }
+
+    private func entry(bytes: Int) -> FileMemory.Entry {
+        let record = CacheRecord(bytes: [UInt8](repeating: 0, count: bytes))
+        return FileMemory.Entry(path: "/a", record: record, fingerprint: FileFingerprint(stat()), isSettled: true)
+    }
+}

@@ -1,0 +1,120 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+import Testing
+
+@testable import IdentityClient
+
+@Suite struct ApplyingTests {
+    static let now = Fixture.now
+    private let profile = CachedProfile(realm: "tenant", localAccountID: "local", username: "a@h", name: "A", isHomeTenant: true, idToken: "old")
+
+    @Test func rotatesTheRefreshToken() throws {
+        var before = Fixture.credentials()
+        before.refreshToken?.scopes = ["read", "write"]
+        before.refreshToken?.familyID = "1"
+        before.refreshToken?.unknown = try Fixture.json(#"{"x":1}"#)
+        let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer","refresh_token":"new","scope":"read"}"#)
+        let after = try #require(before.applying(grant, at: Self.now + 9).refreshToken)
+        #expect(after.secret == "new" && after.modifiedAt == Self.now + 9 && after.familyID == "1")
+        #expect(after.scopes == ["read", "write"])
+        #expect(after.unknown == before.refreshToken?.unknown)
+        #expect(before.applying(grant, at: Self.now, isSignIn: true).refreshToken?.scopes == ["read"])
+    }
+
+    @Test func keepsWhatTheAnswerDoesNotReplace() throws {
+        var before = Fixture.credentials()
+        before.profiles = [profile]
+        let after = before.applying(try Fixture.grant(#"{"access_token":"a","token_type":"Bearer"}"#), at: Self.now)
+        #expect(after.refreshToken == before.refreshToken)
+        #expect(after.profiles == before.profiles)
+        #expect(after.accessTokens.map(\.secret) == ["a"])
+        #expect(after.incarnation == before.incarnation)
+    }
+
+    @Test func mergesProfilesTheNewestFirst() throws {
+        var before = Fixture.credentials()
+        before.profiles = [CachedProfile(realm: "other", localAccountID: "o", isHomeTenant: false), profile]
+        before.profiles[1].unknown = try Fixture.json(#"{"x":1}"#)
+        let newer = CachedProfile(realm: "tenant", localAccountID: "local", username: nil, name: "B", isHomeTenant: true, idToken: "new")
+        let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer"}"#, profile: newer)
+        let after = before.applying(grant, at: Self.now).profiles
+        #expect(after.map(\.realm) == ["tenant", "other"])
+        #expect(after[0].username == "a@h" && after[0].name == "B" && after[0].idToken == "new")
+        #expect(after[0].unknown == before.profiles[1].unknown)
+    }
+
+    /// Scopes already held, and whether the older token stays beside a new one for `read write`.
+    @Test(arguments: [(["read"], false), (["write", "x"], false), (["x"], true), ([], false), (["openid"], false), (["Read"], true)])
+    func replacesOverlappingTokens(scopes: [String], stays: Bool) throws {
+        let before = Fixture.credentials(accessTokens: [Fixture.accessToken("old", scopes: scopes)])
+        let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer","scope":"read write"}"#)
+        #expect(Set(before.applying(grant, at: Self.now).accessTokens.map(\.secret)) == (stays ? ["old", "a"] : ["a"]))
+    }
+
+    @Test func keepsTheTokensOfOtherTenants() throws {
+        let before = Fixture.credentials(accessTokens: [Fixture.accessToken("old", realm: "other")])
+        let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer"}"#)
+        #expect(Set(before.applying(grant, at: Self.now).accessTokens.map(\.secret)) == ["old", "a"])
+    }
+
+    @Test func dropsExpiredTokens() throws {
+        let tokens = [
+            Fixture.accessToken("dead", scopes: ["x"], cachedAt: Self.now - 3600), Fixture.accessToken("dying", scopes: ["y"], cachedAt: Self.now - 3599),
+            Fixture.accessToken("future", scopes: ["z"], cachedAt: Self.now + 3600),
+        ]
+        let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer"}"#)
+        let after = Fixture.credentials(accessTokens: tokens).applying(grant, at: Self.now)
+        #expect(Set(after.accessTokens.map(\.secret)) == ["dying", "a"])
+    }
+
+    /// RFC 6749 §5.1
+    @Test(arguments: [
+        ("", 3600, nil), (#","expires_in":60"#, 60, nil), (#","expires_in":"60""#, 60, nil),
+        (#","expires_in":7200,"refresh_in":3600"#, 7200, 3600),
+    ] as [(String, Int64, Int64?)])
+    func readsTheLifetime(member: String, lifetime: Int64, refreshIn: Int64?) throws {
+        let grant = try Fixture.grant(#"{"access_token":"a","token_type":"bearer"\#(member)}"#)
+        let token = try #require(grant.accessToken(at: Self.now))
+        #expect(token.expiresOn == Self.now + lifetime && token.cachedAt == Self.now)
+        #expect(token.refreshOn == refreshIn.map { Self.now + $0 })
+        #expect(token.scopes == ["read"] && token.tokenType == "Bearer")
+    }
+
+    @Test(arguments: [#"{"access_token":"a","token_type":"Bearer","refresh_token":"r2"}"#])
+    func neverOverwritesANewerRefreshToken(response: String) throws {
+        let before = Fixture.credentials(refreshToken: "newer")
+        let sent = CachedRefreshToken(secret: "sent", modifiedAt: Self.now)
+        #expect(before.applying(try Fixture.grant(response), replacing: sent, at: Self.now).refreshToken?.secret == "newer")
+        let same = Fixture.credentials(refreshToken: "sent")
+        #expect(same.applying(try Fixture.grant(response), replacing: sent, at: Self.now).refreshToken?.secret == "r2")
+        let gone = Fixture.credentials(refreshToken: nil)
+        #expect(gone.applying(try Fixture.grant(response), replacing: sent, at: Self.now).refreshToken == nil)
+    }
+
+    @Test func staysBelowTheLimitAndKeepsTheRefreshToken() throws {
+        let big = String(repeating: "x", count: 30_000)
+        var before = Fixture.credentials(refreshToken: String(repeating: "r", count: 20_000))
+        before.accessTokens = (0..<20).map { Fixture.accessToken(big + "\($0)", scopes: ["s\($0)"], lifetime: 3600 + Int64($0)) }
+        before.profiles = [profile]
+        let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer","expires_in":9000}"#)
+        let after = before.applying(grant, at: Self.now)
+        #expect(after.encoded().count < AccountCredentials.softLimit + 40_000)
+        #expect(after.refreshToken == before.refreshToken)
+        #expect(after.profiles == before.profiles)
+        #expect(after.accessTokens.contains { $0.secret == "a" })
+        // Those that live longest stay.
+        #expect(after.accessTokens.count >= 8 && after.accessTokens.contains { $0.secret == big + "19" })
+        #expect(!after.accessTokens.contains { $0.secret == big + "0" })
+    }
+
+    @Test func givesUpIDTokensWhenNothingElseHelps() throws {
+        var before = Fixture.credentials()
+        before.profiles = (0..<10).map {
+            CachedProfile(realm: "t\($0)", localAccountID: "l", username: "u", isHomeTenant: true, idToken: String(repeating: "i", count: 40_000))
+        }
+        let after = before.tidied(at: Self.now)
+        #expect(after.profiles.allSatisfy { $0.idToken == nil && $0.username == "u" })
+        #expect(after.profiles.count == 10 && after.refreshToken == before.refreshToken)
+    }
+}

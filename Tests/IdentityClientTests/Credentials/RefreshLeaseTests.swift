@@ -1,0 +1,67 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import IdentityClient
+
+@Suite struct RefreshLeaseTests {
+    static let here = ProcessIdentity(bootID: "boot", pidNamespace: "pid:[1]", pid: 10, startTime: "100")
+    static let sibling = ProcessIdentity(bootID: "boot", pidNamespace: "pid:[1]", pid: 11, startTime: "200")
+    static let container = ProcessIdentity(bootID: "boot", pidNamespace: "pid:[2]", pid: 11, startTime: "200")
+    static let otherHost = ProcessIdentity(bootID: "other", pidNamespace: "pid:[1]", pid: 11, startTime: "200")
+    static let nobody = ProcessIdentity(bootID: "boot", pidNamespace: "unknown", pid: 11, startTime: "200")
+    static let unknownBoot = ProcessIdentity(bootID: "unknown", pidNamespace: "pid:[1]", pid: 11, startTime: "200")
+
+    /// Holder, milliseconds since the lease began, seen for, holder dead.
+    @Test(arguments: [
+        (sibling, 0, 0, false, false), (sibling, 44_999, 44_998, false, false), (sibling, 45_000, 0, false, true), (sibling, 0, 0, true, true),
+        // Who cannot see the holder goes by how long it has watched the lease itself.
+        (container, 99_999, 44_999, false, false), (container, 0, 45_000, false, true), (container, 0, 0, true, false),
+        (otherHost, 999_999, 0, true, false), (otherHost, 0, 45_000, false, true), (nobody, 999_999, 0, true, false),
+        // A deadline that is no honest one does not bind longer than the duration says.
+        (sibling, -999_999, 45_000, false, true),
+    ] as [(ProcessIdentity, Int64, Int64, Bool, Bool)])
+    func isOver(holder: ProcessIdentity, elapsed: Int64, seenFor: Int64, isDead: Bool, expected: Bool) {
+        let lease = RefreshLease(nonce: "n", duration: 45_000, holder: holder, deadline: 1_000_000)
+        let observation = RefreshLease.Observation(
+            observer: Self.here,
+            bootTime: 1_000_000 - 45_000 + elapsed,
+            seenFor: seenFor,
+            holderIsDead: isDead
+        )
+        #expect(lease.isOver(for: observation) == expected)
+    }
+
+    @Test(arguments: [(sibling, true), (container, false), (otherHost, false), (nobody, false)])
+    func sees(other: ProcessIdentity, expected: Bool) {
+        #expect(Self.here.sees(other) == expected)
+        #expect(other.sees(Self.here) == expected)
+    }
+
+    @Test func seesNobodyWithoutKnowingWhereItIs() {
+        #expect(!Self.nobody.sees(Self.nobody))
+        #expect(!Self.unknownBoot.sees(Self.unknownBoot))
+    }
+
+    @Test func roundTrips() {
+        let lease = RefreshLease(nonce: "n", duration: 45_000, holder: Self.sibling, deadline: 1_000_000)
+        #expect(RefreshLease(decoding: lease.encoded()) == lease)
+    }
+
+    /// A damaged or hostile lease binds nobody, or not for long.
+    @Test(arguments: [
+        (#""duration":45000"#, #""duration":0"#), (#""duration":45000"#, #""duration":-1"#), (#""duration":45000"#, #""duration":"soon""#),
+        (#""duration":45000"#, #""duration":1e400"#), (#""nonce":"n""#, #""nonce":1"#), (#""pid":11"#, #""pid":"x""#), (#""pid":11"#, #""pid":1.5"#),
+        (#""boot_id":"boot","#, ""), (#""start":"200""#, #""start":200"#), ("{", "["),
+    ])
+    func ignoresADamagedLease(part: String, replacement: String) {
+        let text = String(decoding: RefreshLease(nonce: "n", duration: 45_000, holder: Self.sibling, deadline: 1).encoded().bytes, as: UTF8.self)
+        #expect(text.contains(part))
+        #expect(RefreshLease(decoding: CacheRecord(bytes: Array(text.replacing(part, with: replacement).utf8))) == nil)
+    }
+
+    @Test(arguments: [120_001, Int64.max]) func cutsALongLease(duration: Int64) {
+        let lease = RefreshLease(nonce: "n", duration: duration, holder: Self.otherHost, deadline: .max)
+        #expect(RefreshLease(decoding: lease.encoded())?.duration == 120_000)
+    }
+}

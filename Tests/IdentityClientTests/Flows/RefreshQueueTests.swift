@@ -1,0 +1,224 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import IdentityClient
+
+@Suite(.timeLimit(.minutes(1))) struct RefreshQueueTests {
+    private let queue = RefreshQueue<String, String>()
+    private let first: CacheKey
+    private let second: CacheKey
+
+    init() throws {
+        let group = try CacheGroup("group")
+        first = CacheKey(group: group, kind: .account, name: "1")
+        second = CacheKey(group: group, kind: .account, name: "2")
+    }
+
+    @Test func aThousandCallersShareOneRun() async throws {
+        let gate = Gate()
+        let runs = Shared(0)
+        let callers = (0..<1000).map { _ in
+            Task.immediate { [queue, first] in
+                try await queue.run("wish", of: first, isForced: false) {
+                    runs.withLock { $0 += 1 }
+                    try await gate.wait()
+                    return "done"
+                }
+            }
+        }
+        gate.open()
+        for caller in callers { #expect(try await caller.value == "done") }
+        #expect(runs.value == 1)
+    }
+
+    @Test func aCancelledCallerDoesNotEndTheRun() async throws {
+        let gate = Gate()
+        let caller = Task.immediate { [queue, first] in
+            try await queue.run("wish", of: first, isForced: false) {
+                try await gate.wait()
+                return Task.isCancelled ? "cancelled" : "done"
+            }
+        }
+        caller.cancel()
+        await #expect(throws: CancellationError.self) { try await caller.value }
+        let joined = Task.immediate { [queue, first] in try await queue.run("wish", of: first, isForced: false) { "second" } }
+        gate.open()
+        #expect(try await joined.value == "done")
+    }
+
+    /// Who forces a refresh wants one that begins after the call.
+    @Test func aForcedOneNeverJoinsARunningOneButAQueuedOne() async throws {
+        let gate = Gate()
+        let order = Shared<[String]>([])
+        func call(_ name: String, isForced: Bool) -> Task<String, any Error> {
+            Task.immediate { [queue, first] in
+                try await queue.run(isForced ? "forced" : "plain", of: first, isForced: isForced) {
+                    order.withLock { $0.append(name) }
+                    try await gate.wait()
+                    return name
+                }
+            }
+        }
+        let running = call("running", isForced: true)
+        let queued = call("queued", isForced: true)
+        let joining = call("joining", isForced: true)
+        let plain = call("plain", isForced: false)
+        gate.open()
+        #expect(try await running.value == "running")
+        #expect(try await queued.value == "queued")
+        #expect(try await joining.value == "queued")
+        #expect(try await plain.value == "plain")
+        #expect(order.value == ["running", "queued", "plain"])
+    }
+
+    @Test func differentWishesOfOneCredentialRunOneAfterTheOther() async throws {
+        let running = Shared((now: 0, most: 0))
+        let callers = (0..<50).map { number in
+            Task.immediate { [queue, first] in
+                try await queue.run("wish \(number)", of: first, isForced: number % 2 == 0) {
+                    running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                    for _ in 0..<5 { await Task.yield() }
+                    running.withLock { $0.now -= 1 }
+                    return "\(number)"
+                }
+            }
+        }
+        for (number, caller) in callers.enumerated() { #expect(try await caller.value == "\(number)") }
+        #expect(running.value.most == 1)
+    }
+
+    @Test func differentCredentialsRunTogether() async throws {
+        let gates = [Gate(), Gate()]
+        async let one = queue.run("wish", of: first, isForced: false) {
+            gates[0].open()
+            try await gates[1].wait()
+            return "one"
+        }
+        async let two = queue.run("wish", of: second, isForced: false) {
+            gates[1].open()
+            try await gates[0].wait()
+            return "two"
+        }
+        #expect(try await [one, two] == ["one", "two"])
+    }
+
+    @Test func finishWaitsForAllOfThemAndThrowsNone() async throws {
+        let gate = Gate()
+        let ended = Shared(0)
+        for key in [first, second] {
+            for number in 0..<3 {
+                queue.start("wish \(number)", of: key) {
+                    try await gate.wait()
+                    ended.withLock { $0 += 1 }
+                    if number == 1 { throw Trouble() }
+                    return ""
+                }
+            }
+        }
+        let finish = Task.immediate { [queue] in
+            try await queue.finish()
+            return ended.value
+        }
+        #expect(ended.value == 0)
+        gate.open()
+        #expect(try await finish.value == 6)
+        try await queue.finish()
+    }
+
+    @Test func aFailureIsToldAndForgotten() async throws {
+        await #expect(throws: Trouble.self) {
+            try await queue.run("wish", of: first, isForced: false) { throw Trouble() }
+        }
+        #expect(try await queue.run("wish", of: first, isForced: false) { "again" } == "again")
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct InteractionGateTests {
+    private let gate = InteractionGate()
+
+    /// A sign-in that is under way until `finish` or its cancellation.
+    private func begin(_ finish: Gate) async throws -> Task<String, any Error> {
+        let begun = Gate()
+        let task = Task.immediate { [gate] in
+            try await gate.run(.wait) {
+                begun.open()
+                try await finish.wait()
+                return "first"
+            }
+        }
+        try await begun.wait()
+        return task
+    }
+
+    @Test func theNextWaits() async throws {
+        let finish = Gate()
+        let first = try await begin(finish)
+        let order = Shared<[String]>([])
+        let second = Task.immediate { [gate] in
+            try await gate.run(.wait) {
+                order.withLock { $0.append("second") }
+                return "second"
+            }
+        }
+        order.withLock { $0.append("first still runs") }
+        finish.open()
+        #expect(try await first.value == "first")
+        #expect(try await second.value == "second")
+        #expect(order.value == ["first still runs", "second"])
+    }
+
+    @Test func aWaitingOneCanBeCancelled() async throws {
+        let finish = Gate()
+        let first = try await begin(finish)
+        let second = Task.immediate { [gate] in try await gate.run(.wait) { "second" } }
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        finish.open()
+        #expect(try await first.value == "first")
+    }
+
+    @Test func theNextFails() async throws {
+        let finish = Gate()
+        let first = try await begin(finish)
+        let error = await #expect(throws: AuthenticationError.self) { try await gate.run(.fail) { "second" } }
+        #expect(error?.code == .interactionInProgress)
+        finish.open()
+        #expect(try await first.value == "first")
+        #expect(try await gate.run(.fail) { "third" } == "third")
+    }
+
+    @Test func theNextTakesItsPlace() async throws {
+        let first = try await begin(Gate())
+        #expect(try await gate.run(.supersede) { "second" } == "second")
+        let error = await #expect(throws: AuthenticationError.self) { try await first.value }
+        #expect(error?.code == .interactionSuperseded)
+    }
+
+    @Test func aCancelledSignInIsJustCancelled() async throws {
+        let first = try await begin(Gate())
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        #expect(try await gate.run(.fail) { "second" } == "second")
+    }
+
+    @Test func aFailedSignInFreesTheGate() async throws {
+        await #expect(throws: Trouble.self) { try await gate.run(.wait) { throw Trouble() } }
+        #expect(try await gate.run(.fail) { "second" } == "second")
+    }
+
+    @Test func ofManyOneRunsAtATime() async throws {
+        let running = Shared((now: 0, most: 0))
+        let tasks = (0..<100).map { _ in
+            Task { [gate] in
+                try await gate.run(.wait) {
+                    running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                    await Task.yield()
+                    running.withLock { $0.now -= 1 }
+                }
+            }
+        }
+        for task in tasks { try await task.value }
+        #expect(running.value.most == 1)
+    }
+}

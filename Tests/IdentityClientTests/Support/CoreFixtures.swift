@@ -1,0 +1,114 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import OAuthWire
+import Testing
+
+@testable import IdentityClient
+
+/// What most tests of the core start from.
+enum Fixture {
+    static let now: Int64 = 1_700_000_000
+    static let guid = "f8cdef31-a31e-4b4a-93e4-5f571e91255a"
+    static let oid = "00000000-0000-0000-66f3-3332eca7ea81"
+    static let bearerRule = ScopeRule(ignoresCase: false)
+
+    static var context: RequestContext { RequestContext(correlationID: UUID(), logger: nil) }
+
+    static func json(_ text: String) throws -> JSONObject {
+        try JSONObject(parsing: Array(text.utf8))
+    }
+
+    static func accessToken(
+        _ secret: String = "access",
+        realm: String = "tenant",
+        scopes: [String] = ["read"],
+        requested: [String]? = nil,
+        type: String = "Bearer",
+        cachedAt: Int64 = now,
+        lifetime: Int64 = 3600,
+        refreshOn: Int64? = nil,
+        rule: ScopeRule = bearerRule
+    ) -> CachedAccessToken {
+        CachedAccessToken(
+            secret: secret,
+            realm: realm,
+            scopes: scopes,
+            requestedScopes: requested ?? scopes,
+            tokenType: type,
+            cachedAt: cachedAt,
+            expiresOn: cachedAt + lifetime,
+            refreshOn: refreshOn,
+            rule: rule
+        )
+    }
+
+    static func credentials(
+        partition: String = "oidc|https://issuer.example",
+        account: String = "https://issuer.example|subject",
+        refreshToken: String? = "refresh",
+        accessTokens: [CachedAccessToken] = []
+    ) -> AccountCredentials {
+        var credentials = AccountCredentials(
+            incarnation: "incarnation",
+            partition: partition,
+            environment: "issuer.example",
+            clientID: "client",
+            accountID: Account.ID(rawValue: account),
+            homeAccountID: account
+        )
+        credentials.refreshToken = refreshToken.map { CachedRefreshToken(secret: $0, modifiedAt: now) }
+        credentials.accessTokens = accessTokens
+        return credentials
+    }
+
+    static func grant(
+        _ response: String,
+        requested: [String] = ["read"],
+        profile: CachedProfile? = nil,
+        rule: ScopeRule = bearerRule
+    ) throws -> TokenGrant {
+        TokenGrant(
+            response: try TokenResponse(try json(response)),
+            requestedScopes: requested,
+            identity: AccountIdentity(
+                accountID: Account.ID(rawValue: "https://issuer.example|subject"),
+                homeAccountID: "https://issuer.example|subject"
+            ),
+            profile: profile,
+            realm: "tenant",
+            rule: rule
+        )
+    }
+
+    /// A compact token with these claims and a signature that nobody checks.
+    static func idToken(_ claims: String) -> String {
+        "\(Base64URL.encode(Array(#"{"alg":"RS256"}"#.utf8))).\(Base64URL.encode(Array(claims.utf8))).c2ln"
+    }
+}
+
+/// A clock that stands still until it is moved.
+final class StillClock: WallClock {
+    var now: Date { Date(timeIntervalSince1970: Double(Fixture.now)) }
+
+    func sleep(for duration: Duration) async throws {
+        try Task.checkCancellation()
+    }
+}
+
+/// Numbers that look random and are the same in every run (splitmix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+}

@@ -1,0 +1,99 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import IdentityClient
+import Logging
+import Testing
+
+@testable import identityctl
+
+@Suite struct ProviderOptionsTests {
+    static let complete = ["IDENTITYCTL_CLIENT_ID": "c", "IDENTITYCTL_ISSUER": "https://id.example.test"]
+
+    static func configuration(
+        _ arguments: [String],
+        _ variables: [String: String] = [:]
+    ) throws -> PublicClientApplication.Configuration {
+        try ProviderOptions.parse(arguments).configuration(Environment(variables))
+    }
+
+    @Test func takesOptionsFromTheCommandLineFirst() throws {
+        let variables = ["IDENTITYCTL_CLIENT_ID": "v", "IDENTITYCTL_GROUP": "variable"]
+        let made = try Self.configuration(
+            ["--client-id", "c", "--issuer", "https://id.example.test/x", "--group", "Line"],
+            variables
+        )
+        #expect(made.clientID == "c")
+        #expect(made.cacheGroup?.name == "line")
+        #expect(made.authority.description == "https://id.example.test/x")
+        #expect(made.cache is FileTokenCache)
+    }
+
+    @Test func takesOptionsFromTheEnvironment() throws {
+        var variables = Self.complete
+        variables["IDENTITYCTL_CACHE"] = "memory"
+        variables["IDENTITYCTL_GROUP"] = ""
+        let made = try Self.configuration([], variables)
+        #expect(made.clientID == "c")
+        #expect(made.cacheGroup == nil)
+        #expect(made.authority == (try .openIDConnect(issuer: "https://id.example.test")))
+        #expect(made.cache is InMemoryTokenCache)
+    }
+
+    @Test func replacesTheProviderOfTheEnvironmentWhole() throws {
+        let url = "https://login.microsoftonline.com/common"
+        #expect(try Self.configuration(["--authority", url], Self.complete).authority == (try Authority(url: url)))
+    }
+
+    @Test(
+        arguments: [
+            ([], [:], "Give --client-id"),
+            (["--client-id", ""], [:], "--client-id: the value is empty"),
+            (["--client-id", "c"], [:], "Which provider?"),
+            (["--client-id", "c", "--issuer", "https://a.test", "--authority", "https://b.test/x"], [:], "not both"),
+            (
+                ["--client-id", "c"],
+                ["IDENTITYCTL_ISSUER": "https://a.test", "IDENTITYCTL_AUTHORITY": "https://b.test/x"],
+                "one of IDENTITYCTL_AUTHORITY and IDENTITYCTL_ISSUER"
+            ),
+            (
+                ["--client-id", "c", "--issuer", "http://a.test"], [:],
+                "--issuer: An authority is an absolute https address"
+            ),
+            (["--client-id", "c"], ["IDENTITYCTL_AUTHORITY": "https://b.test"], "IDENTITYCTL_AUTHORITY: "),
+            (["--group", "a b"], complete, "--group: "),
+            (["--cache", "keyring"], complete, "'keyring' is not a cache. Possible are: memory"),
+            (["--cache", "file:"], complete, "--cache: 'file:' is not a cache"),
+        ] as [([String], [String: String], String)]
+    )
+    func saysWhatIsWrongAndWhere(arguments: [String], variables: [String: String], text: String) throws {
+        let error = #expect(throws: UsageError.self) { _ = try Self.configuration(arguments, variables) }
+        #expect(error?.message.contains(text) == true, "\(error?.message ?? "")")
+    }
+
+    @Test func choosesTheCache() throws {
+        #expect(try CacheChoice(nil) == .file(directory: nil))
+        #expect(try CacheChoice(Given(text: "file", origin: "")) == .file(directory: nil))
+        #expect(try CacheChoice(Given(text: "file:/a b", origin: "")) == .file(directory: "/a b"))
+        #expect(try CacheChoice(Given(text: "memory", origin: "")) == .memory)
+    }
+
+    @Test(arguments: [("1", true), ("TRUE", true), ("yes", true), ("0", false), ("off", false)])
+    func readsSwitches(text: String, isOn: Bool) throws {
+        #expect(try Environment(["IDENTITYCTL_FORCE_REFRESH": text]).isOn("force-refresh", false) == isOn)
+    }
+
+    @Test func refusesASwitchThatIsNeitherOnNorOff() throws {
+        let environment = Environment(["IDENTITYCTL_JSON": "maybe"])
+        #expect(throws: UsageError("IDENTITYCTL_JSON: 'maybe' is neither 1 nor 0.")) {
+            try environment.isOn("json", false)
+        }
+        #expect(try environment.isOn("json", true))
+    }
+
+    @Test func readsTheLogLevel() throws {
+        #expect(try OutputOptions.parse([]).level(Environment([:])) == .warning)
+        #expect(try OutputOptions.parse([]).level(Environment(["IDENTITYCTL_LOG_LEVEL": "trace"])) == .trace)
+        #expect(throws: UsageError.self) { try OutputOptions.parse(["--log-level", "loud"]).level(Environment([:])) }
+    }
+}

@@ -1,0 +1,139 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FoundationEssentials
+import IdentityClient
+import Testing
+
+@testable import identityctl
+
+@Suite struct SignInOptionsTests {
+    static func parameters(
+        _ arguments: [String],
+        _ token: [String] = [],
+        _ variables: [String: String] = [:]
+    ) throws -> InteractiveParameters {
+        try SignInOptions.parse(arguments).parameters(TokenOptions.parse(token), Environment(variables))
+    }
+
+    static func redirect(
+        _ arguments: [String],
+        isManual: Bool = false,
+        _ variables: [String: String] = [:]
+    ) throws -> RedirectURI {
+        try SignInOptions.parse(arguments).redirect(Environment(variables), isManual: isManual)
+    }
+
+    @Test func passesEverythingOn() throws {
+        let made = try Self.parameters(
+            [
+                "--prompt", "login", "--login-hint", "alice", "--timeout", "20", "--response-mode", "form_post",
+            ],
+            ["--scope", "a", "--scope", "b c", "--claims", #"{"id_token":{}}"#]
+        )
+        #expect(made.prompt == .login)
+        #expect(made.loginHint == "alice")
+        #expect(made.timeout == .seconds(20))
+        #expect(made.responseMode == .formPost)
+        #expect(made.scopes == ["a", "b", "c"])
+        #expect(made.claims == #"{"id_token":{}}"#)
+    }
+
+    @Test func leavesTheRestAsTheLibraryHasIt() throws {
+        let made = try Self.parameters([])
+        #expect(made.prompt == nil && made.loginHint == nil && made.responseMode == nil && made.claims == nil)
+        #expect(made.timeout == .seconds(300))
+        #expect(made.scopes.isEmpty)
+    }
+
+    @Test func takesThemFromTheEnvironment() throws {
+        let variables = [
+            "IDENTITYCTL_SCOPE": " a\tb ", "IDENTITYCTL_TIMEOUT": "7", "IDENTITYCTL_PROMPT": "none",
+            "IDENTITYCTL_RESPONSE_MODE": "query", "IDENTITYCTL_LOGIN_HINT": "bob", "IDENTITYCTL_CLAIMS": "{}",
+        ]
+        let made = try Self.parameters([], [], variables)
+        #expect(made.scopes == ["a", "b"])
+        #expect(made.timeout == .seconds(7))
+        #expect(made.prompt == Prompt.none)
+        #expect(made.responseMode == .query)
+        #expect(made.loginHint == "bob")
+        #expect(made.claims == "{}")
+        #expect(try Self.parameters([], ["--scope", "c"], variables).scopes == ["c"])
+    }
+
+    @Test(arguments: [
+        (["--timeout", "0"], []), (["--timeout", "1.5"], []), (["--timeout", "86401"], []), (["--timeout", "x"], []),
+        (["--response-mode", "fragment"], []), ([], ["--claims", "{"]), ([], ["--claims", "[]"]),
+        ([], ["--scope", " "]),
+        (["--prompt", ""], []),
+    ])
+    func refusesWhatCannotBeUsed(arguments: [String], token: [String]) {
+        #expect(throws: UsageError.self) { try Self.parameters(arguments, token) }
+    }
+
+    @Test func splitsTheBrowsersCommandIntoWords() throws {
+        let options = try SignInOptions.parse(["--browser", " firefox  --private-window "])
+        #expect(try options.browserCommand(Environment([:])) == ["firefox", "--private-window"])
+        #expect(try SignInOptions.parse([]).browserCommand(Environment(["IDENTITYCTL_BROWSER": "w3m"])) == ["w3m"])
+        #expect(try SignInOptions.parse([]).browserCommand(Environment([:])) == nil)
+    }
+
+    @Test func keepsTheRedirectAddressAsItIsSpelled() throws {
+        #expect(try Self.redirect([]) == .loopback)
+        #expect(try Self.redirect(["--redirect-uri", "http://localhost"]) == .loopback(host: .localhost))
+        #expect(try Self.redirect(["--redirect-uri", "http://127.0.0.1/"]) == .loopback(host: .ipv4, path: "/"))
+        #expect(
+            try Self.redirect(["--redirect-uri", "HTTP://[::1]:8400/cb"])
+                == .loopback(host: .ipv6, ports: 8400...8400, path: "/cb")
+        )
+        #expect(try Self.redirect(["--redirect-ports", "8400-8410"]) == .loopback(ports: 8400...8410))
+        #expect(try Self.redirect(["--redirect-ports", "8400"]) == .loopback(ports: 8400...8400))
+        #expect(
+            try Self.redirect(
+                [],
+                ["IDENTITYCTL_REDIRECT_URI": "http://localhost/a", "IDENTITYCTL_REDIRECT_PORTS": "1-2"]
+            )
+                == .loopback(host: .localhost, ports: 1...2, path: "/a")
+        )
+    }
+
+    @Test func takesOtherAddressesOnlyWhereTheAnswerIsPasted() throws {
+        let url = try #require(URL(string: "com.example.app:/cb"))
+        #expect(try Self.redirect(["--redirect-uri", "com.example.app:/cb"], isManual: true) == .custom(url))
+        #expect(throws: UsageError.self) { try Self.redirect(["--redirect-uri", "com.example.app:/cb"]) }
+        #expect(throws: UsageError.self) { try Self.redirect(["--redirect-uri", "http://localhost.evil.test"]) }
+        #expect(throws: UsageError.self) { try Self.redirect(["--redirect-uri", "https://localhost"]) }
+    }
+
+    @Test(arguments: [
+        ["--redirect-uri", "http://localhost:0"], ["--redirect-uri", "http://localhost:65536"],
+        ["--redirect-uri", "http://localhost:"], ["--redirect-uri", "http://localhost/?a=b"],
+        ["--redirect-uri", "http://localhost:1", "--redirect-ports", "1-2"], ["--redirect-ports", "2-1"],
+        ["--redirect-ports", "0-1"], ["--redirect-ports", "1-2-3"], ["--redirect-ports", "a"],
+        ["--redirect-ports", "1-"],
+    ])
+    func refusesRedirectsThatCannotBe(arguments: [String]) {
+        #expect(throws: UsageError.self) { try Self.redirect(arguments) }
+    }
+
+    @Test(arguments: [
+        "http://127.0.0.1:1/?code=a&state=b", "  http://127.0.0.1:1/?code=a&state=b\r",
+        "\"http://127.0.0.1:1/?code=a&state=b\"", " ' http://127.0.0.1:1/?code=a&state=b' ",
+        "<http://127.0.0.1:1/?code=a&state=b>",
+    ])
+    func takesAPastedAddressOutOfItsWrapping(line: String) throws {
+        #expect(try PastedAddress(line).url.absoluteString == "http://127.0.0.1:1/?code=a&state=b")
+    }
+
+    @Test(arguments: ["", "yes", "http://127.0.0.1:1/", "code=a?state:b", "http://127.0.0.1:1/?code=a b", "\"", "\"\""])
+    func refusesAPastedTextThatIsNoAnswer(line: String) {
+        #expect(throws: PastedAddress.Unusable.self) { try PastedAddress(line) }
+    }
+
+    @Test func knowsWhereNoWindowCanBeShown() {
+        #expect(Environment([:]).isRemote)
+        #expect(!Environment(["DISPLAY": ":0"]).isRemote)
+        #expect(!Environment(["WAYLAND_DISPLAY": "w"]).isRemote)
+        #expect(!Environment(["BROWSER": "lynx"]).isRemote)
+    }
+}

@@ -1,0 +1,80 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import Testing
+
+@testable import identityctl
+
+@Suite struct ExitStatusTests {
+    typealias Code = AuthenticationError.Code
+    typealias ExitStatus = identityctl.ExitStatus
+
+    static let table: [(ExitStatus, [Code])] = [
+        (
+            .interactionRequired,
+            [
+                .interactionRequired, .noTokensFound, .loginRequired, .consentRequired, .adminConsentRequired,
+                .signInExpired, .basicAction, .additionalAction, .messageOnly, .passwordExpired, .passwordResetRequired,
+                .accountSelectionRequired, .accountRemoved, .claimsChallenge,
+            ]
+        ),
+        (
+            .unavailable,
+            [
+                .serverUnavailable, .throttled, .requestLoop, .network, .networkTimedOut, .nameNotResolved,
+                .connectionFailed, .tlsFailed, .proxyFailed, .transportUnavailable,
+            ]
+        ),
+        (
+            .cacheUnavailable,
+            [.cache, .cacheCorrupt, .cachePermissions, .cacheBusy, .cacheFull, .cacheNewerVersion]
+        ),
+        (
+            .notBelieved,
+            [
+                .invalidResponse, .malformedResponse, .responseTooLarge, .unexpectedRedirect, .stateMismatch,
+                .issuerMismatch, .invalidIDToken, .accountMismatch, .untrustedAuthority,
+            ]
+        ),
+        (
+            .cancelled,
+            [.userCancelled, .interactionTimedOut, .interactionSuperseded, .interactionInProgress, .browserUnavailable]
+        ),
+        (
+            .refused,
+            [
+                .accessDenied, .scopesDeclined, .redirectNotRegistered, .clientNotRegistered, .invalidScope,
+                .blockedByPolicy,
+            ]
+        ),
+        (.usage, [.invalidArgument]),
+        (.other, [.configuration, .redirectUnavailable, .unsupported]),
+    ]
+
+    @Test(arguments: table.flatMap { status, codes in codes.map { (status, $0) } })
+    func tellsTheShellWhatAnErrorMeans(status: ExitStatus, code: Code) {
+        #expect(ExitStatus(for: AuthenticationError(code, "")) == status)
+    }
+
+    @Test func coversEveryCode() {
+        let codes = Self.table.flatMap(\.1)
+        #expect(codes.count == 54)
+        #expect(Set(codes).count == codes.count)
+    }
+
+    @Test func goesByTheFirstLevelOfACodeItDoesNotKnow() {
+        #expect(ExitStatus(for: Code(rawValue: "network.new")) == .unavailable)
+        #expect(ExitStatus(for: Code(rawValue: "interaction_required.new")) == .interactionRequired)
+        #expect(ExitStatus(for: Code(rawValue: "new")) == .other)
+    }
+
+    @Test func hasAStatusForWhatIsNoErrorOfTheLibrary() {
+        #expect(ExitStatus(for: CancellationError()) == .cancelled)
+        #expect(ExitStatus(for: UsageError("")) == .usage)
+        #expect(ExitStatus(for: SystemFailure("", number: 28)) == .other)
+    }
+
+    @Test func numbersTheStatusesAsDocumented() {
+        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 7, 64])
+    }
+}

@@ -1,0 +1,102 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import OAuthWire
+import Testing
+
+@testable import identityctl
+
+@Suite struct JSONReportTests {
+    static let account = Account(
+        id: Account.ID(rawValue: "uid.utid"),
+        environment: "login.example.test",
+        username: "alice@example.test",
+        tenantProfiles: [
+            TenantProfile(tenantID: "guest", localAccountID: "1", isHomeTenant: false),
+            TenantProfile(tenantID: "home", localAccountID: "2"),
+        ]
+    )
+    static let correlationID = UUID(uuidString: "C970D58C-7429-4D47-AE01-2903778D98CA")
+
+    @Test func writesAResultAsDocumented() {
+        let result = AuthenticationResult(
+            accessToken: #"to"ken"#,
+            expiresOn: Date(timeIntervalSince1970: 1_764_000_000),
+            scopes: ["b", "a"],
+            account: Self.account,
+            tenantProfile: Self.account.tenantProfiles[0],
+            idToken: "secret",
+            source: .identityProvider,
+            correlationID: Self.correlationID
+        )
+        #expect(
+            JSONReport.result(result, persisted: true).line == #"""
+                {"accessToken":"to\"ken","tokenType":"Bearer","expiresOn":"2025-11-24T16:00:00Z","scopes":["a","b"],\#
+                "account":{"id":"uid.utid","username":"alice@example.test","environment":"login.example.test",\#
+                "tenantID":"guest"},"source":"identityProvider","persisted":true,\#
+                "correlationID":"c970d58c-7429-4d47-ae01-2903778d98ca"}
+                """#
+        )
+    }
+
+    @Test func saysNullForWhatIsNotKnown() {
+        let result = AuthenticationResult(
+            accessToken: "t",
+            expiresOn: Date(timeIntervalSince1970: 0),
+            scopes: [],
+            account: Account(id: Account.ID(rawValue: "i"), environment: "e"),
+            source: .cache
+        )
+        #expect(
+            JSONReport.result(result, persisted: false).line == """
+                {"accessToken":"t","tokenType":"Bearer","expiresOn":"1970-01-01T00:00:00Z","scopes":[],\
+                "account":{"id":"i","username":null,"environment":"e","tenantID":null},"source":"cache",\
+                "persisted":false,"correlationID":null}
+                """
+        )
+    }
+
+    @Test func writesAccountsAsAnArray() {
+        #expect(JSONReport.accounts([]).line == "[]")
+        let one = #"""
+            {"id":"uid.utid","username":"alice@example.test","environment":"login.example.test","tenantID":"home"}
+            """#
+        #expect(JSONReport.accounts([Self.account, Self.account]).line == "[\(one),\(one)]")
+    }
+
+    @Test func writesAnErrorAsDocumented() {
+        let error = AuthenticationError(
+            .throttled,
+            "Wait.\nThen try again.",
+            serverError: ServerError(
+                error: "slow_down",
+                errorDescription: "Too fast",
+                suberror: "s",
+                errorCodes: [90_055],
+                httpStatus: 429
+            ),
+            claims: "{}",
+            retryAfter: .milliseconds(1500),
+            correlationID: Self.correlationID
+        )
+        #expect(
+            JSONReport.error(error).line == #"""
+                {"error":{"code":"server_unavailable.throttled","message":"Wait.\nThen try again.",\#
+                "serverError":{"error":"slow_down","errorDescription":"Too fast","suberror":"s","errorCodes":[90055],\#
+                "httpStatus":429},"retryAfter":2,"correlationID":"c970d58c-7429-4d47-ae01-2903778d98ca"}}
+                """#
+        )
+    }
+
+    @Test func writesErrorsThatAreNotTheLibrarys() {
+        #expect(
+            JSONReport.error(UsageError("No.")).line
+                == #"{"error":{"code":"configuration.invalid_argument","message":"No.","correlationID":null}}"#
+        )
+        #expect(
+            JSONReport.error(CancellationError()).line
+                == #"{"error":{"code":"user_cancelled","message":"Cancelled.","correlationID":null}}"#
+        )
+    }
+}

@@ -1,0 +1,1 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,126 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityClient
+import IdentityTesting
+import OAuthWire
+import Testing
+
+/// From signing in to signing out, as a script sees it.
+@Suite struct SessionProcessTests {
+    @Test(.timeLimit(.minutes(1))) func signsInOnceAndHandsOutTheTokenUntilItIsSignedOut() async throws {
+        let place = try Surroundings()
+        let login = try await place.login()
+        #expect(login.status == 0, "\(login.errors)")
+        let token = try #require(login.output.split(separator: "\n").first.map(String.init))
+        #expect(login.output == token + "\n")
+        #expect(place.provider.accepts(accessToken: token))
+        #expect(login.errorLines.last == "Signed in as alice@example.test.")
+        #expect(!login.errors.contains(token))
+
+        place.provider.forgetRequests()
+        let again = try await place.run("token")
+        #expect(again.status == 0)
+        #expect(again.output == token + "\n")
+        #expect(again.errors.isEmpty)
+        #expect(place.provider.requests.isEmpty)
+
+        let accounts = try await place.run("accounts")
+        #expect(accounts.output == "alice@example.test\t\(place.issuer)|subject-alice\t\(place.host)\n")
+
+        let logout = try await place.run("logout")
+        #expect(logout.status == 0)
+        #expect(logout.output.isEmpty)
+        #expect(logout.errors == "Signed out alice@example.test.\n")
+        let after = try await place.run("token")
+        #expect(after.status == 2)
+        #expect(after.output.isEmpty)
+        #expect(after.errors.contains("identityctl login"))
+        #expect(try await place.run("logout").status == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func writesJSONAsDocumented() async throws {
+        let place = try Surroundings()
+        let login = try await place.login("--json", "--response-mode", "form_post")
+        #expect(login.status == 0, "\(login.errors)")
+        let result = try JSONObject(parsing: Array(login.output.utf8))
+        #expect(
+            result.members.map(\.name) == [
+                "accessToken", "tokenType", "expiresOn", "scopes", "account", "source", "persisted", "correlationID",
+            ]
+        )
+        #expect(result.string("source") == "identityProvider")
+        #expect(result.bool("persisted") == true)
+        #expect(result.object("account")?.string("username") == "alice@example.test")
+        #expect(result.string("expiresOn")?.hasSuffix("Z") == true)
+
+        let cached = try JSONObject(parsing: Array(try await place.run("token", "--json").output.utf8))
+        #expect(cached.string("accessToken") == result.string("accessToken"))
+        #expect(cached.string("source") == "cache")
+        #expect(cached["correlationID"] == .null)
+        let refreshed = try await place.run("token", "--json", "--force-refresh")
+        #expect(try JSONObject(parsing: Array(refreshed.output.utf8)).string("source") == "identityProvider")
+        let accounts = try await place.run("accounts", "--json")
+        #expect(accounts.output.hasPrefix(#"[{"id":""#) && accounts.output.hasSuffix("}]\n"))
+
+        place.provider.revokeSessions(of: .alice)
+        let lost = try await place.run("token", "--json", "--force-refresh")
+        #expect(lost.status == 2)
+        #expect(lost.output.isEmpty)
+        let error = try #require(try JSONObject(parsing: Array((lost.errorLines.last ?? "").utf8)).object("error"))
+        #expect(error.members.map(\.name) == ["code", "message", "serverError", "correlationID"])
+        #expect(error.string("code") == "interaction_required.sign_in_expired")
+        #expect(error.object("serverError")?.string("error") == "invalid_grant")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func choosesBetweenSeveralAccounts() async throws {
+        let place = try Surroundings()
+        #expect(try await place.login().status == 0)
+        let bob = try await place.login(as: .bob)
+        #expect(bob.status == 0)
+        let undecided = try await place.run("token")
+        #expect(undecided.status == 64)
+        #expect(undecided.output.isEmpty)
+        for text in ["--account", "alice@example.test", "bob@example.test"] { #expect(undecided.errors.contains(text)) }
+        #expect(try await place.run("token", "--account", "BOB@example.test").output == bob.output)
+        #expect(try await place.run("token", "--account", "\(place.issuer)|subject-bob").output == bob.output)
+        #expect(try await place.run("token", "--account", "carol").status == 2)
+        #expect(try await place.run("logout").status == 64)
+        #expect(try await place.run("logout", "--account", "carol").errors.contains("nothing was changed"))
+        #expect(try await place.run("accounts").output.split(separator: "\n").count == 2)
+        #expect(try await place.run("logout", "--all").status == 0)
+        #expect(try await place.run("accounts", "--json").output == "[]\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func neverWritesASecretToStandardErrorWhateverIsLogged() async throws {
+        let place = try Surroundings()
+        let login = try await place.login("--log-level", "trace")
+        let refresh = try await place.run("token", "--force-refresh", "--log-level", "trace")
+        #expect(login.status == 0 && refresh.status == 0)
+        #expect(refresh.errors.contains("["))
+        let names = ["code", "code_verifier", "refresh_token"]
+        let sent = place.provider.requests.filter { $0.endpoint == .token }.flatMap { request in
+            names.compactMap { request[$0] }
+        }
+        #expect(sent.count == 3)
+        let tokens = [login.output, refresh.output].map { String($0.dropLast()) }
+        for secret in sent + tokens {
+            #expect(!secret.isEmpty && !login.errors.contains(secret) && !refresh.errors.contains(secret))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func showsTheWholeOfASignIn() async throws {
+        let place = try Surroundings()
+        let demo = try await Tool.run(["demo", "--headless"], ["TMPDIR": place.directory.path])
+        #expect(demo.status == 0, "\(demo.errors)")
+        #expect(demo.errors.isEmpty)
+        let lines = demo.output.split(separator: "\n")
+        for step in 1...7 { #expect(lines.contains { $0.hasPrefix("\(step). ") }, "step \(step)") }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place.directory.path).isEmpty)
+    }
+}
+
+extension Surroundings {
+    /// Host and port of the provider.
+    var host: String { String(issuer.dropFirst("http://".count)) }
+}

@@ -1,0 +1,168 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import IdentityClient
+import IdentityTesting
+import OAuthWire
+import Testing
+
+/// What a script sees when something is wrong.
+@Suite struct TroubleProcessTests {
+    static func code(of outcome: Tool.Outcome) throws -> String? {
+        try JSONObject(parsing: Array((outcome.errorLines.last ?? "").utf8)).object("error")?.string("code")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func signsInWithAPastedAddress() async throws {
+        let place = try Surroundings()
+        let tool = try Tool(["login", "--manual"], place.variables)
+        let browser = ScriptedBrowser(provider: nil)
+        browser.followsRedirects = false
+        let address = try await tool.shownAddress()
+        try await browser.visit(address)
+        let answer = try await browser.redirectURL()
+        try tool.type("what?")
+        _ = try await tool.errorLine { $0.hasPrefix("That is not an address") }
+        try tool.type("http://127.0.0.1/?code=x&state=y")
+        _ = try await tool.errorLine { $0.hasPrefix("That is not the answer") }
+        try tool.type(" \"\(answer.absoluteString)\" ")
+        let outcome = try await tool.outcome()
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(place.provider.accepts(accessToken: String(outcome.output.dropLast())))
+        #expect(outcome.errors.contains("Never paste it anywhere else"))
+        #expect(!outcome.errors.contains(answer.absoluteString))
+        #expect(try await place.run("token").output == outcome.output)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func givesUpOnPastedAddressesThatAreNoAnswer() async throws {
+        let place = try Surroundings()
+        let ended = try await place.run("login", "--manual", "--json")
+        #expect(ended.status == 6)
+        #expect(try Self.code(of: ended) == "user_cancelled")
+        let tool = try Tool(["login", "--manual", "--json"], place.variables)
+        for _ in 1...3 { try tool.type("http://127.0.0.1/?code=x&state=y") }
+        let wrong = try await tool.outcome()
+        #expect(wrong.status == 5)
+        #expect(try Self.code(of: wrong) == "invalid_response.state")
+        #expect(place.provider.count(of: .token) == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func endsAndFreesThePortWhenInterrupted() async throws {
+        let place = try Surroundings()
+        let tool = try Tool(["login"], place.variables)
+        let address = try await tool.shownAddress()
+        let redirect = try #require(
+            URLComponents(url: address, resolvingAgainstBaseURL: false)?.queryItems?.first { $0.name == "redirect_uri" }
+        )
+        let port = try #require(redirect.value.flatMap { URL(string: $0)?.port })
+        #expect(isListening(port))
+        let start = ContinuousClock.now
+        tool.interrupt()
+        let outcome = try await tool.outcome()
+        #expect(ContinuousClock.now - start < .seconds(3))
+        #expect(outcome.status == 6)
+        #expect(outcome.output.isEmpty)
+        #expect(!isListening(port))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func endsWhenThePersonDoesNotComeBack() async throws {
+        let place = try Surroundings()
+        let outcome = try await place.run("login", "--timeout", "1", "--json")
+        #expect(outcome.status == 6)
+        #expect(try Self.code(of: outcome) == "user_cancelled.timed_out")
+        let manual = try Tool(["login", "--manual", "--timeout", "1"], place.variables)
+        #expect(try await manual.outcome().status == 6)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func showsTheAddressWhereNoBrowserCanBeOpened() async throws {
+        let place = try Surroundings()
+        let login = try await place.login("--browser", "/nowhere/browser")
+        #expect(login.status == 0)
+        #expect(login.errors.contains("No browser could be opened"))
+        #expect(login.errors.contains("identityctl login --manual"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysWhoSaidNo() async throws {
+        let place = try Surroundings()
+        place.provider.settings.consentScopes = ["files.read"]
+        let denied = try await place.login("--json", behaviour: .deny)
+        #expect(denied.status == 7)
+        #expect(try Self.code(of: denied) == "user_cancelled.access_denied")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func tellsAnUnreachableProviderFromAnUnusableCache() async throws {
+        let place = try Surroundings()
+        place.provider.close()
+        let offline = try await place.run("login", "--json")
+        #expect(offline.status == 3)
+        #expect(try Self.code(of: offline)?.hasPrefix("network") == true)
+        let noCache = try await place.run("accounts", "--json", "--cache", "file:/dev/null/cache")
+        #expect(noCache.status == 4)
+        #expect(try Self.code(of: noCache)?.hasPrefix("cache") == true)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func doesNotBelieveAWrongAnswer() async throws {
+        let place = try Surroundings()
+        place.provider.tamperNextIDToken(with: .brokenSignature)
+        let outcome = try await place.login("--json")
+        #expect(outcome.status == 5)
+        #expect(try Self.code(of: outcome) == "invalid_response.id_token")
+        #expect(try await place.run("accounts", "--json").output == "[]\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysThatTheResultCouldNotBeHandedOver() async throws {
+        let place = try Surroundings()
+        _ = try await place.login()
+        let outcome = try await Tool.run(["token"], place.variables, outputPath: "/dev/full")
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.contains("Standard output could not be written"))
+    }
+
+    @Test(.timeLimit(.minutes(2))) func refusesWrongUsageBeforeItTouchesAnything() async throws {
+        let place = try Surroundings()
+        _ = try await place.login()
+        let before = try place.cacheContents()
+        #expect(!before.isEmpty)
+        place.provider.forgetRequests()
+        for arguments in [
+            ["login", "--redirect-uri", "nonsense"], ["login", "--redirect-ports", "9-1"],
+            ["login", "--timeout", "-1"],
+            ["login", "--claims", "nonsense"], ["login", "--response-mode", "smoke"], ["login", "--cache", "keyring"],
+            ["login", "--authority", "nonsense"], ["login", "--issuer", "http://example.test"], ["login", "extra"],
+            ["token", "--claims", "[]"], ["token", "--scope", ""], ["token", "--account", ""], ["token", "--nonsense"],
+            ["token", "--log-level", "loud"], ["logout", "--all", "--account", "x"], ["logout", "--group", "a/b"],
+            ["accounts", "--client-id", ""], ["nonsense"], ["token", "--client-id", "a\u{7}b"],
+        ] {
+            let outcome = try await Tool.run(arguments + ["--json"], place.variables)
+            #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
+            #expect(outcome.output.isEmpty, "\(arguments)")
+            #expect(try Self.code(of: outcome) == "configuration.invalid_argument", "\(arguments)")
+        }
+        #expect(try place.cacheContents() == before)
+        #expect(place.provider.requests.isEmpty)
+        #expect(try await place.run("token").status == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func helpsOnStandardOutput() async throws {
+        for arguments in [["--help"], ["help", "token"], ["login", "--help"]] {
+            let outcome = try await Tool.run(arguments)
+            #expect(outcome.status == 0)
+            #expect(outcome.output.contains("USAGE: identityctl"))
+            #expect(outcome.errors.isEmpty)
+        }
+    }
+
+    private func isListening(_ port: Int) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        return unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// A provider on the loopback interface, a directory for the tokens, and a person with a browser.
+final class Surroundings: Sendable {
+    let provider: TestIdentityProvider
+    let directory: URL
+    let issuer: String
+
+    init() throws {
+        provider = try TestIdentityProvider()
+        issuer = try provider.listen().description
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("identityctl-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            at: directory,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
+    }
+
+    deinit {
+        provider.close()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    /// The variables that stand in for the options every command needs.
+    var variables: [String: String] {
+        [
+            "IDENTITYCTL_CLIENT_ID": "test-client", "IDENTITYCTL_ISSUER": issuer, "IDENTITYCTL_SCOPE": "files.read",
+            "IDENTITYCTL_CACHE": "file:\(directory.path)/cache", "IDENTITYCTL_BROWSER": "/bin/true",
+        ]
+    }
+
+    func run(_ arguments: String...) async throws -> Tool.Outcome {
+        try await Tool.run(arguments, variables)
+    }
+
+    /// Signs somebody in through the tool's own redirect address.
+    func login(
+        _ arguments: String...,
+        as person: TestIdentityProvider.Person = .alice,
+        behaviour: ScriptedBrowser.Behaviour = .approve
+    ) async throws -> Tool.Outcome {
+        let tool = try Tool(["login"] + arguments, variables)
+        let browser = ScriptedBrowser(provider: nil, signingInAs: person, behaviour: behaviour)
+        try await browser.visit(try await tool.shownAddress())
+        return try await tool.outcome()
+    }
+
+    /// The names and contents of all files of the cache.
+    func cacheContents() throws -> [String: Data] {
+        let root = directory.appendingPathComponent("cache")
+        var contents: [String: Data] = [:]
+        for name in try FileManager.default.subpathsOfDirectory(atPath: root.path) {
+            contents[name] = FileManager.default.contents(atPath: root.appendingPathComponent(name).path) ?? Data()
+        }
+        return contents
+    }
+}

@@ -1,0 +1,134 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Synchronization
+import Testing
+
+/// The built tool, running as a process of its own.
+final class Tool: Sendable {
+    struct Outcome: Sendable {
+        let status: Int32
+        let output: String
+        let errors: String
+
+        /// The lines of standard error.
+        var errorLines: [String] { errors.split(separator: "\n").map(String.init) }
+    }
+
+    private let process: Mutex<Process>
+    private let input = Pipe()
+    private let output: Collector
+    private let errors: Collector
+
+    /// The executable lies beside the tests.
+    static var executable: URL {
+        get throws {
+            let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+            let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }.map { URL(fileURLWithPath: $0) } ?? own
+            let tool = bundle.deletingLastPathComponent().appendingPathComponent("identityctl")
+            try #require(FileManager.default.isExecutableFile(atPath: tool.path), "\(tool.path) is not there")
+            return tool
+        }
+    }
+
+    /// Starts the tool, in an environment with nothing but `variables` and the search path.
+    init(_ arguments: [String], _ variables: [String: String] = [:], outputPath: String? = nil) throws {
+        let process = Process()
+        process.executableURL = try Self.executable
+        process.arguments = arguments
+        let inherited = ProcessInfo.processInfo.environment.filter { ["PATH", "LD_LIBRARY_PATH"].contains($0.key) }
+        process.environment = inherited.merging(variables) { $1 }
+        let outputPipe = Pipe()
+        let errorPipe = Pipe()
+        process.standardInput = input
+        process.standardOutput = try outputPath.map { try #require(FileHandle(forWritingAtPath: $0)) } ?? outputPipe
+        process.standardError = errorPipe
+        try process.run()
+        if outputPath != nil { try outputPipe.fileHandleForWriting.close() }
+        output = Collector(outputPipe)
+        errors = Collector(errorPipe)
+        self.process = Mutex(process)
+    }
+
+    deinit {
+        process.withLock { if $0.isRunning { $0.terminate() } }
+    }
+
+    /// Runs the tool to its end, with nothing on standard input.
+    static func run(
+        _ arguments: [String],
+        _ variables: [String: String] = [:],
+        outputPath: String? = nil
+    ) async throws -> Outcome {
+        let tool = try Tool(arguments, variables, outputPath: outputPath)
+        try tool.closeInput()
+        return try await tool.outcome()
+    }
+
+    func type(_ line: String) throws {
+        try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
+    }
+
+    func closeInput() throws {
+        try input.fileHandleForWriting.close()
+    }
+
+    func interrupt() {
+        process.withLock { $0.interrupt() }
+    }
+
+    /// What is written to standard error up to and including a line that `isWanted`.
+    func errorLine(where isWanted: @escaping @Sendable (String) -> Bool) async throws -> String {
+        try await poll("a line on standard error, which so far was: \(errors.text)") {
+            self.errors.text.split(separator: "\n").map(String.init).first(where: isWanted)
+        }
+    }
+
+    /// The address that the tool shows.
+    func shownAddress() async throws -> URL {
+        let line = try await errorLine { $0.hasPrefix("  http") }
+        return try #require(URL(string: line.trimmingCharacters(in: .whitespaces)))
+    }
+
+    func outcome() async throws -> Outcome {
+        try await poll("the tool's end; it wrote: \(errors.text)") {
+            self.output.hasEnded && self.errors.hasEnded && self.process.withLock { !$0.isRunning } ? () : nil
+        }
+        return Outcome(status: process.withLock { $0.terminationStatus }, output: output.text, errors: errors.text)
+    }
+
+    private func poll<Value>(_ what: @autoclosure () -> String, _ look: () -> Value?) async throws -> Value {
+        let deadline = ContinuousClock.now + .seconds(30)
+        while ContinuousClock.now < deadline {
+            if let value = look() { return value }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        throw TimedOut(what: what())
+    }
+}
+
+struct TimedOut: Error {
+    let what: String
+}
+
+/// What arrives on a pipe.
+private final class Collector: Sendable {
+    private let state = Mutex((bytes: [UInt8](), hasEnded: false))
+
+    init(_ pipe: Pipe) {
+        let handle = pipe.fileHandleForReading
+        Thread.detachNewThread { [self] in
+            while true {
+                let data = handle.availableData
+                state.withLock { state in
+                    state.bytes += data
+                    state.hasEnded = data.isEmpty
+                }
+                if data.isEmpty { return }
+            }
+        }
+    }
+
+    var text: String { state.withLock { String(decoding: $0.bytes, as: UTF8.self) } }
+    var hasEnded: Bool { state.withLock { $0.hasEnded } }
+}
