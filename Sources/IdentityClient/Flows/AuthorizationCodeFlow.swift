@@ -16,7 +16,7 @@ struct AuthorizationCodeFlow: Sendable {
         guard let start = redirect.firstIndex(of: "?") else { return nil }
         let query = redirect[redirect.index(after: start)...].prefix { $0 != "#" }
         guard let items = try? FormURLEncoded.decode(String(query)),  // not readable: not the answer
-            let state = items.first(where: { $0.0 == "state" })?.1, request.isAnswered(byState: state)
+            request.isAnswered(byStates: items.filter { $0.0 == "state" }.map(\.1))
         else { return nil }
         do {
             return try AuthorizationResponse.parse(query: items)

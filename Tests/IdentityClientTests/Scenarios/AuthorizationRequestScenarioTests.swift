@@ -1,0 +1,162 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import OAuthWire
+import Testing
+
+/// What goes over the wire when somebody signs in, and signing in by hand in two steps.
+@Suite(.timeLimit(.minutes(1)))
+struct AuthorizationRequestScenarioTests {
+    @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra])
+    func sendsWhatTheProgramAsksFor(_ profile: TestIdentityProvider.Profile) async throws {
+        let stage = try Stage(profile)
+        let application = try stage.application()
+        var parameters = InteractiveParameters(scopes: ["api.read", "api.write"])
+        parameters.extraScopesToConsent = ["later.read"]
+        parameters.prompt = .login
+        parameters.loginHint = "alice@example.test"
+        parameters.domainHint = "example.test"
+        parameters.claims = #"{"id_token":{"email":null}}"#
+        parameters.maxAge = .seconds(600)
+        parameters.acrValues = ["urn:one", "urn:two"]
+        parameters.uiLocales = ["de", "fr-CA"]
+        parameters.extraQueryItems = ["audience": "https://api.example.test/", "kc_idp_hint": "a&b=c d"]
+        parameters.correlationID = UUID()
+        let result = try await application.acquireTokenInteractively(parameters)
+        #expect(result.correlationID == parameters.correlationID)
+
+        let sent = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        #expect(sent.method == "GET" && sent.form.isEmpty)
+        #expect(Set(sent.query.map(\.name)).count == sent.query.count)
+        let expected = [
+            "client_id": "test-client", "response_type": "code", "code_challenge_method": "S256", "prompt": "login",
+            "login_hint": "alice@example.test", "domain_hint": "example.test", "max_age": "600",
+            "acr_values": "urn:one urn:two", "ui_locales": "de fr-CA", "audience": "https://api.example.test/",
+            "kc_idp_hint": "a&b=c d",
+        ]
+        for (name, value) in expected { #expect(sent[name] == value, "\(name)") }
+        let claims = try JSONObject(parsing: Array(try #require(sent["claims"]).utf8))
+        #expect(claims.serialized() == Array(#"{"id_token":{"email":null}}"#.utf8))
+        let scopes = Set(try #require(sent["scope"]).split(separator: " ").map(String.init))
+        #expect(scopes == ["api.read", "api.write", "later.read", "openid", "profile", "offline_access"])
+        #expect(sent["client-request-id"] == (profile == .entra ? parameters.correlationID?.uuidString.lowercased() : nil))
+        #expect(sent["code_verifier"] == nil)
+    }
+
+    @Test func sendsNothingThatWasNotAskedFor() async throws {
+        let stage = try Stage()
+        _ = try await stage.signedIn()
+        let sent = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        #expect(
+            Set(sent.query.map(\.name)) == [
+                "client_id", "response_type", "redirect_uri", "scope", "state", "nonce", "code_challenge",
+                "code_challenge_method", "response_mode",
+            ]
+        )
+        let redeemed = try #require(stage.provider.requests.first { $0.endpoint == .token })
+        #expect(
+            Set(redeemed.form.map(\.name)) == [
+                "grant_type", "client_id", "code", "redirect_uri", "code_verifier",
+            ]
+        )
+        #expect(redeemed.query.isEmpty)
+        #expect(redeemed["redirect_uri"] == sent["redirect_uri"])
+        let verifier = try #require(redeemed["code_verifier"])
+        #expect(ProofKey.challenge(for: verifier) == sent["code_challenge"])
+    }
+
+    @Test(arguments: ["state", "redirect_uri", "client_id", "code_challenge", "request", "request_uri", "nonce", "scope", ""])
+    func refusesAnExtraItemThatTheLibrarySets(_ name: String) async throws {
+        let stage = try Stage()
+        let application = try stage.application()
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.extraQueryItems = [name: "mine"]
+        try await expectError(.invalidArgument) { try await application.acquireTokenInteractively(parameters) }
+        #expect(stage.browser.openedURLs.isEmpty)
+    }
+
+    @Test(arguments: ["", "two words", "qu\"ote", "back\\slash", "ümlaut"])
+    func refusesAScopeThatCannotBeSent(_ scope: String) async throws {
+        let stage = try Stage()
+        let application = try stage.application()
+        try await expectError(.invalidArgument) {
+            try await application.acquireTokenInteractively(scopes: [Scope(rawValue: scope)])
+        }
+        #expect(stage.browser.openedURLs.isEmpty)
+    }
+
+    @Test func refusesArgumentsThatMakeNoSense() async throws {
+        let stage = try Stage()
+        let application = try stage.application()
+        func refused(_ change: (inout InteractiveParameters) throws -> Void) async throws {
+            var parameters = InteractiveParameters(scopes: ["api.read"])
+            try change(&parameters)
+            let fixed = parameters
+            try await expectError(.invalidArgument) { try await application.acquireTokenInteractively(fixed) }
+        }
+        try await refused { $0.timeout = .zero }
+        try await refused { $0.timeout = .seconds(86_401) }
+        try await refused { $0.maxAge = .seconds(-1) }
+        try await refused { $0.claims = "not JSON" }
+        try await refused { $0.loginHint = "a\r\nb" }
+        try await refused { $0.authority = try .openIDConnect(issuer: "https://other.example.test") }
+        #expect(stage.browser.openedURLs.isEmpty)
+    }
+
+    @Test func makesEverythingRandomAnewEachTime() async throws {
+        let stage = try Stage()
+        let application = try stage.application()
+        for _ in 0..<5 { _ = try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        let sent = stage.provider.requests.filter { $0.endpoint == .authorization }
+        let verifiers = stage.provider.requests.filter { $0.endpoint == .token }.compactMap { $0["code_verifier"] }
+        for name in ["state", "nonce", "code_challenge"] {
+            let values = sent.compactMap { $0[name] }
+            #expect(values.count == 5 && Set(values).count == 5, "\(name)")
+            #expect(values.allSatisfy { $0.utf8.count >= 22 }, "\(name)")
+        }
+        #expect(verifiers.count == 5 && Set(verifiers).count == 5)
+    }
+
+    @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra])
+    func signsInByHandInTwoSteps(_ profile: TestIdentityProvider.Profile) async throws {
+        let stage = try Stage(profile, listensOnLoopback: true)
+        stage.browser.followsRedirects = false
+        let application = try stage.application()
+        let request = try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
+        try await stage.browser.open(request.url)
+        let redirect = try await stage.browser.redirectURL()
+
+        let wrong = [
+            request.redirectURI, request.redirectURI + "?code=x", request.redirectURI + "?code=x&state=guessed",
+            redirect.absoluteString.replacing("state=", with: "estate="),
+        ]
+        for address in wrong {
+            let url = try #require(URL(string: address))
+            try await expectError(.stateMismatch) { try await application.completeAuthorization(request, with: url) }
+        }
+        #expect(stage.provider.count(of: .token) == 0)
+
+        let result = try await application.completeAuthorization(request, with: redirect)
+        #expect(result.source == .identityProvider)
+        #expect(result.correlationID == request.correlationID)
+        #expect(try await application.allAccounts() == [result.account])
+        try await expectError(.invalidArgument) {
+            try await application.completeAuthorization(request, with: redirect)
+        }
+        #expect(stage.provider.count(of: .token) == 1)
+    }
+
+    @Test func refusesTheAnswerToAnotherRequest() async throws {
+        let stage = try Stage(listensOnLoopback: true)
+        stage.browser.followsRedirects = false
+        let application = try stage.application()
+        let first = try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
+        let second = try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
+        try await stage.browser.open(first.url)
+        let redirect = try await stage.browser.redirectURL()
+        try await expectError(.stateMismatch) { try await application.completeAuthorization(second, with: redirect) }
+        #expect(try await application.completeAuthorization(first, with: redirect).source == .identityProvider)
+    }
+}

@@ -1,0 +1,126 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// A cache that fails is not a person who is signed out.
+@Suite(.timeLimit(.minutes(1)))
+struct CacheFailureTests {
+    @Test func tellsThatTheCacheCannotBeRead() async throws {
+        let cache = UnreliableCache()
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        cache.refusesReads = true
+        let requests = stage.transport.count
+        try await expectError(.cache) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        try await expectError(.cache) { try await application.allAccounts() }
+        try await expectError(.cache) { try await application.remove(first.account) }
+        #expect(stage.transport.count == requests)
+        cache.refusesReads = false
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache)
+    }
+
+    @Test func keepsASignInInMemoryUntilTheCacheRecovers() async throws {
+        let cache = UnreliableCache()
+        cache.refusedWrites = [.account, .lease, .provider, .application]
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        guard case .failed(let error) = first.persistence else {
+            Issue.record("The result has to say that it was not stored.")
+            return
+        }
+        #expect(AuthenticationError.cache ~= error.code)
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache && hit.accessToken == first.accessToken)
+        #expect(try await application.allAccounts() == [first.account])
+        #expect(try await stage.application().allAccounts().isEmpty)
+
+        cache.refusedWrites = []
+        _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        let other = try stage.application()
+        #expect(try await other.allAccounts() == [first.account])
+        let shared = try await other.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(shared.accessToken == first.accessToken)
+    }
+
+    @Test(arguments: [true, false])
+    func keepsARefreshInMemoryUntilTheCacheRecovers(_ isSignInStored: Bool) async throws {
+        let cache = UnreliableCache()
+        let stage = try Stage(cache: cache)
+        if !isSignInStored { cache.refusedWrites = [.account] }
+        let (application, first) = try await stage.signedIn()
+        cache.refusedWrites = [.account]
+        for _ in 0..<3 {
+            stage.clock.advance(by: .seconds(3600))
+            let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            #expect(next.source == .identityProvider)
+            guard case .failed = next.persistence else {
+                Issue.record("The result has to say that it was not stored.")
+                return
+            }
+        }
+        cache.refusedWrites = []
+        try await application.finishPendingRefreshes()
+        let other = try stage.application()
+        #expect(try await other.allAccounts() == [first.account])
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await other.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider, "The rotated refresh token was saved.")
+    }
+
+    @Test func savesWithTheRefreshThatFindsTheCacheRecovered() async throws {
+        let cache = UnreliableCache()
+        cache.refusedWrites = [.account]
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        let gate = Gate()
+        stage.provider.failNext(.token, with: .held(by: gate))
+        let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        try await stage.provider.waitForRequest(.token, count: 2)
+        cache.refusedWrites = []
+        gate.open()
+        let next = try await task.value
+        guard case .persisted = next.persistence else {
+            Issue.record("It has to be stored now.")
+            return
+        }
+        let other = try stage.application()
+        let hit = try await other.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache && hit.accessToken == next.accessToken)
+    }
+
+    @Test func forgetsAnUnsavedSignInThatIsRemoved() async throws {
+        let cache = UnreliableCache()
+        cache.refusedWrites = [.account]
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        try await application.remove(first.account)
+        cache.refusedWrites = []
+        try await application.finishPendingRefreshes()
+        #expect(try await application.allAccounts().isEmpty)
+        #expect(try await stage.storedCredentials(of: application).isEmpty)
+    }
+
+    @Test func staysSignedInAcrossProcessesOnOneDirectory() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/cache"
+        let stage = try Stage(.entra, cache: FileTokenCache(directory: path))
+        let (_, first) = try await stage.signedIn()
+        for _ in 0..<3 {
+            let application = try stage.application { $0.cache = FileTokenCache(directory: path) }
+            #expect(try await application.allAccounts() == [first.account])
+            let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            #expect(hit.source == .cache)
+            stage.clock.advance(by: .seconds(3600))
+            let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            #expect(next.source == .identityProvider)
+        }
+        #expect(stage.provider.count(of: .token) == 4)
+    }
+}

@@ -1,0 +1,149 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// One refresh for any number of callers, and none of them can spoil it.
+@Suite(.timeLimit(.minutes(1)))
+struct ConcurrentRefreshTests {
+    @Test func refreshesOnceForAHundredCallers() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        let gate = Gate()
+        stage.provider.failNext(.token, with: .held(by: gate))
+        let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account).accessToken
+                }
+            }
+            try await stage.provider.waitForRequest(.token, count: 2)
+            gate.open()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(tokens.count == 100 && Set(tokens).count == 1)
+        #expect(stage.provider.count(of: .token) == 2)
+    }
+
+    @Test func finishesForTheOthersWhenTheFirstCallerGivesUp() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        let gate = Gate()
+        stage.provider.failNext(.token, with: .held(by: gate))
+        let one = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        try await stage.provider.waitForRequest(.token, count: 2)
+        let other = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        one.cancel()
+        await #expect(throws: CancellationError.self) { try await one.value }
+        gate.open()
+        #expect(try await other.value.source == .identityProvider)
+        #expect(stage.provider.count(of: .token) == 2)
+    }
+
+    @Test func storesWhatCameAlthoughNobodyWaitsAnyMore() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        let gate = Gate()
+        stage.provider.failNext(.token, with: .held(by: gate))
+        let one = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        try await stage.provider.waitForRequest(.token, count: 2)
+        one.cancel()
+        await #expect(throws: CancellationError.self) { try await one.value }
+        gate.open()
+        try await application.finishPendingRefreshes()
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache && hit.accessToken != first.accessToken)
+    }
+
+    @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra])
+    func neverSendsARefreshTokenTwice(_ profile: TestIdentityProvider.Profile) async throws {
+        let stage = try Stage(profile)
+        let (application, first) = try await stage.signedIn()
+        let parameters = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+        for _ in 0..<50 { _ = try await application.acquireTokenSilently(parameters) }
+        let sent = stage.provider.requests.compactMap { $0["refresh_token"] }
+        #expect(sent.count == 50 && Set(sent).count == 50)
+    }
+
+    @Test func neverSendsARefreshTokenTwiceUnderContention() async throws {
+        let stage = try Stage(.entra)
+        let (application, first) = try await stage.signedIn()
+        let second = try stage.application()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<20 {
+                for application in [application, second] {
+                    group.addTask {
+                        var parameters = SilentParameters(scopes: ["api.\(number % 5)"], account: first.account)
+                        parameters.forcesRefresh = number % 3 == 0
+                        _ = try await application.acquireTokenSilently(parameters)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let sent = stage.provider.requests.compactMap { $0["refresh_token"] }
+        #expect(sent.count >= 5 && Set(sent).count == sent.count)
+    }
+
+    @Test func refreshesOnceForTwoProgramsOnOneCache() async throws {
+        let stage = try Stage()
+        let (one, first) = try await stage.signedIn()
+        let other = try stage.application()
+        stage.clock.advance(by: .seconds(3600))
+        let gate = Gate()
+        stage.provider.failNext(.token, with: .held(by: gate))
+        let tasks = [one, other].map { application in
+            Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        }
+        try await stage.provider.waitForRequest(.token, count: 2)
+        gate.open()
+        let results = try await (tasks[0].value, tasks[1].value)
+        #expect(results.0.accessToken == results.1.accessToken)
+        #expect(stage.provider.count(of: .token) == 2)
+    }
+
+    @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra])
+    func signsOutDuringARefresh(_ profile: TestIdentityProvider.Profile) async throws {
+        let stage = try Stage(profile)
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        let gate = Gate()
+        stage.provider.failNext(.token, with: .held(by: gate))
+        let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        try await stage.provider.waitForRequest(.token, count: 2)
+        try await application.remove(first.account)
+        gate.open()
+        try await expectError(.accountRemoved) { try await task.value }
+        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        #expect(try await application.allAccounts().isEmpty)
+        try await expectError(.noTokensFound) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+    }
+
+    @Test func keepsANewSignInFromTheAnswerToAnOldRefresh() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        let gate = Gate()
+        stage.provider.failNext(.token, with: .held(by: gate))
+        let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        try await stage.provider.waitForRequest(.token, count: 2)
+        try await application.remove(first.account)
+        let again = try await application.acquireTokenInteractively(scopes: ["api.read"])
+        gate.open()
+        // The waiting caller gets the new sign-in's token, or is told; never that of the old one.
+        let late = try? await task.value
+        #expect(late == nil || late?.accessToken == again.accessToken)
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache && hit.accessToken == again.accessToken)
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+    }
+}

@@ -1,0 +1,153 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import HTTPTypes
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// Answers to a refresh: which are refused with the old credentials kept, and which are accepted.
+@Suite(.timeLimit(.minutes(1)))
+struct RefreshAnswerTests {
+    static let wrong: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
+        (.html, .malformedResponse),
+        (.notUTF8, .malformedResponse),
+        (.oversized(), .responseTooLarge),
+        (.endless, .responseTooLarge),
+        (.redirect(to: "https://evil.example.test/token"), .unexpectedRedirect),
+        (.repeating("access_token"), .malformedResponse),
+        (.changing("token_type", to: #""mac""#), .malformedResponse),
+        (.refusal("invalid_grant", status: 200), .signInExpired),
+        (.emptyBadRequest, .signInExpired),
+        (.serverError(status: 500), .serverUnavailable),
+        (.drop, .connectionFailed),
+        (.refusal("invalid_client", status: 401), .clientNotRegistered),
+    ]
+
+    @Test(arguments: wrong.indices)
+    func keepsTheOldCredentialsAfterAWrongAnswer(_ index: Int) async throws {
+        let (fault, code) = Self.wrong[index]
+        let stage = try Stage { $0.rotatesRefreshTokens = false }
+        let (application, first) = try await stage.signedIn()
+        let before = try await stage.storedCredentials(of: application)
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failAlways(.token, with: fault)
+        try await expectError(code) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        #expect(stage.transport.requests.allSatisfy { $0.authority == "login.example.test" })
+        #expect(try await stage.storedCredentials(of: application) == before)
+        stage.provider.failAlways(.token, with: nil)
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+    }
+
+    @Test func refusesAnotherPersonsIDToken() async throws {
+        let stage = try Stage { $0.rotatesRefreshTokens = false }
+        let (application, first) = try await stage.signedIn()
+        let before = try await stage.storedCredentials(of: application)
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.tamperNextIDToken(with: .subject("subject-bob"))
+        try await expectError(.invalidIDToken) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        #expect(try await stage.storedCredentials(of: application) == before)
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.account.id == first.account.id)
+    }
+
+    @Test(arguments: [false, true])
+    func refusesAnotherPersonsClientInfo(_ hasIDToken: Bool) async throws {
+        let stage = try Stage(.entra) { settings in
+            settings.rotatesRefreshTokens = false
+            settings.issuesIDTokenOnRefresh = hasIDToken
+        }
+        let (application, first) = try await stage.signedIn()
+        let before = try await stage.storedCredentials(of: application)
+        stage.clock.advance(by: .seconds(3600))
+        let info = Data(#"{"uid":"bbbbbbbb-0000-4000-8000-000000000002","utid":"11111111"}"#.utf8).base64EncodedString()
+        stage.provider.failNext(.token, with: .changing("client_info", to: "\"\(info.filter { $0 != "=" })\""))
+        try await expectError(.accountMismatch) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        #expect(try await stage.storedCredentials(of: application) == before)
+    }
+
+    @Test func acceptsANewSigningKey() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.provider.rotateSigningKey()
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+        #expect(next.idToken != first.idToken)
+        #expect(stage.provider.count(of: .keys) == 2)
+    }
+
+    @Test(arguments: [("\"1200\"", 1200), ("1200", 1200), (nil, 3600), ("null", 3600)])
+    func acceptsLifetimesAsServersWriteThem(_ json: String?, _ seconds: Int) async throws {
+        let stage = try Stage()
+        stage.provider.failNext(.token, with: .changing("expires_in", to: json))
+        let (application, first) = try await stage.signedIn()
+        #expect(first.expiresOn == stage.clock.now.addingTimeInterval(Double(seconds)))
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache)
+    }
+
+    @Test func livesWithoutARefreshToken() async throws {
+        let stage = try Stage { $0.issuesRefreshTokens = false }
+        let (application, first) = try await stage.signedIn()
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache)
+        stage.clock.advance(by: .seconds(3600))
+        let error = try await expectError(.noTokensFound) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        #expect(AuthenticationError.interactionRequired ~= error.code)
+        #expect(stage.provider.count(of: .token) == 1)
+        #expect(try await application.allAccounts() == [first.account])
+    }
+
+    @Test func keepsEarlierClaimsWhenARefreshHasNoIDToken() async throws {
+        let stage = try Stage { $0.issuesIDTokenOnRefresh = false }
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.accessToken != first.accessToken)
+        #expect(next.idToken == first.idToken)
+        #expect(next.tenantProfile == first.tenantProfile)
+        #expect(next.account == first.account)
+        #expect(next.account.username == "alice@example.test")
+    }
+
+    @Test func keepsTheRefreshTokenThatIsNotReplaced() async throws {
+        let stage = try Stage { $0.rotatesRefreshTokens = false }
+        let (application, first) = try await stage.signedIn()
+        for _ in 0..<3 {
+            stage.clock.advance(by: .seconds(3600))
+            let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            #expect(next.source == .identityProvider)
+        }
+    }
+
+    @Test(arguments: [["test-client"], ["test-client", "another-api"]])
+    func acceptsAnArrayOfAudiences(_ audience: [String]) async throws {
+        let stage = try Stage()
+        stage.provider.tamperNextIDToken(
+            with: audience.count == 1 ? .audience(audience) : .audience(audience, authorizedParty: "test-client")
+        )
+        let (application, first) = try await stage.signedIn()
+        #expect(try await application.allAccounts() == [first.account])
+    }
+
+    @Test(arguments: ["bearer", "BEARER"])
+    func acceptsTheTokenTypeInAnyCase(_ type: String) async throws {
+        let stage = try Stage()
+        stage.provider.failNext(.token, with: .changing("token_type", to: "\"\(type)\""))
+        let (application, first) = try await stage.signedIn()
+        #expect(first.tokenType == "Bearer")
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache)
+        #expect(hit.authorizationHeader == "Bearer \(first.accessToken)")
+    }
+}

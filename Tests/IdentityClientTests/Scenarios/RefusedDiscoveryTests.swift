@@ -1,0 +1,77 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import HTTPTypes
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// A published configuration is believed only where it fits the authority.
+@Suite(.timeLimit(.minutes(1)))
+struct RefusedDiscoveryTests {
+    static let wrong: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
+        (.changing("issuer", to: #""https://evil.example.test""#), .issuerMismatch),
+        (.changing("issuer", to: #""https://login.example.test/other""#), .issuerMismatch),
+        (.changing("issuer", to: nil), .malformedResponse),
+        (.insecureEndpoints, .issuerMismatch),
+        (.changing("authorization_endpoint", to: #""http://login.example.test/authorize""#), .untrustedAuthority),
+        (.changing("token_endpoint", to: #""http://login.example.test/token""#), .untrustedAuthority),
+        (.changing("jwks_uri", to: #""http://login.example.test/keys""#), .untrustedAuthority),
+        (.changing("token_endpoint", to: #""javascript:alert(1)""#), .untrustedAuthority),
+        (.changing("token_endpoint", to: nil), .unsupported),
+        (.changing("token_endpoint", to: "7"), .malformedResponse),
+        (.changing("code_challenge_methods_supported", to: #"["plain"]"#), .unsupported),
+        (.repeating("issuer"), .malformedResponse),
+        (.html, .malformedResponse),
+        (.notUTF8, .malformedResponse),
+        (.oversized(), .responseTooLarge),
+        (.endless, .responseTooLarge),
+        (.redirect(to: "https://evil.example.test/"), .unexpectedRedirect),
+        (.serverError(), .serverUnavailable),
+        (.throttled(retryAfter: .seconds(9)), .throttled),
+        (.answer(status: 404), .configuration),
+    ]
+
+    @Test(arguments: wrong.indices)
+    func refusesAWrongConfigurationAndForgetsIt(_ index: Int) async throws {
+        let (fault, code) = Self.wrong[index]
+        let stage = try Stage()
+        let application = try stage.application()
+        stage.provider.failAlways(.discovery, with: fault)
+        for _ in 0..<2 {
+            try await expectError(code) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        }
+        #expect(stage.browser.openedURLs.isEmpty)
+        #expect(stage.provider.requests.allSatisfy { $0.endpoint == .discovery })
+        #expect(stage.transport.requests.allSatisfy { $0.authority == "login.example.test" })
+        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        // It was not kept, so that the right one counts as soon as it is there.
+        stage.provider.failAlways(.discovery, with: nil)
+        if code == .unsupported { stage.clock.advance(by: .seconds(2 * 86_400)) }
+        let result = try await application.acquireTokenInteractively(scopes: ["api.read"])
+        #expect(result.source == .identityProvider)
+    }
+
+    @Test func refusesEndpointsOfEntraOnAForeignHost() async throws {
+        let stage = try Stage(.entra)
+        stage.provider.failNext(.discovery, with: .changing("token_endpoint", to: #""https://evil.example.test/token""#))
+        let application = try stage.application()
+        try await expectError(.untrustedAuthority) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(stage.browser.openedURLs.isEmpty)
+        let result = try await application.acquireTokenInteractively(scopes: ["api.read"])
+        #expect(result.source == .identityProvider)
+    }
+
+    @Test func doesNotTakeAnUnknownHostForMicrosoft() async throws {
+        let stage = try Stage(.entra)
+        let authority = try Authority(url: "https://login.evil.example.test/common")
+        let application = try stage.application { $0.authority = authority }
+        try await expectError(.untrustedAuthority) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(stage.browser.openedURLs.isEmpty)
+        #expect(!stage.transport.requests.contains { $0.authority == "login.evil.example.test" })
+    }
+}

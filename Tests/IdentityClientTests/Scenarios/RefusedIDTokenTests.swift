@@ -1,0 +1,96 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// A forged or misdirected ID token signs nobody in.
+@Suite(.timeLimit(.minutes(1)))
+struct RefusedIDTokenTests {
+    static let wrong: [(String, IDTokenTampering)] = [
+        ("iss", .issuer("https://evil.example.test")),
+        ("aud", .audience(["another-client"])),
+        ("no azp among several aud", .audience(["test-client", "another-client"])),
+        ("azp", .audience(["test-client", "another-client"], authorizedParty: "another-client")),
+        ("nonce", .nonce("another")),
+        ("no nonce", .nonce(nil)),
+        ("exp", .expired),
+        ("signature", .brokenSignature),
+        ("key", .unpublishedKey),
+        ("at_hash", .accessTokenHash),
+        ("alg none", .algorithm("none")),
+        ("alg NONE", .algorithm("NONE")),
+        ("alg HS256", .algorithm("HS256")),
+        ("alg RS512", .algorithm("RS512")),
+        ("alg ES256", .algorithm("ES256")),
+        ("kid", .keyID("nobody-published-this")),
+        ("no sub", .claim("sub", nil)),
+        ("no iss", .claim("iss", nil)),
+    ]
+
+    @Test(arguments: wrong.indices)
+    func refusesAWrongIDToken(_ index: Int) async throws {
+        let (name, tampering) = Self.wrong[index]
+        let stage = try Stage()
+        stage.provider.tamperNextIDToken(with: tampering)
+        let application = try stage.application()
+        let error = try await expectError(.invalidIDToken) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(error.message.contains("ID token"), "\(name)")
+        #expect(try await stage.storedCredentials(of: application).isEmpty, "\(name)")
+        #expect(try await application.allAccounts().isEmpty, "\(name)")
+        let page = try await stage.browser.finalPage()
+        #expect(page.status == 400 && page.body == error.message, "The page has to say so, too: \(name)")
+    }
+
+    @Test func leavesNothingOnTheDisk() async throws {
+        let directory = try TemporaryDirectory()
+        let stage = try Stage(cache: FileTokenCache(directory: directory.path + "/cache"))
+        stage.provider.tamperNextIDToken(with: .brokenSignature)
+        let application = try stage.application()
+        try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        // Another process would find nothing either, and nothing stands in the way of the right answer.
+        let again = try stage.application { $0.cache = FileTokenCache(directory: directory.path + "/cache") }
+        #expect(try await again.allAccounts().isEmpty)
+        let result = try await application.acquireTokenInteractively(scopes: ["api.read"])
+        #expect(try await again.allAccounts() == [result.account])
+    }
+
+    @Test func asksForFreshKeysOnceBeforeAnUnknownOneIsRefused() async throws {
+        let stage = try Stage()
+        let (application, _) = try await stage.signedIn()
+        #expect(stage.provider.count(of: .keys) == 1)
+        for _ in 0..<2 {
+            stage.provider.tamperNextIDToken(with: .keyID("made-up"))
+            try await expectError(.invalidIDToken) {
+                try await application.acquireTokenInteractively(scopes: ["api.read"])
+            }
+        }
+        #expect(stage.provider.count(of: .keys) == 2, "A stream of made-up names is not to be one of requests.")
+        stage.clock.advance(by: .seconds(301))
+        stage.provider.tamperNextIDToken(with: .keyID("made-up"))
+        try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        #expect(stage.provider.count(of: .keys) == 3)
+    }
+
+    @Test func refusesAnIDTokenForAnotherTenantsIssuer() async throws {
+        let stage = try Stage(.entra)
+        let application = try stage.application()
+        stage.provider.tamperNextIDToken(
+            with: .issuer("https://login.microsoftonline.com/99999999-2222-4333-8444-555555555555/v2.0")
+        )
+        try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        #expect(try await stage.storedCredentials(of: application).isEmpty)
+    }
+
+    @Test func refusesASignInWithoutIDToken() async throws {
+        let stage = try Stage()
+        stage.provider.failNext(.token, with: .changing("id_token", to: nil))
+        let application = try stage.application()
+        try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        #expect(try await stage.storedCredentials(of: application).isEmpty)
+    }
+}

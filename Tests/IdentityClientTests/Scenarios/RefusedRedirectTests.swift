@@ -1,0 +1,81 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// What comes back through the browser is not believed before it is checked.
+@Suite(.timeLimit(.minutes(1)))
+struct RefusedRedirectTests {
+    enum Receiver: CaseIterable { case inMemory, loopback }
+
+    @Test(arguments: [nil, "guessed", ""] as [String?], Receiver.allCases)
+    func waitsOnAfterAWrongState(_ state: String?, _ receiver: Receiver) async throws {
+        let stage = try Stage(listensOnLoopback: receiver == .loopback)
+        stage.browser.mischief = [.forgedFirst("state", value: state)]
+        let (_, result) = try await stage.signedIn()
+        #expect(result.source == .identityProvider)
+        let pages = stage.browser.pages.suffix(2)
+        #expect(pages.first?.status == 400)
+        #expect(pages.last?.status == 200)
+        #expect(stage.provider.count(of: .token) == 1)
+    }
+
+    @Test(arguments: Receiver.allCases, ["wrong", "missing", "duplicate"])
+    func endsAtTheDeadlineWhenTheRightStateNeverComes(_ receiver: Receiver, _ defect: String) async throws {
+        let stage = try Stage(listensOnLoopback: receiver == .loopback)
+        switch defect {
+        case "wrong": stage.browser.mischief = [.changing("state", to: "guessed")]
+        case "missing": stage.browser.mischief = [.changing("state", to: nil)]
+        default: stage.browser.mischief = [.repeating("state")]
+        }
+        let application = try stage.application()
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.timeout = .milliseconds(400)
+        try await expectError(.interactionTimedOut) { try await application.acquireTokenInteractively(parameters) }
+        #expect(stage.browser.pages.last?.status == 400)
+        #expect(stage.provider.count(of: .token) == 0)
+        #expect(try await stage.storedCredentials(of: application).isEmpty)
+    }
+
+    @Test(arguments: ["https://evil.example.test", nil, "https://login.example.test/", "HTTPS://login.example.test"])
+    func refusesTheAnswerOfAnotherIssuer(_ issuer: String?) async throws {
+        let stage = try Stage()
+        stage.browser.mischief = [.changing("iss", to: issuer)]
+        let application = try stage.application()
+        try await expectError(.issuerMismatch) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        #expect(stage.provider.count(of: .token) == 0)
+        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        #expect(try await stage.browser.finalPage().status == 400)
+    }
+
+    @Test(arguments: ["code", "iss"])
+    func refusesAnAnswerWithAParameterTwice(_ name: String) async throws {
+        let stage = try Stage()
+        stage.browser.mischief = [.repeating(name)]
+        let application = try stage.application()
+        try await expectError(.malformedResponse) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(stage.provider.count(of: .token) == 0)
+        #expect(try await stage.storedCredentials(of: application).isEmpty)
+    }
+
+    @Test func refusesAForeignCode() async throws {
+        let stage = try Stage()
+        stage.browser.mischief = [.changing("code", to: "made-up")]
+        let application = try stage.application()
+        try await expectError(.loginRequired) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        #expect(stage.provider.count(of: .token) == 1)
+        #expect(try await stage.storedCredentials(of: application).isEmpty)
+    }
+
+    @Test func signsInThoughOthersAskForThePortFirst() async throws {
+        let stage = try Stage(listensOnLoopback: true)
+        stage.browser.mischief = [.strayRequest(), .strayRequest(path: "/admin?code=x&state=y"), .twice]
+        let (application, result) = try await stage.signedIn()
+        #expect(try await application.allAccounts() == [result.account])
+        #expect(stage.provider.count(of: .token) == 1)
+    }
+}

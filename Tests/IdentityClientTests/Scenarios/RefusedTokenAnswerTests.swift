@@ -1,0 +1,120 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import HTTPTypes
+import IdentityClient
+import IdentityTesting
+import LoopbackHTTP
+import Synchronization
+import Testing
+
+/// What the token endpoint says is refused with a clear error, and changes nothing.
+@Suite(.timeLimit(.minutes(1)))
+struct RefusedTokenAnswerTests {
+    static let wrong: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
+        (.html, .malformedResponse),
+        (.notUTF8, .malformedResponse),
+        (.oversized(), .responseTooLarge),
+        (.endless, .responseTooLarge),
+        (.redirect(to: "https://evil.example.test/token"), .unexpectedRedirect),
+        (.redirect(to: "https://login.example.test/token", status: 302), .unexpectedRedirect),
+        (.refusal("invalid_grant", status: 200), .loginRequired),
+        (.repeating("access_token"), .malformedResponse),
+        (.repeating("id_token"), .malformedResponse),
+        (.changing("access_token", to: nil), .malformedResponse),
+        (.changing("access_token", to: #""two\r\nlines""#), .malformedResponse),
+        (.changing("access_token", to: "7"), .malformedResponse),
+        (.changing("token_type", to: nil), .malformedResponse),
+        (.changing("token_type", to: #""mac""#), .malformedResponse),
+        (.changing("expires_in", to: "-1"), .malformedResponse),
+        (.answer(status: 200), .malformedResponse),
+        (.answer(status: 200, body: "[]"), .malformedResponse),
+        (.emptyBadRequest, .loginRequired),
+        (.refusal("invalid_client", status: 401), .clientNotRegistered),
+        (.refusal("invalid_scope"), .invalidScope),
+        (.serverError(status: 500), .serverUnavailable),
+        (.throttled(retryAfter: .seconds(5)), .throttled),
+        (.drop, .connectionFailed),
+        (.truncated, .connectionFailed),
+    ]
+
+    @Test(arguments: wrong.indices)
+    func refusesAWrongAnswerToTheCode(_ index: Int) async throws {
+        let (fault, code) = Self.wrong[index]
+        let stage = try Stage()
+        stage.provider.failNext(.token, with: fault)
+        let application = try stage.application()
+        let error = try await expectError(code) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(error.correlationID != nil)
+        #expect(stage.provider.count(of: .token) == 1, "A code is never sent twice.")
+        #expect(stage.transport.requests.allSatisfy { $0.authority == "login.example.test" })
+        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        let page = try await stage.browser.finalPage()
+        #expect(page.status == 400 && page.body == error.message)
+        #expect(try await application.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
+    }
+
+    /// The same over sockets and libcurl, where the answers are bytes.
+    static let overSockets: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
+        (.html, .malformedResponse),
+        (.notUTF8, .malformedResponse),
+        (.oversized(bytes: 50 << 20), .responseTooLarge),
+        (.endless, .responseTooLarge),
+        (.truncated, .connectionFailed),
+        (.drop, .connectionFailed),
+    ]
+
+    @Test(arguments: overSockets.indices)
+    func refusesAWrongAnswerOverSockets(_ index: Int) async throws {
+        let (fault, code) = Self.overSockets[index]
+        let provider = try TestIdentityProvider()
+        let authority = try provider.listen()
+        defer { provider.close() }
+        provider.failNext(.token, with: fault)
+        let browser = ScriptedBrowser(provider: nil)
+        var configuration = PublicClientApplication.Configuration(
+            clientID: "test-client",
+            authority: authority,
+            cache: InMemoryTokenCache()
+        )
+        configuration.browser = browser
+        let application = try PublicClientApplication(configuration)
+        let error = try await expectError(code) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(provider.count(of: .token) == 1)
+        #expect(try await application.allAccounts().isEmpty)
+        let page = try await browser.finalPage()
+        #expect(page.status != 200)
+        #expect(page.body.contains("Not signed in"))
+        #expect(!page.body.contains("sign-in is complete"), "\(error)")
+    }
+
+    @Test(arguments: [302, 307, 308])
+    func neverFollowsARedirectOfTheTokenEndpoint(_ status: Int) async throws {
+        let visits = Mutex(0)
+        let elsewhere = try LoopbackServer.start { _ in
+            visits.withLock { $0 += 1 }
+            return LoopbackResponse(status: 200, text: "thanks")
+        }
+        defer { elsewhere.close() }
+        let provider = try TestIdentityProvider()
+        let authority = try provider.listen()
+        defer { provider.close() }
+        provider.failNext(.token, with: .redirect(to: "http://127.0.0.1:\(elsewhere.port)/token", status: status))
+        var configuration = PublicClientApplication.Configuration(
+            clientID: "test-client",
+            authority: authority,
+            cache: InMemoryTokenCache()
+        )
+        configuration.browser = ScriptedBrowser(provider: nil)
+        let application = try PublicClientApplication(configuration)
+        try await expectError(.unexpectedRedirect) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(visits.withLock { $0 } == 0)
+        #expect(provider.count(of: .token) == 1)
+    }
+}

@@ -1,0 +1,206 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// When the cache answers, when the provider is asked, and what is asked.
+@Suite(.timeLimit(.minutes(1)))
+struct SilentScenarioTests {
+    @Test func answersForAnySubsetOfTheScopes() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.write", "mail.read"])
+        let subsets: [Set<Scope>] = [
+            ["api.read"], ["api.write", "mail.read"], ["mail.read", "api.read", "api.write"],
+            ["api.read", "openid", "offline_access"],
+        ]
+        for scopes in subsets {
+            let hit = try await application.acquireTokenSilently(scopes: scopes, account: first.account)
+            #expect(hit.source == .cache && hit.accessToken == first.accessToken)
+            #expect(hit.declinedScopes.isEmpty)
+        }
+        #expect(stage.provider.count(of: .token) == 1)
+    }
+
+    @Test func asksForScopesThatTheTokenLacks() async throws {
+        let stage = try Stage(.entra)
+        let (application, first) = try await stage.signedIn(scopes: ["api.read"])
+        let other = try await application.acquireTokenSilently(scopes: ["mail.read"], account: first.account)
+        #expect(other.source == .identityProvider && other.accessToken != first.accessToken)
+        #expect(other.scopes.contains("mail.read") && !other.scopes.contains("api.read"))
+        // Both now rest side by side; Entra's scopes compare without regard to case.
+        let hit = try await application.acquireTokenSilently(scopes: ["API.Read"], account: first.account)
+        #expect(hit.source == .cache && hit.accessToken == first.accessToken)
+        let otherHit = try await application.acquireTokenSilently(scopes: ["mail.read"], account: first.account)
+        #expect(otherHit.source == .cache && otherHit.accessToken == other.accessToken)
+    }
+
+    @Test func sendsThePersonToConsentForMoreThanWasGranted() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        try await expectError(.consentRequired) {
+            try await application.acquireTokenSilently(scopes: ["mail.read"], account: first.account)
+        }
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache)
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider, "The refusal of more does not cost what there is.")
+    }
+
+    @Test func findsThePersonThroughAnAliasOfTheHost() async throws {
+        let stage = try Stage(.entra)
+        let (_, first) = try await stage.signedIn()
+        let alias = try Authority(url: "https://login.windows.net/11111111-2222-4333-8444-555555555555")
+        let application = try stage.application { $0.authority = alias }
+        #expect(try await application.allAccounts() == [first.account])
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache && hit.accessToken == first.accessToken)
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+        let back = try stage.application()
+        let hitBack = try await back.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hitBack.source == .cache && hitBack.accessToken == next.accessToken)
+    }
+
+    @Test(arguments: ["common", "organizations"])
+    func findsTheHomeTenantsTokenThroughAnAuthorityForMany(_ tenant: String) async throws {
+        let stage = try Stage(.entra)
+        let authority = try Authority(url: "https://login.microsoftonline.com/\(tenant)")
+        let (application, first) = try await stage.signedIn { $0.authority = authority }
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache)
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+        let sent = try #require(stage.provider.requests.last { $0.endpoint == .token })
+        #expect(sent.url.contains("11111111-2222-4333-8444-555555555555"))
+    }
+
+    // Lifetime, age at which it is still good, age at which it is renewed.
+    @Test(arguments: [(3600, 3299, 3301), (600, 539, 541), (60, 53, 55), (7200, 6899, 6901)])
+    func renewsBeforeTheEnd(_ lifetime: Int, _ good: Int, _ renewed: Int) async throws {
+        let stage = try Stage { $0.accessTokenLifetime = .seconds(lifetime) }
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(good))
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache)
+        stage.clock.advance(by: .seconds(renewed - good))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider && next.accessToken != first.accessToken)
+        let again = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(again.source == .cache && again.accessToken == next.accessToken)
+    }
+
+    @Test func renewsAsLateAsTheProgramWants() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn { $0.expirationLeeway = .seconds(10) }
+        stage.clock.advance(by: .seconds(3589))
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache)
+        stage.clock.advance(by: .seconds(2))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+    }
+
+    @Test func renewsInTheBackgroundWhenTheServerWishes() async throws {
+        let stage = try Stage { $0.refreshIn = .seconds(1800) }
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(1801))
+        let gate = Gate()
+        stage.provider.failNext(.token, with: .held(by: gate))
+        for _ in 0..<10 {
+            let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            #expect(hit.source == .cache && hit.accessToken == first.accessToken)
+        }
+        gate.open()
+        try await application.finishPendingRefreshes()
+        #expect(stage.provider.count(of: .token) == 2)
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .cache && next.accessToken != first.accessToken)
+    }
+
+    @Test func staysQuietWhenABackgroundRenewalFails() async throws {
+        let stage = try Stage { $0.refreshIn = .seconds(1800) }
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(1801))
+        stage.transport.isOffline = true
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.accessToken == first.accessToken)
+        try await application.finishPendingRefreshes()
+        stage.transport.isOffline = false
+        _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        try await application.finishPendingRefreshes()
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .cache && next.accessToken != first.accessToken)
+    }
+
+    @Test func renewsWhenForced() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        var parameters = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+        parameters.correlationID = UUID()
+        let next = try await application.acquireTokenSilently(parameters)
+        #expect(next.source == .identityProvider && next.accessToken != first.accessToken)
+        #expect(next.correlationID == parameters.correlationID)
+        // A forced renewal that fails is not answered with what the program wanted to get rid of.
+        stage.transport.isOffline = true
+        try await expectError(.connectionFailed) { try await application.acquireTokenSilently(parameters) }
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache && hit.accessToken == next.accessToken)
+    }
+
+    @Test func passesTheCacheByForClaims() async throws {
+        let stage = try Stage(.entra)
+        let (application, first) = try await stage.signedIn()
+        let claims = #"{"access_token":{"nbf":{"essential":true,"value":"1"}}}"#
+        let parameters = SilentParameters(scopes: ["api.read"], account: first.account, claims: claims)
+        let next = try await application.acquireTokenSilently(parameters)
+        #expect(next.source == .identityProvider)
+        #expect(stage.provider.requests.last { $0.endpoint == .token }?["claims"] == claims)
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache && hit.accessToken == next.accessToken)
+    }
+
+    @Test func knowsNothingOfSomebodyWhoIsNotSignedIn() async throws {
+        let stage = try Stage()
+        let application = try stage.application()
+        let stranger = Account(id: Account.ID(rawValue: "nobody"), environment: "login.example.test")
+        let error = try await expectError(.noTokensFound) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: stranger)
+        }
+        #expect(AuthenticationError.interactionRequired ~= error)
+        #expect(stage.transport.count == 0)
+    }
+
+    // Back: the token's lifetime cannot be told any more, so that it is renewed rather than trusted; forward: it is over.
+    @Test(arguments: [-86_400, 86_400])
+    func survivesAClockThatIsSet(_ seconds: Int) async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(seconds))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider && next.accessToken != first.accessToken)
+        #expect(next.expiresOn == stage.clock.now.addingTimeInterval(3600))
+        stage.clock.advance(by: .seconds(-seconds))
+        let last = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(last.source == .identityProvider || last.expiresOn > stage.clock.now)
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache && hit.accessToken == last.accessToken)
+    }
+
+    @Test func bearsAClockThatIsSetWhileTheServersIsRight() async throws {
+        let stage = try Stage()
+        let local = ManualClock(now: stage.clock.now.addingTimeInterval(-86_400))
+        let application = try stage.application { $0.clock = local }
+        let error = try await expectError(.invalidIDToken) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(error.message.contains("clock"))
+        local.advance(by: .seconds(86_400))
+        let first = try await application.acquireTokenInteractively(scopes: ["api.read"])
+        #expect(first.source == .identityProvider)
+    }
+}

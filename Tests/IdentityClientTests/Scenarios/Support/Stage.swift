@@ -1,0 +1,67 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// A provider, a person in front of a browser, a clock that stands still, and programs that use them.
+struct Stage {
+    let clock: ManualClock
+    let provider: TestIdentityProvider
+    let transport: RecordingTransport
+    let receiver: InMemoryRedirectReceiver
+    let browser: ScriptedBrowser
+    let cache: any TokenCache
+    private let listensOnLoopback: Bool
+
+    init(
+        _ profile: TestIdentityProvider.Profile = .openIDConnect,
+        cache: any TokenCache = InMemoryTokenCache(),
+        clients: [TestIdentityProvider.Client] = [TestIdentityProvider.Client()],
+        listensOnLoopback: Bool = false,
+        _ change: (inout TestIdentityProvider.Settings) -> Void = { _ in }
+    ) throws {
+        var settings = TestIdentityProvider.Settings(profile)
+        change(&settings)
+        clock = ManualClock()
+        provider = try TestIdentityProvider(profile: profile, clock: clock, clients: clients, settings: settings)
+        transport = RecordingTransport(provider.transport)
+        receiver = InMemoryRedirectReceiver()
+        browser = ScriptedBrowser(provider: provider, receiver: listensOnLoopback ? nil : receiver)
+        self.cache = cache
+        self.listensOnLoopback = listensOnLoopback
+    }
+
+    /// A program with this stage's parts; `change` replaces some of them.
+    func application(
+        _ change: (inout PublicClientApplication.Configuration) -> Void = { _ in }
+    ) throws -> PublicClientApplication {
+        var configuration = PublicClientApplication.Configuration(
+            clientID: "test-client",
+            authority: provider.authority,
+            cache: cache
+        )
+        configuration.transport = transport
+        configuration.browser = browser
+        if !listensOnLoopback { configuration.redirectReceiver = receiver }
+        configuration.clock = clock
+        change(&configuration)
+        return try PublicClientApplication(configuration)
+    }
+
+    /// The program, and Alice signed in to it.
+    func signedIn(
+        scopes: Set<Scope> = ["api.read"],
+        _ change: (inout PublicClientApplication.Configuration) -> Void = { _ in }
+    ) async throws -> (PublicClientApplication, AuthenticationResult) {
+        let application = try application(change)
+        return (application, try await application.acquireTokenInteractively(scopes: scopes))
+    }
+
+    /// The accounts' records in the program's own group.
+    func storedCredentials(of application: PublicClientApplication) async throws -> [CacheKey: CacheRecord] {
+        let group = application.configuration.cacheGroup ?? .application(application.configuration.clientID)
+        return try await cache.records(of: .account, in: group)
+    }
+}

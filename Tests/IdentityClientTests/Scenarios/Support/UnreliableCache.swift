@@ -1,0 +1,39 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import Synchronization
+
+/// A cache in memory that can be made to fail, as a full disk or a locked keyring does.
+final class UnreliableCache: TokenCache {
+    struct Failure: Error {}
+
+    private let storage = InMemoryTokenCache()
+    private let refusals = Mutex((reads: false, writes: Set<CacheKey.Kind>()))
+
+    /// Whether nothing can be read.
+    var refusesReads: Bool {
+        get { refusals.withLock { $0.reads } }
+        set { refusals.withLock { $0.reads = newValue } }
+    }
+
+    /// The kinds of records that cannot be written.
+    var refusedWrites: Set<CacheKey.Kind> {
+        get { refusals.withLock { $0.writes } }
+        set { refusals.withLock { $0.writes = newValue } }
+    }
+
+    func record(for key: CacheKey) async throws -> CacheRecord? {
+        if refusesReads { throw Failure() }
+        return try await storage.record(for: key)
+    }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        if refusedWrites.contains(key.kind) { throw Failure() }
+        return try await storage.replace(expected, with: new, for: key)
+    }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        if refusesReads { throw Failure() }
+        return try await storage.records(of: kind, in: group)
+    }
+}
