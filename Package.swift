@@ -24,7 +24,10 @@ let package = Package(
     ],
     targets: [
         // The library, and what it is built of.
-        .target(name: "IdentityClient", dependencies: ["OAuthWire", "LoopbackHTTP", "CCurl", crypto, httpTypes, logging]),
+        .target(
+            name: "IdentityClient",
+            dependencies: ["OAuthWire", "LoopbackHTTP", "CCurl", crypto, httpTypes, logging]
+        ),
         .target(name: "OAuthWire", dependencies: [crypto, cryptoExtras]),
         .target(name: "LoopbackHTTP"),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl")]),
@@ -43,9 +46,11 @@ let package = Package(
         .testTarget(name: "LoopbackHTTPTests", dependencies: ["LoopbackHTTP"]),
         .testTarget(
             name: "IdentityClientTests",
-            dependencies: ["IdentityClient", "IdentityTesting", "OAuthWire", "LoopbackHTTP", crypto, httpTypes, logging]
+            dependencies: [
+                "IdentityClient", "IdentityTesting", "OAuthWire", "LoopbackHTTP", crypto, httpTypes, logging,
+            ]
         ),
-        .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", "IdentityTesting"]),
+        .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", httpTypes]),
     ],
     swiftLanguageModes: [.v6]
 )
