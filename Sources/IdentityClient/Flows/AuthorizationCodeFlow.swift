@@ -15,9 +15,10 @@ struct AuthorizationCodeFlow: Sendable {
     func response(in redirect: String, to request: AuthorizationRequest) throws -> AuthorizationResponse? {
         guard let start = redirect.firstIndex(of: "?") else { return nil }
         let query = redirect[redirect.index(after: start)...].prefix { $0 != "#" }
-        guard let items = try? FormURLEncoded.decode(String(query)),  // not readable: not the answer
-            let state = items.first(where: { $0.0 == "state" })?.1, request.isAnswered(byState: state)
-        else { return nil }
+        // What cannot be read is not the answer.
+        guard let items = try? FormURLEncoded.decode(String(query)) else { return nil }
+        let states = items.filter { $0.0 == "state" }.map(\.1)
+        guard states.count == 1, request.isAnswered(byState: states[0]) else { return nil }
         do {
             return try AuthorizationResponse.parse(query: items)
         } catch {
