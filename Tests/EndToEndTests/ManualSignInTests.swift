@@ -6,7 +6,7 @@ import Testing
 
 extension EndToEnd {
     /// Sign-in in two steps: the person is elsewhere, nobody listens, and the address they end at is handed back.
-    @Suite(.serialized) struct ManualSignInTests {
+    @Suite struct ManualSignInTests {
         private func program(at name: Provider.Name) throws -> Program {
             let provider = try Provider(name)
             return try Program(at: provider, with: .form) { $0.redirectURI = try provider.redirectURIWithoutListener }

@@ -7,7 +7,7 @@ import Testing
 
 extension EndToEnd {
     /// Whom the library trusts when a provider's certificate comes from a private authority.
-    @Suite(.serialized) struct PrivateAuthorityTests {
+    @Suite struct PrivateAuthorityTests {
         @Test(arguments: Provider.Name.allCases)
         func withoutItsAuthorityTheProviderIsNotTrusted(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name, tls: true), with: .form) { $0.transport = CurlTransport() }

@@ -6,7 +6,7 @@ import Testing
 
 extension EndToEnd {
     /// Expired tokens at real providers, which rotate refresh tokens and revoke them all when an old one comes back.
-    @Suite(.serialized) struct RefreshTests {
+    @Suite struct RefreshTests {
         @Test(arguments: Provider.Name.allCases)
         func anExpiredTokenIsRefreshedAndTheRefreshTokenRotates(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form)

@@ -7,7 +7,9 @@ import Testing
 ///
 /// `Scripts/test` starts them and sets `IDENTITY_E2E=1`. Then everything that these tests need must be there: what is
 /// missing fails them. Without it they are skipped, because a plain `swift test` has no providers.
-@Suite(.tags(.endToEnd), .timeLimit(.minutes(1)), .enabled(if: Settings.areExpected, "run Scripts/test"))
+///
+/// One test at a time: glewlwyd's SQLite answers with errors when several people are busy at once.
+@Suite(.serialized, .tags(.endToEnd), .timeLimit(.minutes(1)), .enabled(if: Settings.areExpected, "run Scripts/test"))
 enum EndToEnd {}
 
 extension Tag {
