@@ -24,10 +24,7 @@ let package = Package(
     ],
     targets: [
         // The library, and what it is built of.
-        .target(
-            name: "IdentityClient",
-            dependencies: ["OAuthWire", "LoopbackHTTP", "CCurl", crypto, httpTypes, logging]
-        ),
+        .target(name: "IdentityClient", dependencies: ["OAuthWire", "LoopbackHTTP", "CCurl", crypto, httpTypes, logging]),
         .target(name: "OAuthWire", dependencies: [crypto, cryptoExtras]),
         .target(name: "LoopbackHTTP"),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl")]),
@@ -46,9 +43,7 @@ let package = Package(
         .testTarget(name: "LoopbackHTTPTests", dependencies: ["LoopbackHTTP"]),
         .testTarget(
             name: "IdentityClientTests",
-            dependencies: [
-                "IdentityClient", "IdentityTesting", "OAuthWire", "LoopbackHTTP", crypto, httpTypes, logging,
-            ]
+            dependencies: ["IdentityClient", "IdentityTesting", "OAuthWire", "LoopbackHTTP", crypto, httpTypes, logging]
         ),
         .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", httpTypes]),
     ],
