@@ -12,11 +12,13 @@ struct PseudoTerminal {
     let terminal: FileHandle
 
     init() throws {
-        let keyboard = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)
-        try #require(keyboard >= 0 && grantpt(keyboard) == 0 && unlockpt(keyboard) == 0)
-        var name = [CChar](repeating: 0, count: 128)
-        try #require(unsafe ptsname_r(keyboard, &name, name.count) == 0)
-        let terminal = unsafe open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        let keyboard = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var isLocked: CInt = 0
+        var number: CUnsignedInt = 0
+        // TIOCSPTLCK and TIOCGPTN, which the module map leaves out.
+        try #require(unsafe ioctl(keyboard, 0x4004_5431, &isLocked) == 0)
+        try #require(unsafe ioctl(keyboard, 0x8004_5430, &number) == 0)
+        let terminal = unsafe open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
         try #require(terminal >= 0)
         self.keyboard = FileHandle(fileDescriptor: keyboard, closeOnDealloc: true)
         self.terminal = FileHandle(fileDescriptor: terminal, closeOnDealloc: true)
