@@ -54,10 +54,11 @@ import Testing
         let browser = ScriptedBrowser(provider: nil)
         browser.followsRedirects = false
         try await browser.visit(try await tool.shownAddress())
-        let answer = try await browser.redirectURL().absoluteString
+        let answer = try await browser.redirectURL().absoluteString.split(separator: "?", maxSplits: 1)
+        let padding = String(repeating: "x", count: 9000)
         _ = try await tool.errorLine { $0.hasPrefix("Address") }
         #expect(!terminal.isUsual)
-        try terminal.type("\(answer)&more=\(String(repeating: "x", count: 9000))y\u{7F}\r")
+        try terminal.type("\(answer[0])?padding=\(padding)&\(answer[1])y\u{7F}\r")
         let outcome = try await tool.outcome()
         #expect(outcome.status == 0, "\(outcome.errors)")
         #expect(terminal.isUsual)
