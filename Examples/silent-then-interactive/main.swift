@@ -10,7 +10,7 @@ let app = try PublicClientApplication(.init(clientID: clientID, authority: autho
 
 let result: AuthenticationResult
 do {
-    guard let account = try await app.allAccounts().first else { throw AuthenticationError(.noTokensFound, "Nobody yet.") }
+    guard let account = try await app.allAccounts().first else { throw AuthenticationError(.noTokensFound, "Nobody.") }
     result = try await app.acquireTokenSilently(scopes: ["email"], account: account)
 } catch AuthenticationError.interactionRequired {
     result = try await app.acquireTokenInteractively(scopes: ["email"])
