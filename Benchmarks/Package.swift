@@ -12,9 +12,25 @@ let package = Package(
         .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
     ],
     targets: [
+        .target(
+            name: "Household",
+            dependencies: [
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "IdentityClient", package: "swift-identity-client"),
+                .product(name: "IdentityTesting", package: "swift-identity-client"),
+            ],
+            path: "Benchmarks/Household"
+        ),
+        // Our side of Scripts/bench-peers.
+        .executableTarget(
+            name: "PeerRounds",
+            dependencies: ["Household", .product(name: "IdentityClient", package: "swift-identity-client")],
+            path: "Benchmarks/PeerRounds"
+        ),
         .executableTarget(
             name: "IdentityClientBenchmarks",
             dependencies: [
+                "Household",
                 .product(name: "Benchmark", package: "benchmark"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "IdentityClient", package: "swift-identity-client"),
@@ -22,7 +38,15 @@ let package = Package(
             ],
             path: "Benchmarks/IdentityClientBenchmarks",
             plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]
-        )
+        ),
     ],
     swiftLanguageModes: [.v6]
 )
+
+for target in package.targets where target.type != .plugin {
+    target.swiftSettings = [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ]
+}

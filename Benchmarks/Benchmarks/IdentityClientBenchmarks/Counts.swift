@@ -2,6 +2,7 @@
 
 import Benchmark
 import FoundationEssentials
+import Household
 import IdentityClient
 import IdentityTesting
 

@@ -3,6 +3,7 @@
 import Benchmark
 import Glibc
 import HTTPTypes
+import Household
 import IdentityClient
 
 /// A request as a token request is, to a server on this computer that does nothing but answer.

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Benchmark
-import Glibc
+import Household
 
 extension BenchmarkMetric {
     /// What one call costs the processor: unlike the time on the clock, it does not depend on what else runs.
@@ -38,11 +38,4 @@ extension Benchmark {
         stopMeasurement()
         measurement(.processor, spent / count)
     }
-}
-
-/// The nanoseconds that the whole process has computed.
-func processorTime() -> Int {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return time.tv_sec * 1_000_000_000 + time.tv_nsec
 }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Benchmark
+import Household
 import IdentityClient
 
 /// Tokens that are there: from memory, from a file that has not changed, and by a program that has just started.
