@@ -50,8 +50,12 @@ public struct InteractiveParameters: Sendable {
 
     /// Is told the authorization address before the browser is opened, to show or copy it.
     ///
-    /// Where it is set, a browser that cannot be opened does not end the sign-in: the person can open the address.
+    /// Where it is set, a browser that cannot be opened does not end the sign-in: the person can open the address. See
+    /// ``requiresBrowser``.
     public var onAuthorizationURL: (@Sendable (URL) -> Void)?
+
+    /// Whether a browser that cannot be opened ends the sign-in in any case: nobody reads the address.
+    public var requiresBrowser = false
 
     /// What becomes of a sign-in of the same application object that is still under way.
     public var whenPending: PendingPolicy = .wait

@@ -87,7 +87,8 @@ package final class CredentialStore: Sendable {
             return nil
         }
         if let known, known.record == record { return known }
-        let snapshot = try await decode(record, key: key)
+        let listed = state.withLock { $0.listing.snapshots[key] }
+        let snapshot = if let listed, listed.record == record { listed } else { try await decode(record, key: key) }
         remember(snapshot, for: id)
         return snapshot
     }

@@ -53,7 +53,9 @@ struct InteractiveFlow: Sendable {
         request.parameters.onAuthorizationURL?(request.url)
         do {
             try await environment.configuration.browser.open(request.url)
-        } catch let error as AuthenticationError where request.parameters.onAuthorizationURL != nil {
+        } catch let error as AuthenticationError
+            where request.parameters.onAuthorizationURL != nil && !request.parameters.requiresBrowser
+        {
             context.logger.info(
                 "No browser could be opened; the person has the address",
                 metadata: ["identity.error": "\(error.shortDescription)"]

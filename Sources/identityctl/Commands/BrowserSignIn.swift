@@ -12,6 +12,8 @@ struct BrowserSignIn {
         let console = console
         let timeout = parameters.timeout
         var parameters = parameters
+        // Who does not sit at a terminal cannot open the address: without a browser, it ends at once.
+        parameters.requiresBrowser = !console.isTerminal
         parameters.onAuthorizationURL = { url in
             console.line(
                 "Opening the browser. If it does not show the sign-in page, open this address on this computer:"
@@ -28,7 +30,8 @@ struct BrowserSignIn {
     }
 }
 
-/// Opens the browser, and says so where none could be opened: the sign-in goes on, because the address is shown.
+/// Opens the browser, and says so where none could be opened. At a terminal the sign-in goes on, because the address is
+/// shown.
 struct ReportingBrowser: BrowserLauncher {
     let launcher: any BrowserLauncher
     let console: Console
