@@ -52,9 +52,9 @@ public final class AuthorizationRequest: Sendable {
         claims = message.claims
     }
 
-    /// Whether `state` is this request's. Compared in constant time.
-    func isAnswered(byState state: String?) -> Bool {
-        state.map { constantTimeEquals($0, self.state) } ?? false
+    /// Whether the one `state` that came is this request's. Compared in constant time.
+    func isAnswered(byStates states: [String]) -> Bool {
+        states.count == 1 && constantTimeEquals(states[0], state)
     }
 
     /// - Throws: `.invalidArgument` when the request was already answered.
