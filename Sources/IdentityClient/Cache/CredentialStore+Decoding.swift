@@ -46,7 +46,7 @@ extension CredentialStore {
     }
 
     func cacheError(_ error: any Error) -> AuthenticationError {
-        if let error = error as? AuthenticationError { return error }
+        if let error = error as? AuthenticationError, .cache ~= error.code { return error }
         return AuthenticationError(.cache, "The token cache failed: \(type(of: error)).", underlyingError: error)
     }
 }

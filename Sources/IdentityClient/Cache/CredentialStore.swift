@@ -44,6 +44,8 @@ package final class CredentialStore: Sendable {
 
     /// The bytes of decoded records that are kept.
     private static let memoryLimit = 4 * 1024 * 1024
+    /// How often a write is tried. Each refusal means that another one succeeded, so that nobody honest comes near it.
+    private static let mostAttempts = 1000
 
     private struct State {
         var entries: [RecordID: Entry] = [:]
@@ -51,6 +53,7 @@ package final class CredentialStore: Sendable {
         var tick: UInt64 = 0
         var unsaved: [RecordID: UnsavedCommit] = [:]
         var listing = Listing(records: [:], snapshots: [:])
+        var reported: [CacheKey: CacheRecord] = [:]
     }
 
     /// Guarded by the lock; an object, so that a hit finds it with one lookup.
@@ -79,7 +82,10 @@ package final class CredentialStore: Sendable {
             return (entry.key, entry.snapshot, state.unsaved.isEmpty ? nil : state.unsaved[id])
         }
         if let unsaved { return try await retry(unsaved, id: id, key: key) }
-        guard let record = try await wrapping({ try await cache.record(for: key) }) else { return nil }
+        guard let record = try await wrapping({ try await cache.record(for: key) }) else {
+            forget(id)
+            return nil
+        }
         if let known, known.record == record { return known }
         let snapshot = try await decode(record, key: key)
         remember(snapshot, for: id)
@@ -91,21 +97,31 @@ package final class CredentialStore: Sendable {
     /// A damaged record is set aside and reported once; the next call lists the others.
     package func allSnapshots() async throws -> Listing {
         let records = try await wrapping { try await cache.records(of: .account, in: group) }
-        let (known, unsaved) = state.withLock { ($0.listing, $0.unsaved.values.map(\.snapshot)) }
+        let (known, unsaved, reported) = state.withLock { ($0.listing, $0.unsaved.values.map(\.snapshot), $0.reported) }
         if unsaved.isEmpty, known.records == records { return known }
         var snapshots: [CacheKey: CredentialSnapshot] = [:]
         snapshots.reserveCapacity(records.count)
         for (key, record) in records {
             if let snapshot = known.snapshots[key], snapshot.record == record {
                 snapshots[key] = snapshot
-            } else {
-                snapshots[key] = try await decode(record, key: key)
+            } else if reported[key] != record {
+                snapshots[key] = try await reporting(record, key: key)
             }
         }
         for snapshot in unsaved { snapshots[snapshot.key] = snapshot }
         let listing = Listing(records: records, snapshots: snapshots)
         if unsaved.isEmpty { state.withLock { $0.listing = listing } }
         return listing
+    }
+
+    /// Reads a record; a damaged one is remembered, so that it is reported once.
+    private func reporting(_ record: CacheRecord, key: CacheKey) async throws -> CredentialSnapshot {
+        do {
+            return try await decode(record, key: key)
+        } catch let error as AuthenticationError where error.code == .cacheCorrupt {
+            state.withLock { $0.reported[key] = record }
+            throw error
+        }
     }
 
     /// The records of a group, and what they mean. The same object as before while no record changed.
@@ -136,7 +152,7 @@ package final class CredentialStore: Sendable {
         _ change: (AccountCredentials?) throws -> AccountCredentials?
     ) async throws -> CredentialSnapshot? {
         let key = key(for: id)
-        for _ in 0..<Self.attempts {
+        for _ in 0..<Self.mostAttempts {
             let record = try await wrapping { try await cache.record(for: key) }
             let current = try await decodeForUpdate(record, key: key, replacesDamaged: replacesDamaged)
             let next = try change(current)
@@ -150,24 +166,24 @@ package final class CredentialStore: Sendable {
             if let snapshot { remember(snapshot, for: id) } else { forget(id) }
             return snapshot
         }
-        throw Self.contended
+        throw Self.busy
     }
 
     /// Removes a record that was listed. `true` when this call removed it.
     package func remove(_ key: CacheKey) async throws -> Bool {
         forgetUnsaved(key)
-        for _ in 0..<Self.attempts {
+        for _ in 0..<Self.mostAttempts {
             guard let record = try await wrapping({ try await cache.record(for: key) }) else { return false }
-            if try await wrapping({ try await cache.replace(record, with: nil, for: key) }) { return true }
+            if try await wrapping({ try await cache.replace(record, with: nil, for: key) }) {
+                forget(key)
+                return true
+            }
         }
-        throw Self.contended
+        throw Self.busy
     }
 
-    /// Far more than honest contention needs: a cache that always says no must not make a program wait for ever.
-    private static let attempts = 1000
-
-    private static var contended: AuthenticationError {
-        AuthenticationError(.cacheBusy, "Others changed this record of the token cache all the time. Try again.")
+    private static var busy: AuthenticationError {
+        AuthenticationError(.cacheBusy, "The token cache accepts no change. Try again.")
     }
 
     /// Like `update`, for what must not be lost: where the write fails, the result is kept in memory, and written with
@@ -178,9 +194,13 @@ package final class CredentialStore: Sendable {
         replacesDamaged: Bool = false,
         _ change: @escaping @Sendable (AccountCredentials?) throws -> AccountCredentials?
     ) async throws -> (CredentialSnapshot?, AuthenticationResult.Persistence) {
+        let earlier = state.withLock { $0.unsaved[id] }
+        let change: @Sendable (AccountCredentials?) throws -> AccountCredentials? = { current in
+            try change(try earlier.map { try $0.change(current) } ?? current)
+        }
         do {
             let snapshot = try await update(id, replacesDamaged: replacesDamaged, change)
-            state.withLock { $0.unsaved[id] = nil }
+            saved(earlier, id)
             return (snapshot, .persisted)
         } catch let failure as AuthenticationError where .cache ~= failure.code {
             let snapshot = CredentialSnapshot(key: key(for: id), record: nil, credentials: fallback)
@@ -194,17 +214,25 @@ package final class CredentialStore: Sendable {
         let unsaved = state.withLock { $0.unsaved }
         for (id, commit) in unsaved {
             _ = try await update(id, commit.change)
-            state.withLock { $0.unsaved[id] = nil }
+            saved(commit, id)
         }
     }
 
     private func retry(_ unsaved: UnsavedCommit, id: RecordID, key: CacheKey) async throws -> CredentialSnapshot? {
         do {
             let snapshot = try await update(id, unsaved.change)
-            state.withLock { $0.unsaved[id] = nil }
+            saved(unsaved, id)
             return snapshot
         } catch AuthenticationError.cache {
             return unsaved.snapshot  // still not writable: what is in memory serves on
+        }
+    }
+
+    /// Forgets a commit that is written, unless a newer one took its place meanwhile.
+    private func saved(_ commit: UnsavedCommit?, _ id: RecordID) {
+        guard let commit else { return }
+        state.withLock { state in
+            if state.unsaved[id]?.snapshot === commit.snapshot { state.unsaved[id] = nil }
         }
     }
 
@@ -235,6 +263,11 @@ package final class CredentialStore: Sendable {
         state.withLock { state in
             state.bytes -= state.entries.removeValue(forKey: id)?.snapshot?.size ?? 0
         }
+    }
+
+    private func forget(_ key: CacheKey) {
+        let ids = state.withLock { $0.entries.filter { $0.value.key == key }.map(\.key) }
+        for id in ids { forget(id) }
     }
 
     /// Drops the least recently used half, so that the sorting is paid for rarely.

@@ -16,7 +16,7 @@ package struct CredentialRequest: Hashable, Sendable {
         tenant: String? = nil,
         skipsAccessToken: Bool = false,
         leeway: Int64 = 300,
-        rule: ScopeRule
+        rule: ScopeRule = ScopeRule(ignoresCase: false)
     ) {
         self.scopes = scopes
         self.rule = rule

@@ -28,7 +28,6 @@ struct RefreshLeaseHolder: Sendable {
             if isFree(lease, for: me, seenSince: seen?.since ?? clock.now, now: clock.now) {
                 if seen != nil, try await isSettled() { return nil }
                 if let held = try await take(over: record, as: me) { return held }
-                continue
             }
             guard clock.now - begin < duration * 3 else {
                 throw AuthenticationError(

@@ -8,7 +8,10 @@ import Testing
 @Suite struct AuthorityAddressesTests {
     /// protocol.md §1.2
     @Test(arguments: [
-        ("https://login.microsoftonline.com/common", "https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration"),
+        (
+            "https://login.microsoftonline.com/common",
+            "https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration"
+        ),
         ("https://f.b2clogin.com/t/p", "https://f.b2clogin.com/t/p/v2.0/.well-known/openid-configuration"),
         ("https://f.b2clogin.com/tfp/t/p", "https://f.b2clogin.com/tfp/t/p/v2.0/.well-known/openid-configuration"),
         ("https://h/t/x?p=B2C_1%2Bx", "https://h/t/v2.0/.well-known/openid-configuration?p=B2C_1%2Bx"),
@@ -22,10 +25,22 @@ import Testing
     /// OpenID Connect Discovery §4.1 appends, RFC 8414 §3.1 inserts.
     @Test(arguments: [
         ("https://h", "https://h/.well-known/openid-configuration", "https://h/.well-known/oauth-authorization-server"),
-        ("https://h/", "https://h/.well-known/openid-configuration", "https://h/.well-known/oauth-authorization-server"),
-        ("https://h/A/b", "https://h/A/b/.well-known/openid-configuration", "https://h/.well-known/oauth-authorization-server/A/b"),
-        ("https://h/a/", "https://h/a/.well-known/openid-configuration", "https://h/.well-known/oauth-authorization-server/a"),
-        ("https://h:8443/a?t=x", "https://h:8443/a/.well-known/openid-configuration?t=x", "https://h:8443/.well-known/oauth-authorization-server/a?t=x"),
+        (
+            "https://h/", "https://h/.well-known/openid-configuration",
+            "https://h/.well-known/oauth-authorization-server"
+        ),
+        (
+            "https://h/A/b", "https://h/A/b/.well-known/openid-configuration",
+            "https://h/.well-known/oauth-authorization-server/A/b"
+        ),
+        (
+            "https://h/a/", "https://h/a/.well-known/openid-configuration",
+            "https://h/.well-known/oauth-authorization-server/a"
+        ),
+        (
+            "https://h:8443/a?t=x", "https://h:8443/a/.well-known/openid-configuration?t=x",
+            "https://h:8443/.well-known/oauth-authorization-server/a?t=x"
+        ),
     ])
     func publishesTheConfigurationAt(issuer: String, first: String, second: String) throws {
         #expect(try Authority.openIDConnect(issuer: issuer).configurationURLs == [first, second])
@@ -59,21 +74,28 @@ import Testing
     }
 
     @Test func takesTheEndpointsThatWereGiven() throws {
-        let authority = try Authority.oauth2(.init(authorization: "https://h/a", token: "https://h/t", revocation: "https://h/r"))
+        let authority = try Authority.oauth2(
+            .init(authorization: "https://h/a", token: "https://h/t", revocation: "https://h/r")
+        )
         let templates = try #require(authority.templates)
         #expect(templates.tokenEndpoint == "https://h/t" && templates.revocationEndpoint == "https://h/r")
         #expect(authority.configurationURLs.isEmpty && authority.partition == "oauth2|https://h/t")
     }
 
     /// protocol.md §1.1, tenant replacement: only `common` and `organizations` give way to the home tenant.
-    @Test(arguments: [
-        ("common", "uid.home", "home", "home"), ("organizations", "uid.home", "home", "home"),
-        ("common", "uid.9188040d-6c67-4c5b-b112-36a304b66dad", "9188040d-6c67-4c5b-b112-36a304b66dad", "consumers"),
-        ("consumers", "uid.home", "9188040d-6c67-4c5b-b112-36a304b66dad", "consumers"),
-        ("contoso.com", "uid.home", "contoso.com", "contoso.com"),
-        ("9188040d-6c67-4c5b-b112-36a304b66dad", "uid.home", "9188040d-6c67-4c5b-b112-36a304b66dad", "9188040d-6c67-4c5b-b112-36a304b66dad"),
-        ("common", "https://h|a.b", nil, "common"), ("common", "nodot", nil, "common"),
-    ] as [(String, String, String?, String)])
+    @Test(
+        arguments: [
+            ("common", "uid.home", "home", "home"), ("organizations", "uid.home", "home", "home"),
+            ("common", "uid.9188040d-6c67-4c5b-b112-36a304b66dad", "9188040d-6c67-4c5b-b112-36a304b66dad", "consumers"),
+            ("consumers", "uid.home", "9188040d-6c67-4c5b-b112-36a304b66dad", "consumers"),
+            ("contoso.com", "uid.home", "contoso.com", "contoso.com"),
+            (
+                "9188040d-6c67-4c5b-b112-36a304b66dad", "uid.home", "9188040d-6c67-4c5b-b112-36a304b66dad",
+                "9188040d-6c67-4c5b-b112-36a304b66dad"
+            ),
+            ("common", "https://h|a.b", nil, "common"), ("common", "nodot", nil, "common"),
+        ] as [(String, String, String?, String)]
+    )
     func meansTheAccountsTenant(tenant: String, account: String, effective: String?, sentTo: String) throws {
         let authority = try Authority.entra(.tenant(tenant))
         #expect(authority.effectiveTenant(for: Account.ID(rawValue: account)) == effective)
@@ -82,7 +104,9 @@ import Testing
 
     @Test func replacesTheTenantOfEntraAlone() throws {
         #expect(try Authority.entra().replacingTenant(with: "t").url == "https://login.microsoftonline.com/t/")
-        let others = ["https://f.b2clogin.com/t/p", "https://c.ciamlogin.com", "https://sts.h/adfs"].map { try? Authority(url: $0) }
+        let others = ["https://f.b2clogin.com/t/p", "https://c.ciamlogin.com", "https://sts.h/adfs"].map {
+            try? Authority(url: $0)
+        }
         for other in others {
             let other = try #require(other)
             #expect(other.replacingTenant(with: "x") == other)
@@ -128,7 +152,8 @@ import Testing
     /// B2C names its policy in the query of endpoints that it publishes without it.
     @Test(arguments: [
         ("https://h/token", "https://h/token?p=B2C_1_x"), ("https://h/token?a=b", "https://h/token?a=b&p=B2C_1_x"),
-        ("https://h/token?p=other", "https://h/token?p=other"), ("https://h/token?ap=1", "https://h/token?ap=1&p=B2C_1_x"),
+        ("https://h/token?p=other", "https://h/token?p=other"),
+        ("https://h/token?ap=1", "https://h/token?ap=1&p=B2C_1_x"),
     ])
     func keepsThePolicyOn(endpoint: String, expected: String) throws {
         #expect(try Authority(url: "https://h/t?p=B2C_1_x").keepingPolicy(on: endpoint) == expected)

@@ -26,7 +26,10 @@ import Testing
         #expect(metadata.authorizationEndpoint == "https://h/authorize" && metadata.tokenEndpoint == "https://h/token")
         #expect(metadata.endSessionEndpoint == "https://h/out" && metadata.revocationEndpoint == "https://h/revoke")
         #expect(metadata.deviceAuthorizationEndpoint == "https://h/device" && metadata.jwksURI == "https://h/keys")
-        #expect(metadata.scopes == ["openid"] && metadata.responseModes == ["query"] && metadata.codeChallengeMethods == ["S256"])
+        #expect(
+            metadata.scopes == ["openid"] && metadata.responseModes == ["query"]
+                && metadata.codeChallengeMethods == ["S256"]
+        )
         #expect(metadata.namesIssuerInResponse)
     }
 
@@ -36,7 +39,10 @@ import Testing
         (document("http://localhost", issuer: "https://h"), .untrustedAuthority),
         (document("https://h", issuer: "https://h", #""revocation_endpoint":"http://h/r""#), .untrustedAuthority),
         (document("https://h", issuer: "https://h", #""end_session_endpoint":"ftp://h/r""#), .untrustedAuthority),
-        (document("https://h", issuer: "https://h", #""device_authorization_endpoint":"/device""#), .untrustedAuthority),
+        (
+            document("https://h", issuer: "https://h", #""device_authorization_endpoint":"/device""#),
+            .untrustedAuthority
+        ),
         (document("https://h@evil", issuer: "https://h"), .untrustedAuthority),
         (#"{"issuer":"https://h","token_endpoint":"https://h/t"}"#, .unsupported),
         (#"{"issuer":"https://h","authorization_endpoint":"https://h/t"}"#, .unsupported),
@@ -65,11 +71,16 @@ import Testing
 
     /// protocol.md §1.2, placeholders; §11 item 1, the policy.
     @Test func fillsTheTenantAndKeepsThePolicy() throws {
-        let text = Self.document("https://login.microsoftonline.com/{tenant}", issuer: "https://login.microsoftonline.com/{tenantid}/v2.0")
+        let text = Self.document(
+            "https://login.microsoftonline.com/{tenant}",
+            issuer: "https://login.microsoftonline.com/{tenantid}/v2.0"
+        )
         let entra = try AuthorityMetadata(published: Fixture.json(text), by: .entra(.tenant("contoso.com")))
         #expect(entra.tokenEndpoint == "https://login.microsoftonline.com/contoso.com/token")
         let b2c = try AuthorityMetadata(
-            published: Fixture.json(Self.document("https://h/t", issuer: "https://h/x", #""end_session_endpoint":"https://h/out""#)),
+            published: Fixture.json(
+                Self.document("https://h/t", issuer: "https://h/x", #""end_session_endpoint":"https://h/out""#)
+            ),
             by: Authority(url: "https://h/t?p=B2C_1%2Bx")
         )
         #expect(b2c.authorizationEndpoint == "https://h/t/authorize?p=B2C_1%2Bx")
@@ -79,7 +90,9 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(1))) struct AuthorityResolverTests {
-    private func resolver(_ transport: ScriptedTransport, _ cache: any TokenCache, knownHosts: Set<String> = []) throws -> AuthorityResolver {
+    private func resolver(_ transport: ScriptedTransport, _ cache: any TokenCache, knownHosts: Set<String> = []) throws
+        -> AuthorityResolver
+    {
         let documents = ProviderDocuments(
             client: EndpointClient(transport: transport),
             cache: cache,
@@ -119,7 +132,9 @@ import Testing
         let url = "https://h/.well-known/openid-configuration"
         let key = CacheKey(group: group, kind: .provider, name: Digest.hexadecimal(of: ["provider", url]))
         let transport = ScriptedTransport([.answer(200, Self.good), .answer(200, Self.good)])
-        let forged = try Fixture.json(Self.good.replacing(#""token_endpoint":"https://h/t""#, with: #""token_endpoint":"http://evil/t""#))
+        let forged = try Fixture.json(
+            Self.good.replacing(#""token_endpoint":"https://h/t""#, with: #""token_endpoint":"http://evil/t""#)
+        )
         for record in [
             ProviderDocument(json: forged, fetchedAt: Fixture.now).encoded(), CacheRecord(bytes: Array("{".utf8)),
         ] {
@@ -134,10 +149,13 @@ import Testing
     }
 
     /// protocol.md §1.4, §11 item 7: an unknown host is asked about, and no certain answer means no.
-    @Test(arguments: [
-        .answer(400, #"{"error":"invalid_instance"}"#), .answer(200, #"{"tenant_discovery_endpoint":"https://x","metadata":[]}"#),
-        .answer(200, "{}"), .failure(.networkTimedOut), .answer(503, ""), .answer(302, ""),
-    ] as [ScriptedTransport.Step])
+    @Test(
+        arguments: [
+            .answer(400, #"{"error":"invalid_instance"}"#),
+            .answer(200, #"{"tenant_discovery_endpoint":"https://x","metadata":[]}"#),
+            .answer(200, "{}"), .failure(.networkTimedOut), .answer(503, ""), .answer(302, ""),
+        ] as [ScriptedTransport.Step]
+    )
     func failsClosedForAnUnknownHost(step: ScriptedTransport.Step) async throws {
         let transport = ScriptedTransport([step])
         let authority = try Authority.entra(.common, host: "login.evil.example")
@@ -174,7 +192,10 @@ import Testing
     /// protocol.md §11 item 7: known hosts work from the table while nobody answers.
     @Test(arguments: [.failure(.nameNotResolved), .answer(503, ""), .answer(429, "")] as [ScriptedTransport.Step])
     func usesTheTemplatesWhileMicrosoftCannotBeAsked(step: ScriptedTransport.Step) async throws {
-        let metadata = try await resolver(ScriptedTransport([step]), InMemoryTokenCache()).metadata(for: .entra(), context: Fixture.context)
+        let metadata = try await resolver(ScriptedTransport([step]), InMemoryTokenCache()).metadata(
+            for: .entra(),
+            context: Fixture.context
+        )
         #expect(metadata == (try Authority.entra().templates))
         let error = await #expect(throws: AuthenticationError.self) {
             try await resolver(ScriptedTransport([step]), InMemoryTokenCache())
@@ -184,21 +205,32 @@ import Testing
     }
 
     @Test func looksInBothPlaces() async throws {
-        let transport = ScriptedTransport([.answer(404, ""), .answer(200, Self.good.replacing("https://h", with: "https://h/r"))])
+        let transport = ScriptedTransport([
+            .answer(404, ""), .answer(200, Self.good.replacing("https://h", with: "https://h/r")),
+        ])
         let metadata = try await resolver(transport, InMemoryTokenCache())
             .metadata(for: .openIDConnect(issuer: "https://h/r"), context: Fixture.context)
         #expect(metadata.issuer == "https://h/r")
-        #expect(transport.sentPaths == ["/r/.well-known/openid-configuration", "/.well-known/oauth-authorization-server/r"])
+        #expect(
+            transport.sentPaths == ["/r/.well-known/openid-configuration", "/.well-known/oauth-authorization-server/r"]
+        )
     }
 
-    @Test(arguments: [Int64.min, -1, 0, Fixture.now + 301, Int64.max]) func takesNoDocumentOfAnotherAge(fetchedAt: Int64) throws {
+    @Test(arguments: [Int64.min, -1, 0, Fixture.now + 301, Int64.max]) func takesNoDocumentOfAnotherAge(
+        fetchedAt: Int64
+    ) throws {
         let record = ProviderDocument(json: try Fixture.json("{}"), fetchedAt: fetchedAt).encoded()
         let document = ProviderDocument(decoding: record)
         #expect(document?.isFresh(at: Fixture.now) != true)
         #expect(document?.isUsable(at: Fixture.now) != true)
     }
 
-    @Test(arguments: [(0, true, true), (86_399, true, true), (86_400, false, true), (604_799, false, true), (604_800, false, false), (-300, true, true)] as [(Int64, Bool, Bool)])
+    @Test(
+        arguments: [
+            (0, true, true), (86_399, true, true), (86_400, false, true), (604_799, false, true),
+            (604_800, false, false), (-300, true, true),
+        ] as [(Int64, Bool, Bool)]
+    )
     func keepsDocumentsForADay(age: Int64, fresh: Bool, usable: Bool) throws {
         let document = ProviderDocument(json: try Fixture.json("{}"), fetchedAt: Fixture.now - age)
         #expect(document.isFresh(at: Fixture.now) == fresh && document.isUsable(at: Fixture.now) == usable)

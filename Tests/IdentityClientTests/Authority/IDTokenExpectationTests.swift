@@ -9,7 +9,8 @@ import Testing
 @Suite struct IDTokenExpectationTests {
     static let now = Fixture.now
     static let good: [(String, String)] = [
-        ("iss", #""https://h""#), ("sub", #""subject""#), ("aud", #""client""#), ("exp", "\(now + 3600)"), ("iat", "\(now)"),
+        ("iss", #""https://h""#), ("sub", #""subject""#), ("aud", #""client""#), ("exp", "\(now + 3600)"),
+        ("iat", "\(now)"),
         ("nonce", #""nonce""#),
     ]
 
@@ -33,25 +34,34 @@ import Testing
         return expectation
     }
 
-    @Test(arguments: [
-        [], [("aud", #"["client"]"#)], [("aud", #"["client","other"]"#), ("azp", #""client""#)], [("azp", #""client""#)],
-        [("exp", "\(now + 3600).75")], [("iat", "\(now).5")], [("exp", "\(now - 299)")], [("iat", "\(now + 300)")],
-        [("nbf", "\(now + 300)")], [("iat", nil)], [("auth_time", "0")], [("nbf", "1.0e9")], [("iat", "\"\(now)\"")],
-    ] as [[(String, String?)]])
+    @Test(
+        arguments: [
+            [], [("aud", #"["client"]"#)], [("aud", #"["client","other"]"#), ("azp", #""client""#)],
+            [("azp", #""client""#)],
+            [("exp", "\(now + 3600).75")], [("iat", "\(now).5")], [("exp", "\(now - 299)")], [("iat", "\(now + 300)")],
+            [("nbf", "\(now + 300)")], [("iat", nil)], [("auth_time", "0")], [("nbf", "1.0e9")],
+            [("iat", "\"\(now)\"")],
+        ] as [[(String, String?)]]
+    )
     func believes(changes: [(String, String?)]) throws {
         #expect(throws: Never.self) { try expectation().check(claims(changes), algorithm: .rs256, at: Self.now) }
     }
 
-    @Test(arguments: [
-        ([("iss", #""https://other""#)], "iss"), ([("iss", #""https://h/""#)], "iss"), ([("iss", #""https://H""#)], "iss"),
-        ([("aud", #""other""#)], "aud"), ([("aud", #"["other"]"#)], "aud"), ([("aud", #"["client","other"]"#)], "aud"),
-        ([("aud", #"["other"]"#), ("azp", #""client""#)], "aud"), ([("azp", #""other""#)], "azp"),
-        ([("aud", #"["client","other"]"#), ("azp", #""other""#)], "azp"), ([("aud", #"["client","client"]"#)], "aud"),
-        ([("aud", #""Client""#)], "aud"),
-        ([("exp", "\(now - 300)")], "exp"), ([("exp", "0")], "exp"),
-        ([("iat", "\(now + 301)")], "iat"), ([("nbf", "\(now + 301)")], "nbf"),
-        ([("nonce", nil)], "nonce"), ([("nonce", #""other""#)], "nonce"), ([("nonce", #""Nonce""#)], "nonce"),
-    ] as [([(String, String?)], String)])
+    @Test(
+        arguments: [
+            ([("iss", #""https://other""#)], "iss"), ([("iss", #""https://h/""#)], "iss"),
+            ([("iss", #""https://H""#)], "iss"),
+            ([("aud", #""other""#)], "aud"), ([("aud", #"["other"]"#)], "aud"),
+            ([("aud", #"["client","other"]"#)], "aud"),
+            ([("aud", #"["other"]"#), ("azp", #""client""#)], "aud"), ([("azp", #""other""#)], "azp"),
+            ([("aud", #"["client","other"]"#), ("azp", #""other""#)], "azp"),
+            ([("aud", #"["client","client"]"#)], "aud"),
+            ([("aud", #""Client""#)], "aud"),
+            ([("exp", "\(now - 300)")], "exp"), ([("exp", "0")], "exp"),
+            ([("iat", "\(now + 301)")], "iat"), ([("nbf", "\(now + 301)")], "nbf"),
+            ([("nonce", nil)], "nonce"), ([("nonce", #""other""#)], "nonce"), ([("nonce", #""Nonce""#)], "nonce"),
+        ] as [([(String, String?)], String)]
+    )
     func refuses(changes: [(String, String?)], claim: String) throws {
         let claims = try claims(changes)
         let error = #expect(throws: AuthenticationError.self) {
@@ -73,9 +83,12 @@ import Testing
         #expect(early?.message.contains("500 s") == true && early?.message.contains("behind") == true)
     }
 
-    @Test(arguments: [
-        (60, now - 60, true), (60, now - 360, true), (60, now - 361, false), (0, now - 301, false), (0, now, true), (60, nil, false),
-    ] as [(Int, Int64?, Bool)])
+    @Test(
+        arguments: [
+            (60, now - 60, true), (60, now - 360, true), (60, now - 361, false), (0, now - 301, false), (0, now, true),
+            (60, nil, false),
+        ] as [(Int, Int64?, Bool)]
+    )
     func checksTheAgeOfTheAuthentication(maxAge: Int, authTime: Int64?, expected: Bool) throws {
         var expectation = try expectation()
         expectation.maxAge = maxAge
@@ -112,7 +125,11 @@ import Testing
 
     @Test func checksEntrasTenant() throws {
         let guid = Fixture.guid
-        var expectation = IDTokenExpectation(authority: try .entra(.tenant(guid)), publishedIssuer: nil, clientID: "client")
+        var expectation = IDTokenExpectation(
+            authority: try .entra(.tenant(guid)),
+            publishedIssuer: nil,
+            clientID: "client"
+        )
         expectation.nonce = "nonce"
         let issuer = "\"https://login.microsoftonline.com/\(guid)/v2.0\""
         #expect(throws: Never.self) {

@@ -16,7 +16,10 @@ import Testing
         ("https://login.microsoftonline.com/\(guid)", "https://login.microsoftonline.com/\(guid)/v2.0", true),
         ("https://login.microsoftonline.com/common", "https://login.microsoftonline.us/{tenantid}/v2.0", false),
         ("https://login.microsoftonline.com/common", "https://evil.example/{tenantid}/v2.0", false),
-        ("https://login.microsoftonline.com/common", "https://login.microsoftonline.com.evil.example/{tenantid}/v2.0", false),
+        (
+            "https://login.microsoftonline.com/common",
+            "https://login.microsoftonline.com.evil.example/{tenantid}/v2.0", false
+        ),
         ("https://login.microsoftonline.com/common", "http://login.microsoftonline.com/{tenantid}/v2.0", false),
         ("https://login.microsoftonline.com/common", "https://login.microsoftonline.com:444/{tenantid}/v2.0", false),
         ("https://login.microsoftonline.com/common", "https://login.microsoftonline.com/{tenantid}/v1.0", false),
@@ -53,7 +56,10 @@ import Testing
         #expect(try Authority.openIDConnect(issuer: configured).accepts(publishedIssuer: published) == exact)
         let lenient = try Authority.openIDConnect(issuer: configured, issuerPolicy: .sameHost)
         #expect(lenient.accepts(publishedIssuer: published) == sameHost)
-        let listed = try Authority.openIDConnect(issuer: configured, issuerPolicy: .allowed(["https://other", "https://h/b"]))
+        let listed = try Authority.openIDConnect(
+            issuer: configured,
+            issuerPolicy: .allowed(["https://other", "https://h/b"])
+        )
         #expect(listed.accepts(publishedIssuer: published) == (published == "https://h/b"))
     }
 
@@ -64,27 +70,29 @@ import Testing
     }
 
     /// protocol.md §4, rule 2: what an ID token's `iss` and `tid` may be.
-    @Test(arguments: [
-        ("common", "https://login.microsoftonline.com/\(guid)/v2.0", guid, true),
-        ("common", "https://login.windows.net/\(guid)/v2.0", guid, true),
-        ("common", "https://login.microsoftonline.com/\(consumers)/v2.0", consumers, true),
-        ("common", "https://login.microsoftonline.com/\(guid)/v2.0", consumers, false),
-        ("common", "https://login.microsoftonline.com/\(guid)/v2.0", nil, false),
-        ("common", "https://login.microsoftonline.com//v2.0", "", false),
-        ("common", "https://login.microsoftonline.com/{tenantid}/v2.0", guid, false),
-        ("common", "https://login.microsoftonline.us/\(guid)/v2.0", guid, false),
-        ("common", "https://evil.example/\(guid)/v2.0", guid, false),
-        ("common", "https://login.microsoftonline.com/\(guid)", guid, false),
-        ("common", "https://login.microsoftonline.com/\(guid)/v2.0?x", guid, false),
-        ("common", "https://login.microsoftonline.com//\(guid)/v2.0", guid, false),
-        ("organizations", "https://login.microsoftonline.com/\(guid)/v2.0", guid, true),
-        ("consumers", "https://login.microsoftonline.com/\(consumers)/v2.0", consumers, true),
-        ("consumers", "https://login.microsoftonline.com/\(guid)/v2.0", guid, false),
-        (guid, "https://login.microsoftonline.com/\(guid)/v2.0", guid, true),
-        (guid, "https://login.microsoftonline.com/\(consumers)/v2.0", consumers, false),
-        (guid.uppercased(), "https://login.microsoftonline.com/\(guid)/v2.0", guid, true),
-        ("contoso.com", "https://login.microsoftonline.com/\(guid)/v2.0", guid, true),
-    ] as [(String, String, String?, Bool)])
+    @Test(
+        arguments: [
+            ("common", "https://login.microsoftonline.com/\(guid)/v2.0", guid, true),
+            ("common", "https://login.windows.net/\(guid)/v2.0", guid, true),
+            ("common", "https://login.microsoftonline.com/\(consumers)/v2.0", consumers, true),
+            ("common", "https://login.microsoftonline.com/\(guid)/v2.0", consumers, false),
+            ("common", "https://login.microsoftonline.com/\(guid)/v2.0", nil, false),
+            ("common", "https://login.microsoftonline.com//v2.0", "", false),
+            ("common", "https://login.microsoftonline.com/{tenantid}/v2.0", guid, false),
+            ("common", "https://login.microsoftonline.us/\(guid)/v2.0", guid, false),
+            ("common", "https://evil.example/\(guid)/v2.0", guid, false),
+            ("common", "https://login.microsoftonline.com/\(guid)", guid, false),
+            ("common", "https://login.microsoftonline.com/\(guid)/v2.0?x", guid, false),
+            ("common", "https://login.microsoftonline.com//\(guid)/v2.0", guid, false),
+            ("organizations", "https://login.microsoftonline.com/\(guid)/v2.0", guid, true),
+            ("consumers", "https://login.microsoftonline.com/\(consumers)/v2.0", consumers, true),
+            ("consumers", "https://login.microsoftonline.com/\(guid)/v2.0", guid, false),
+            (guid, "https://login.microsoftonline.com/\(guid)/v2.0", guid, true),
+            (guid, "https://login.microsoftonline.com/\(consumers)/v2.0", consumers, false),
+            (guid.uppercased(), "https://login.microsoftonline.com/\(guid)/v2.0", guid, true),
+            ("contoso.com", "https://login.microsoftonline.com/\(guid)/v2.0", guid, true),
+        ] as [(String, String, String?, Bool)]
+    )
     func mayStandInEntrasTokens(tenant: String, issuer: String, tid: String?, expected: Bool) throws {
         let authority = try Authority.entra(.tenant(tenant))
         let template = "https://login.microsoftonline.com/{tenantid}/v2.0"
@@ -116,8 +124,10 @@ import Testing
         ("https://login.microsoftonline.com/common", "http://login.microsoftonline.com/t", false),
         ("https://login.microsoftonline.com/common", "http://localhost/t", false),
         ("https://login.microsoftonline.com/common", "https://user@login.microsoftonline.com/t", false),
-        ("https://f.b2clogin.com/t/p", "https://other.example/t", true), ("https://f.b2clogin.com/t/p", "http://f.b2clogin.com/t", false),
-        ("http://localhost:5000/t", "http://localhost:5000/x", true), ("http://localhost:5000/t", "http://localhost:5001/x", false),
+        ("https://f.b2clogin.com/t/p", "https://other.example/t", true),
+        ("https://f.b2clogin.com/t/p", "http://f.b2clogin.com/t", false),
+        ("http://localhost:5000/t", "http://localhost:5000/x", true),
+        ("http://localhost:5000/t", "http://localhost:5001/x", false),
     ])
     func speaksTo(authority: String, endpoint: String, expected: Bool) throws {
         #expect(try Authority(url: authority).accepts(endpoint: endpoint) == expected)
@@ -130,7 +140,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("https://h/{tenantid}/x", "https://h/t/x"), ("https://h/{tenant}/{tenantid}", "https://h/t/t"), ("https://h/", "https://h/"),
+        ("https://h/{tenantid}/x", "https://h/t/x"), ("https://h/{tenant}/{tenantid}", "https://h/t/t"),
+        ("https://h/", "https://h/"),
         ("{tenant", "{tenant"), ("{{tenant}}", "{t}"),
     ])
     func fillsTemplates(text: String, expected: String) {

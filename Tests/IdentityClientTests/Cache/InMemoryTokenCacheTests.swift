@@ -48,7 +48,7 @@ import Testing
             guard let hints = cache.changes(in: group) else { return }
             for await _ in hints {}
         }
-        #expect(await eventually { cache.subscriberCount == 1 })
+        #expect(try await eventually { cache.subscriberCount == 1 })
         reader.cancel()
         await reader.value
         #expect(cache.subscriberCount == 0)

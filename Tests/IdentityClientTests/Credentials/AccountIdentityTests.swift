@@ -6,7 +6,9 @@ import Testing
 @testable import IdentityClient
 
 @Suite struct AccountIdentityTests {
-    private func identity(_ url: String, _ info: (String, String)?, _ subject: String? = "sub") throws -> AccountIdentity? {
+    private func identity(_ url: String, _ info: (String, String)?, _ subject: String? = "sub") throws
+        -> AccountIdentity?
+    {
         AccountIdentity(
             authority: try Authority(url: url),
             clientInfo: info.map { ClientInfo(uid: $0.0, utid: $0.1) },
@@ -17,7 +19,8 @@ import Testing
 
     /// msal-cache.md §2.1, §2.2
     @Test(arguments: [
-        ("https://login.microsoftonline.com/common", "uid.utid"), ("https://c.ciamlogin.com", "uid.utid"), ("https://f.b2clogin.com/t/p", "uid.utid"),
+        ("https://login.microsoftonline.com/common", "uid.utid"), ("https://c.ciamlogin.com", "uid.utid"),
+        ("https://f.b2clogin.com/t/p", "uid.utid"),
         ("https://sts.h/adfs", "https://h/v2.0|sub"),
     ])
     func names(url: String, account: String) throws {
@@ -31,8 +34,14 @@ import Testing
         let second = try #require(try identity("https://f.b2clogin.com/t/b2c_1_edit", ("oid-b2c_1_edit", "t")))
         #expect(first.accountID.rawValue == "oid.t" && second.accountID == first.accountID)
         #expect(first.homeAccountID == "oid-b2c_1_susi.t" && second.homeAccountID == "oid-b2c_1_edit.t")
-        #expect(try identity("https://f.b2clogin.com/t/other", ("oid-b2c_1_susi", "t"))?.accountID.rawValue == "oid-b2c_1_susi.t")
-        #expect(try identity("https://login.microsoftonline.com/t", ("oid-b2c_1_susi", "t"))?.accountID.rawValue == "oid-b2c_1_susi.t")
+        #expect(
+            try identity("https://f.b2clogin.com/t/other", ("oid-b2c_1_susi", "t"))?.accountID.rawValue
+                == "oid-b2c_1_susi.t"
+        )
+        #expect(
+            try identity("https://login.microsoftonline.com/t", ("oid-b2c_1_susi", "t"))?.accountID.rawValue
+                == "oid-b2c_1_susi.t"
+        )
     }
 
     @Test func fallsBackToTheSubject() throws {
@@ -48,7 +57,9 @@ import Testing
     /// Never empty, never ambiguous: different people never share an identifier.
     @Test func twoPeopleAreNeverEqual() throws {
         let url = "https://login.microsoftonline.com/common"
-        let infos = ["a", "b", "a.b", "b.c", "a|b", "|", "."].flatMap { uid in ["a", "c", "b.c", "x|y"].map { (uid, $0) } }
+        let infos = ["a", "b", "a.b", "b.c", "a|b", "|", "."].flatMap { uid in
+            ["a", "c", "b.c", "x|y"].map { (uid, $0) }
+        }
         var seen: [String: (String, String)] = [:]
         for info in infos {
             guard let id = try identity(url, info, "sub-\(info)")?.accountID.rawValue else { continue }
@@ -64,7 +75,10 @@ import Testing
         #expect(anonymous[0] != anonymous[1])
     }
 
-    @Test(arguments: [("u.t", "t"), ("u.t.x", "t.x"), ("u", nil), ("https://h|a.b", nil), ("", nil)] as [(String, String?)])
+    @Test(
+        arguments: [("u.t", "t"), ("u.t.x", "t.x"), ("u", nil), ("https://h|a.b", nil), ("", nil)]
+            as [(String, String?)]
+    )
     func knowsTheHomeTenant(id: String, tenant: String?) {
         #expect(Account.ID(rawValue: id).homeTenant == tenant)
     }

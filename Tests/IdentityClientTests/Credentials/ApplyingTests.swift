@@ -7,14 +7,23 @@ import Testing
 
 @Suite struct ApplyingTests {
     static let now = Fixture.now
-    private let profile = CachedProfile(realm: "tenant", localAccountID: "local", username: "a@h", name: "A", isHomeTenant: true, idToken: "old")
+    private let profile = CachedProfile(
+        realm: "tenant",
+        localAccountID: "local",
+        username: "a@h",
+        name: "A",
+        isHomeTenant: true,
+        idToken: "old"
+    )
 
     @Test func rotatesTheRefreshToken() throws {
         var before = Fixture.credentials()
         before.refreshToken?.scopes = ["read", "write"]
         before.refreshToken?.familyID = "1"
         before.refreshToken?.unknown = try Fixture.json(#"{"x":1}"#)
-        let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer","refresh_token":"new","scope":"read"}"#)
+        let grant = try Fixture.grant(
+            #"{"access_token":"a","token_type":"Bearer","refresh_token":"new","scope":"read"}"#
+        )
         let after = try #require(before.applying(grant, at: Self.now + 9).refreshToken)
         #expect(after.secret == "new" && after.modifiedAt == Self.now + 9 && after.familyID == "1")
         #expect(after.scopes == ["read", "write"])
@@ -36,7 +45,14 @@ import Testing
         var before = Fixture.credentials()
         before.profiles = [CachedProfile(realm: "other", localAccountID: "o", isHomeTenant: false), profile]
         before.profiles[1].unknown = try Fixture.json(#"{"x":1}"#)
-        let newer = CachedProfile(realm: "tenant", localAccountID: "local", username: nil, name: "B", isHomeTenant: true, idToken: "new")
+        let newer = CachedProfile(
+            realm: "tenant",
+            localAccountID: "local",
+            username: nil,
+            name: "B",
+            isHomeTenant: true,
+            idToken: "new"
+        )
         let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer"}"#, profile: newer)
         let after = before.applying(grant, at: Self.now).profiles
         #expect(after.map(\.realm) == ["tenant", "other"])
@@ -45,7 +61,9 @@ import Testing
     }
 
     /// Scopes already held, and whether the older token stays beside a new one for `read write`.
-    @Test(arguments: [(["read"], false), (["write", "x"], false), (["x"], true), ([], false), (["openid"], false), (["Read"], true)])
+    @Test(arguments: [
+        (["read"], false), (["write", "x"], false), (["x"], true), ([], false), (["openid"], false), (["Read"], true),
+    ])
     func replacesOverlappingTokens(scopes: [String], stays: Bool) throws {
         let before = Fixture.credentials(accessTokens: [Fixture.accessToken("old", scopes: scopes)])
         let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer","scope":"read write"}"#)
@@ -60,7 +78,8 @@ import Testing
 
     @Test func dropsExpiredTokens() throws {
         let tokens = [
-            Fixture.accessToken("dead", scopes: ["x"], cachedAt: Self.now - 3600), Fixture.accessToken("dying", scopes: ["y"], cachedAt: Self.now - 3599),
+            Fixture.accessToken("dead", scopes: ["x"], cachedAt: Self.now - 3600),
+            Fixture.accessToken("dying", scopes: ["y"], cachedAt: Self.now - 3599),
             Fixture.accessToken("future", scopes: ["z"], cachedAt: Self.now + 3600),
         ]
         let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer"}"#)
@@ -69,10 +88,12 @@ import Testing
     }
 
     /// RFC 6749 §5.1
-    @Test(arguments: [
-        ("", 3600, nil), (#","expires_in":60"#, 60, nil), (#","expires_in":"60""#, 60, nil),
-        (#","expires_in":7200,"refresh_in":3600"#, 7200, 3600),
-    ] as [(String, Int64, Int64?)])
+    @Test(
+        arguments: [
+            ("", 3600, nil), (#","expires_in":60"#, 60, nil), (#","expires_in":"60""#, 60, nil),
+            (#","expires_in":7200,"refresh_in":3600"#, 7200, 3600),
+        ] as [(String, Int64, Int64?)]
+    )
     func readsTheLifetime(member: String, lifetime: Int64, refreshIn: Int64?) throws {
         let grant = try Fixture.grant(#"{"access_token":"a","token_type":"bearer"\#(member)}"#)
         let token = try #require(grant.accessToken(at: Self.now))
@@ -85,7 +106,9 @@ import Testing
     func neverOverwritesANewerRefreshToken(response: String) throws {
         let before = Fixture.credentials(refreshToken: "newer")
         let sent = CachedRefreshToken(secret: "sent", modifiedAt: Self.now)
-        #expect(before.applying(try Fixture.grant(response), replacing: sent, at: Self.now).refreshToken?.secret == "newer")
+        #expect(
+            before.applying(try Fixture.grant(response), replacing: sent, at: Self.now).refreshToken?.secret == "newer"
+        )
         let same = Fixture.credentials(refreshToken: "sent")
         #expect(same.applying(try Fixture.grant(response), replacing: sent, at: Self.now).refreshToken?.secret == "r2")
         let gone = Fixture.credentials(refreshToken: nil)
@@ -95,7 +118,9 @@ import Testing
     @Test func staysBelowTheLimitAndKeepsTheRefreshToken() throws {
         let big = String(repeating: "x", count: 30_000)
         var before = Fixture.credentials(refreshToken: String(repeating: "r", count: 20_000))
-        before.accessTokens = (0..<20).map { Fixture.accessToken(big + "\($0)", scopes: ["s\($0)"], lifetime: 3600 + Int64($0)) }
+        before.accessTokens = (0..<20).map {
+            Fixture.accessToken(big + "\($0)", scopes: ["s\($0)"], lifetime: 3600 + Int64($0))
+        }
         before.profiles = [profile]
         let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer","expires_in":9000}"#)
         let after = before.applying(grant, at: Self.now)
@@ -111,7 +136,13 @@ import Testing
     @Test func givesUpIDTokensWhenNothingElseHelps() throws {
         var before = Fixture.credentials()
         before.profiles = (0..<10).map {
-            CachedProfile(realm: "t\($0)", localAccountID: "l", username: "u", isHomeTenant: true, idToken: String(repeating: "i", count: 40_000))
+            CachedProfile(
+                realm: "t\($0)",
+                localAccountID: "l",
+                username: "u",
+                isHomeTenant: true,
+                idToken: String(repeating: "i", count: 40_000)
+            )
         }
         let after = before.tidied(at: Self.now)
         #expect(after.profiles.allSatisfy { $0.idToken == nil && $0.username == "u" })

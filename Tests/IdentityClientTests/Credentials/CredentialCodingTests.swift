@@ -24,7 +24,9 @@ import Testing
     /// Members that another version or library wrote survive at every level.
     @Test func keepsUnknownMembers() throws {
         let text = String(decoding: try decode(Self.record).encoded(), as: UTF8.self)
-        for kept in [#""more":{"deep":[1,1.50,null]}"#, #""AppMetadata":{"k":{"family_id":"1"}}"#] { #expect(text.contains(kept)) }
+        for kept in [#""more":{"deep":[1,1.50,null]}"#, #""AppMetadata":{"k":{"family_id":"1"}}"#] {
+            #expect(text.contains(kept))
+        }
         let json = try Fixture.json(text)
         for (section, value) in [("Account", "1"), ("IdToken", "2"), ("RefreshToken", "3"), ("AccessToken", "4")] {
             guard case .object(let entity)? = json.object(section)?.members.first?.value else {
@@ -39,17 +41,23 @@ import Testing
         var credentials = Fixture.credentials(
             partition: "entra|login.microsoftonline.com",
             account: "uid.utid",
-            accessTokens: [Fixture.accessToken(realm: "utid", scopes: ["User.Read"], rule: ScopeRule(ignoresCase: true))]
+            accessTokens: [
+                Fixture.accessToken(realm: "utid", scopes: ["User.Read"], rule: ScopeRule(ignoresCase: true))
+            ]
         )
         credentials.environment = "login.microsoftonline.com"
-        credentials.profiles = [CachedProfile(realm: "utid", localAccountID: "uid", username: "U", isHomeTenant: true, idToken: "id")]
+        credentials.profiles = [
+            CachedProfile(realm: "utid", localAccountID: "uid", username: "U", isHomeTenant: true, idToken: "id")
+        ]
         let json = try Fixture.json(String(decoding: credentials.encoded(), as: UTF8.self))
         let names = ["Account", "IdToken", "RefreshToken", "AccessToken"].map { json.object($0)?.members.map(\.name) }
         let prefix = "uid.utid-login.microsoftonline.com-"
-        #expect(names == [
-            [prefix + "utid"], [prefix + "idtoken-client-utid-"], [prefix + "refreshtoken-client--"],
-            [prefix + "accesstoken-client-utid-user.read"],
-        ])
+        #expect(
+            names == [
+                [prefix + "utid"], [prefix + "idtoken-client-utid-"], [prefix + "refreshtoken-client--"],
+                [prefix + "accesstoken-client-utid-user.read"],
+            ]
+        )
         let token = try #require(json.object("AccessToken")?.members.first?.value)
         guard case .object(let entity) = token else { return }
         #expect(entity.string("target") == "User.Read")
@@ -88,10 +96,13 @@ import Testing
         let bytes = Array(Self.record.utf8)
         var generator = SeededGenerator(seed: 7)
         for length in 0..<bytes.count { #expect(throws: (any Error).self) { try decode(Array(bytes[..<length])) } }
-        for _ in 0..<5000 {
+        for _ in 0..<1500 {
             var mutated = bytes
             for _ in 0..<Int.random(in: 1...3, using: &generator) {
-                mutated[Int.random(in: 0..<mutated.count, using: &generator)] = UInt8.random(in: 0x20...0x7E, using: &generator)
+                mutated[Int.random(in: 0..<mutated.count, using: &generator)] = UInt8.random(
+                    in: 0x20...0x7E,
+                    using: &generator
+                )
             }
             guard let credentials = try? decode(mutated) else { continue }
             let again = try decode(credentials.encoded())
@@ -103,18 +114,24 @@ import Testing
 
     @Test(arguments: [11, 12, 13] as [UInt64]) func roundTripsAnything(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
-        for _ in 0..<300 {
+        for _ in 0..<100 {
             let credentials = Self.random(&generator)
             #expect(try decode(credentials.encoded()) == credentials)
         }
     }
 
     private static func random(_ generator: inout SeededGenerator) -> AccountCredentials {
-        let texts = ["", "a", "ä", "🙂", "\"", "\\", "\n", "\u{0}", "|", ".", "-", " ", "/", "x.y", "\u{2028}", "e\u{301}"]
+        let texts = [
+            "", "a", "ä", "🙂", "\"", "\\", "\n", "\u{0}", "|", ".", "-", " ", "/", "x.y", "\u{2028}", "e\u{301}",
+        ]
         func text(_ generator: inout SeededGenerator) -> String {
-            (0..<Int.random(in: 0...5, using: &generator)).map { _ in texts[Int.random(in: 0..<texts.count, using: &generator)] }.joined()
+            (0..<Int.random(in: 0...5, using: &generator)).map { _ in
+                texts[Int.random(in: 0..<texts.count, using: &generator)]
+            }.joined()
         }
-        func optional(_ generator: inout SeededGenerator) -> String? { Bool.random(using: &generator) ? text(&generator) + "x" : nil }
+        func optional(_ generator: inout SeededGenerator) -> String? {
+            Bool.random(using: &generator) ? text(&generator) + "x" : nil
+        }
         let partition = Bool.random(using: &generator) ? "entra|h" : "oidc|h"
         let rule = Authority.scopeRule(forPartition: partition)
         var credentials = AccountCredentials(

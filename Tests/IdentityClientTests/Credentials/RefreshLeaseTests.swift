@@ -13,14 +13,19 @@ import Testing
     static let unknownBoot = ProcessIdentity(bootID: "unknown", pidNamespace: "pid:[1]", pid: 11, startTime: "200")
 
     /// Holder, milliseconds since the lease began, seen for, holder dead.
-    @Test(arguments: [
-        (sibling, 0, 0, false, false), (sibling, 44_999, 44_998, false, false), (sibling, 45_000, 0, false, true), (sibling, 0, 0, true, true),
-        // Who cannot see the holder goes by how long it has watched the lease itself.
-        (container, 99_999, 44_999, false, false), (container, 0, 45_000, false, true), (container, 0, 0, true, false),
-        (otherHost, 999_999, 0, true, false), (otherHost, 0, 45_000, false, true), (nobody, 999_999, 0, true, false),
-        // A deadline that is no honest one does not bind longer than the duration says.
-        (sibling, -999_999, 45_000, false, true),
-    ] as [(ProcessIdentity, Int64, Int64, Bool, Bool)])
+    @Test(
+        arguments: [
+            (sibling, 0, 0, false, false), (sibling, 44_999, 44_998, false, false), (sibling, 45_000, 0, false, true),
+            (sibling, 0, 0, true, true),
+            // Who cannot see the holder goes by how long it has watched the lease itself.
+            (container, 99_999, 44_999, false, false), (container, 0, 45_000, false, true),
+            (container, 0, 0, true, false),
+            (otherHost, 999_999, 0, true, false), (otherHost, 0, 45_000, false, true),
+            (nobody, 999_999, 0, true, false),
+            // A deadline that is no honest one does not bind longer than the duration says.
+            (sibling, -999_999, 45_000, false, true),
+        ] as [(ProcessIdentity, Int64, Int64, Bool, Bool)]
+    )
     func isOver(holder: ProcessIdentity, elapsed: Int64, seenFor: Int64, isDead: Bool, expected: Bool) {
         let lease = RefreshLease(nonce: "n", duration: 45_000, holder: holder, deadline: 1_000_000)
         let observation = RefreshLease.Observation(
@@ -50,12 +55,17 @@ import Testing
 
     /// A damaged or hostile lease binds nobody, or not for long.
     @Test(arguments: [
-        (#""duration":45000"#, #""duration":0"#), (#""duration":45000"#, #""duration":-1"#), (#""duration":45000"#, #""duration":"soon""#),
-        (#""duration":45000"#, #""duration":1e400"#), (#""nonce":"n""#, #""nonce":1"#), (#""pid":11"#, #""pid":"x""#), (#""pid":11"#, #""pid":1.5"#),
+        (#""duration":45000"#, #""duration":0"#), (#""duration":45000"#, #""duration":-1"#),
+        (#""duration":45000"#, #""duration":"soon""#),
+        (#""duration":45000"#, #""duration":1e400"#), (#""nonce":"n""#, #""nonce":1"#), (#""pid":11"#, #""pid":"x""#),
+        (#""pid":11"#, #""pid":1.5"#),
         (#""boot_id":"boot","#, ""), (#""start":"200""#, #""start":200"#), ("{", "["),
     ])
     func ignoresADamagedLease(part: String, replacement: String) {
-        let text = String(decoding: RefreshLease(nonce: "n", duration: 45_000, holder: Self.sibling, deadline: 1).encoded().bytes, as: UTF8.self)
+        let text = String(
+            decoding: RefreshLease(nonce: "n", duration: 45_000, holder: Self.sibling, deadline: 1).encoded().bytes,
+            as: UTF8.self
+        )
         #expect(text.contains(part))
         #expect(RefreshLease(decoding: CacheRecord(bytes: Array(text.replacing(part, with: replacement).utf8))) == nil)
     }

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test func aThousandCallersShareOneRun() async throws {
-        let gate = Gate()
+        let gate = Barrier()
         let runs = Shared(0)
         let callers = (0..<1000).map { _ in
             Task.immediate { [queue, first] in
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func aCancelledCallerDoesNotEndTheRun() async throws {
-        let gate = Gate()
+        let gate = Barrier()
         let caller = Task.immediate { [queue, first] in
             try await queue.run("wish", of: first, isForced: false) {
                 try await gate.wait()
@@ -42,14 +42,16 @@ import Testing
         }
         caller.cancel()
         await #expect(throws: CancellationError.self) { try await caller.value }
-        let joined = Task.immediate { [queue, first] in try await queue.run("wish", of: first, isForced: false) { "second" } }
+        let joined = Task.immediate { [queue, first] in
+            try await queue.run("wish", of: first, isForced: false) { "second" }
+        }
         gate.open()
         #expect(try await joined.value == "done")
     }
 
     /// Who forces a refresh wants one that begins after the call.
     @Test func aForcedOneNeverJoinsARunningOneButAQueuedOne() async throws {
-        let gate = Gate()
+        let gate = Barrier()
         let order = Shared<[String]>([])
         func call(_ name: String, isForced: Bool) -> Task<String, any Error> {
             Task.immediate { [queue, first] in
@@ -89,7 +91,7 @@ import Testing
     }
 
     @Test func differentCredentialsRunTogether() async throws {
-        let gates = [Gate(), Gate()]
+        let gates = [Barrier(), Barrier()]
         async let one = queue.run("wish", of: first, isForced: false) {
             gates[0].open()
             try await gates[1].wait()
@@ -104,7 +106,7 @@ import Testing
     }
 
     @Test func finishWaitsForAllOfThemAndThrowsNone() async throws {
-        let gate = Gate()
+        let gate = Barrier()
         let ended = Shared(0)
         for key in [first, second] {
             for number in 0..<3 {
@@ -138,8 +140,8 @@ import Testing
     private let gate = InteractionGate()
 
     /// A sign-in that is under way until `finish` or its cancellation.
-    private func begin(_ finish: Gate) async throws -> Task<String, any Error> {
-        let begun = Gate()
+    private func begin(_ finish: Barrier) async throws -> Task<String, any Error> {
+        let begun = Barrier()
         let task = Task.immediate { [gate] in
             try await gate.run(.wait) {
                 begun.open()
@@ -152,7 +154,7 @@ import Testing
     }
 
     @Test func theNextWaits() async throws {
-        let finish = Gate()
+        let finish = Barrier()
         let first = try await begin(finish)
         let order = Shared<[String]>([])
         let second = Task.immediate { [gate] in
@@ -169,7 +171,7 @@ import Testing
     }
 
     @Test func aWaitingOneCanBeCancelled() async throws {
-        let finish = Gate()
+        let finish = Barrier()
         let first = try await begin(finish)
         let second = Task.immediate { [gate] in try await gate.run(.wait) { "second" } }
         second.cancel()
@@ -179,7 +181,7 @@ import Testing
     }
 
     @Test func theNextFails() async throws {
-        let finish = Gate()
+        let finish = Barrier()
         let first = try await begin(finish)
         let error = await #expect(throws: AuthenticationError.self) { try await gate.run(.fail) { "second" } }
         #expect(error?.code == .interactionInProgress)
@@ -189,14 +191,14 @@ import Testing
     }
 
     @Test func theNextTakesItsPlace() async throws {
-        let first = try await begin(Gate())
+        let first = try await begin(Barrier())
         #expect(try await gate.run(.supersede) { "second" } == "second")
         let error = await #expect(throws: AuthenticationError.self) { try await first.value }
         #expect(error?.code == .interactionSuperseded)
     }
 
     @Test func aCancelledSignInIsJustCancelled() async throws {
-        let first = try await begin(Gate())
+        let first = try await begin(Barrier())
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
         #expect(try await gate.run(.fail) { "second" } == "second")

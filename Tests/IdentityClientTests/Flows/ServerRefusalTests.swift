@@ -9,48 +9,93 @@ import Testing
 @Suite struct ServerRefusalTests {
     typealias Code = AuthenticationError.Code
 
-    private func refusal(_ json: String?, status: Int?, grant: TokenEndpointAnswer.Grant?) throws -> AuthenticationError {
+    private func refusal(_ json: String?, status: Int?, grant: TokenEndpointAnswer.Grant?) throws -> AuthenticationError
+    {
         let words = try json.flatMap { ErrorResponse(try Fixture.json($0)) }
         return ServerRefusal(words, status: status, grant: grant, context: Fixture.context).error
     }
 
     /// Answer, as the answer to a refresh token, to a code, and through the browser.
-    @Test(arguments: [
-        (#"{"error":"invalid_grant"}"#, .signInExpired, .loginRequired, .loginRequired),
-        (#"{"error":"interaction_required"}"#, .interactionRequired, .interactionRequired, .interactionRequired),
-        (#"{"error":"login_required"}"#, .loginRequired, .loginRequired, .loginRequired),
-        (#"{"error":"consent_required"}"#, .consentRequired, .consentRequired, .consentRequired),
-        (#"{"error":"account_selection_required"}"#, .accountSelectionRequired, .accountSelectionRequired, .accountSelectionRequired),
-        (#"{"error":"access_denied"}"#, .accessDenied, .accessDenied, .accessDenied),
-        (#"{"error":"access_denied","error_subcode":"cancel"}"#, .userCancelled, .userCancelled, .userCancelled),
-        (#"{"error":"invalid_client"}"#, .clientNotRegistered, .clientNotRegistered, .clientNotRegistered),
-        (#"{"error":"unauthorized_client"}"#, .clientNotRegistered, .clientNotRegistered, .clientNotRegistered),
-        (#"{"error":"invalid_scope"}"#, .invalidScope, .invalidScope, .invalidScope),
-        (#"{"error":"invalid_request"}"#, .signInExpired, .configuration, .configuration),
-        (#"{"error":"unsupported_grant_type"}"#, .unsupported, .unsupported, .unsupported),
-        (#"{"error":"unsupported_response_type"}"#, .unsupported, .unsupported, .unsupported),
-        (#"{"error":"temporarily_unavailable"}"#, .serverUnavailable, .serverUnavailable, .serverUnavailable),
-        (#"{"error":"server_error"}"#, .serverUnavailable, .serverUnavailable, .serverUnavailable),
-        (#"{"error":"request_timeout"}"#, .serverUnavailable, .serverUnavailable, .serverUnavailable),
-        (#"{"error":"redirect_uri_mismatch"}"#, .redirectNotRegistered, .redirectNotRegistered, .redirectNotRegistered),
-        (#"{"error":"invalid_code"}"#, .signInExpired, .loginRequired, .loginRequired),
-        (#"{"error":"something_new"}"#, .signInExpired, .configuration, .configuration),
-        // B2C says it in the description alone.
-        (#"{"error":"access_denied","error_description":"AADB2C90118: The user has forgotten their password."}"#, .passwordResetRequired, .passwordResetRequired, .passwordResetRequired),
-        (#"{"error":"access_denied","error_description":"AADB2C90091: The user has cancelled."}"#, .userCancelled, .userCancelled, .userCancelled),
-        (#"{"error":"access_denied","error_description":"Not AADB2C90118"}"#, .accessDenied, .accessDenied, .accessDenied),
-        // Entra's numbers tell an administrator's consent from a person's.
-        (#"{"error":"invalid_grant","error_codes":[65001],"suberror":"consent_required"}"#, .consentRequired, .consentRequired, .consentRequired),
-        (#"{"error":"invalid_grant","error_codes":[90094],"suberror":"consent_required"}"#, .adminConsentRequired, .adminConsentRequired, .adminConsentRequired),
-        (#"{"error":"access_denied","error_description":"AADSTS90094: Admin consent."}"#, .adminConsentRequired, .adminConsentRequired, .adminConsentRequired),
-        (#"{"error":"access_denied","error_description":"AADSTS900941: x"}"#, .adminConsentRequired, .adminConsentRequired, .adminConsentRequired),
-        (#"{"error":"access_denied","error_description":"AADSTS9009: x"}"#, .accessDenied, .accessDenied, .accessDenied),
-        (#"{"error":"interaction_required","error_codes":[53003]}"#, .blockedByPolicy, .blockedByPolicy, .blockedByPolicy),
-        (#"{"error":"invalid_client","error_codes":[7000218]}"#, .clientNotRegistered, .clientNotRegistered, .clientNotRegistered),
-        (#"{"error":"invalid_request","error_codes":[50011]}"#, .redirectNotRegistered, .redirectNotRegistered, .redirectNotRegistered),
-        (#"{"error":"invalid_grant","error_description":"AADSTS50196: loop"}"#, .requestLoop, .requestLoop, .requestLoop),
-        (#"{"error":"invalid_grant","error_codes":[12345]}"#, .signInExpired, .loginRequired, .loginRequired),
-    ] as [(String, Code, Code, Code)])
+    @Test(
+        arguments: [
+            (#"{"error":"invalid_grant"}"#, .signInExpired, .loginRequired, .loginRequired),
+            (#"{"error":"interaction_required"}"#, .interactionRequired, .interactionRequired, .interactionRequired),
+            (#"{"error":"login_required"}"#, .loginRequired, .loginRequired, .loginRequired),
+            (#"{"error":"consent_required"}"#, .consentRequired, .consentRequired, .consentRequired),
+            (
+                #"{"error":"account_selection_required"}"#, .accountSelectionRequired, .accountSelectionRequired,
+                .accountSelectionRequired
+            ),
+            (#"{"error":"access_denied"}"#, .accessDenied, .accessDenied, .accessDenied),
+            (#"{"error":"access_denied","error_subcode":"cancel"}"#, .userCancelled, .userCancelled, .userCancelled),
+            (#"{"error":"invalid_client"}"#, .clientNotRegistered, .clientNotRegistered, .clientNotRegistered),
+            (#"{"error":"unauthorized_client"}"#, .clientNotRegistered, .clientNotRegistered, .clientNotRegistered),
+            (#"{"error":"invalid_scope"}"#, .invalidScope, .invalidScope, .invalidScope),
+            (#"{"error":"invalid_request"}"#, .signInExpired, .configuration, .configuration),
+            (#"{"error":"unsupported_grant_type"}"#, .unsupported, .unsupported, .unsupported),
+            (#"{"error":"unsupported_response_type"}"#, .unsupported, .unsupported, .unsupported),
+            (#"{"error":"temporarily_unavailable"}"#, .serverUnavailable, .serverUnavailable, .serverUnavailable),
+            (#"{"error":"server_error"}"#, .serverUnavailable, .serverUnavailable, .serverUnavailable),
+            (#"{"error":"request_timeout"}"#, .serverUnavailable, .serverUnavailable, .serverUnavailable),
+            (
+                #"{"error":"redirect_uri_mismatch"}"#, .redirectNotRegistered, .redirectNotRegistered,
+                .redirectNotRegistered
+            ),
+            (#"{"error":"invalid_code"}"#, .signInExpired, .loginRequired, .loginRequired),
+            (#"{"error":"something_new"}"#, .signInExpired, .configuration, .configuration),
+            // B2C says it in the description alone.
+            (
+                #"{"error":"access_denied","error_description":"AADB2C90118: The user has forgotten their password."}"#,
+                .passwordResetRequired, .passwordResetRequired, .passwordResetRequired
+            ),
+            (
+                #"{"error":"access_denied","error_description":"AADB2C90091: The user has cancelled."}"#,
+                .userCancelled, .userCancelled, .userCancelled
+            ),
+            (
+                #"{"error":"access_denied","error_description":"Not AADB2C90118"}"#, .accessDenied, .accessDenied,
+                .accessDenied
+            ),
+            // Entra's numbers tell an administrator's consent from a person's.
+            (
+                #"{"error":"invalid_grant","error_codes":[65001],"suberror":"consent_required"}"#, .consentRequired,
+                .consentRequired, .consentRequired
+            ),
+            (
+                #"{"error":"invalid_grant","error_codes":[90094],"suberror":"consent_required"}"#,
+                .adminConsentRequired, .adminConsentRequired, .adminConsentRequired
+            ),
+            (
+                #"{"error":"access_denied","error_description":"AADSTS90094: Admin consent."}"#, .adminConsentRequired,
+                .adminConsentRequired, .adminConsentRequired
+            ),
+            (
+                #"{"error":"access_denied","error_description":"AADSTS900941: x"}"#, .adminConsentRequired,
+                .adminConsentRequired, .adminConsentRequired
+            ),
+            (
+                #"{"error":"access_denied","error_description":"AADSTS9009: x"}"#, .accessDenied, .accessDenied,
+                .accessDenied
+            ),
+            (
+                #"{"error":"interaction_required","error_codes":[53003]}"#, .blockedByPolicy, .blockedByPolicy,
+                .blockedByPolicy
+            ),
+            (
+                #"{"error":"invalid_client","error_codes":[7000218]}"#, .clientNotRegistered, .clientNotRegistered,
+                .clientNotRegistered
+            ),
+            (
+                #"{"error":"invalid_request","error_codes":[50011]}"#, .redirectNotRegistered, .redirectNotRegistered,
+                .redirectNotRegistered
+            ),
+            (
+                #"{"error":"invalid_grant","error_description":"AADSTS50196: loop"}"#, .requestLoop, .requestLoop,
+                .requestLoop
+            ),
+            (#"{"error":"invalid_grant","error_codes":[12345]}"#, .signInExpired, .loginRequired, .loginRequired),
+        ] as [(String, Code, Code, Code)]
+    )
     func means(json: String, refresh: Code, code: Code, authorize: Code) throws {
         #expect(try refusal(json, status: 400, grant: .refreshToken).code == refresh)
         #expect(try refusal(json, status: 400, grant: .authorizationCode).code == code)
@@ -58,24 +103,39 @@ import Testing
     }
 
     /// msal-cache.md §3.4
-    @Test(arguments: [
-        ("basic_action", .basicAction), ("additional_action", .additionalAction), ("message_only", .messageOnly), ("consent_required", .consentRequired),
-        ("user_password_expired", .passwordExpired), ("bad_token", .signInExpired), ("token_expired", .signInExpired),
-        ("user_account_deleted", .signInExpired), ("protection_policy_required", .blockedByPolicy), ("client_mismatch", .clientNotRegistered),
-        ("device_authentication_failed", .basicAction), ("something_else", .signInExpired),
-    ] as [(String, Code)])
+    @Test(
+        arguments: [
+            ("basic_action", .basicAction), ("additional_action", .additionalAction), ("message_only", .messageOnly),
+            ("consent_required", .consentRequired),
+            ("user_password_expired", .passwordExpired), ("bad_token", .signInExpired),
+            ("token_expired", .signInExpired),
+            ("user_account_deleted", .signInExpired), ("protection_policy_required", .blockedByPolicy),
+            ("client_mismatch", .clientNotRegistered),
+            ("device_authentication_failed", .basicAction), ("something_else", .signInExpired),
+        ] as [(String, Code)]
+    )
     func classifiesSuberrors(suberror: String, expected: Code) throws {
-        let error = try refusal(#"{"error":"invalid_grant","suberror":"\#(suberror)"}"#, status: 400, grant: .refreshToken)
+        let error = try refusal(
+            #"{"error":"invalid_grant","suberror":"\#(suberror)"}"#,
+            status: 400,
+            grant: .refreshToken
+        )
         #expect(error.code == expected)
         #expect(error.serverError?.suberror == suberror)
         // Not where the error is of another kind.
-        #expect(try refusal(#"{"error":"invalid_scope","suberror":"\#(suberror)"}"#, status: 400, grant: .refreshToken).code == .invalidScope)
+        #expect(
+            try refusal(#"{"error":"invalid_scope","suberror":"\#(suberror)"}"#, status: 400, grant: .refreshToken).code
+                == .invalidScope
+        )
     }
 
     /// Empty and unreadable bodies are told by their status (providers.md).
-    @Test(arguments: [
-        (400, .signInExpired, .loginRequired), (401, .signInExpired, .configuration), (403, .signInExpired, .loginRequired), (404, .configuration, .configuration),
-    ] as [(Int, Code, Code)])
+    @Test(
+        arguments: [
+            (400, .signInExpired, .loginRequired), (401, .signInExpired, .configuration),
+            (403, .signInExpired, .loginRequired), (404, .configuration, .configuration),
+        ] as [(Int, Code, Code)]
+    )
     func readsAnEmptyBody(status: Int, refresh: Code, code: Code) throws {
         let error = try refusal(nil, status: status, grant: .refreshToken)
         #expect(error.code == refresh)
@@ -84,10 +144,14 @@ import Testing
     }
 
     /// protocol.md §5, first row: claims to be passed on.
-    @Test(arguments: [
-        (#"{"error":"invalid_grant","claims":"{\"a\":1}"}"#, .claimsChallenge), (#"{"error":"interaction_required","claims":{"a":1}}"#, .claimsChallenge),
-        (#"{"error":"invalid_grant","suberror":"basic_action","claims":"{\"a\":1}"}"#, .basicAction), (#"{"error":"invalid_client","claims":"{\"a\":1}"}"#, .clientNotRegistered),
-    ] as [(String, Code)])
+    @Test(
+        arguments: [
+            (#"{"error":"invalid_grant","claims":"{\"a\":1}"}"#, .claimsChallenge),
+            (#"{"error":"interaction_required","claims":{"a":1}}"#, .claimsChallenge),
+            (#"{"error":"invalid_grant","suberror":"basic_action","claims":"{\"a\":1}"}"#, .basicAction),
+            (#"{"error":"invalid_client","claims":"{\"a\":1}"}"#, .clientNotRegistered),
+        ] as [(String, Code)]
+    )
     func handsClaimsOn(json: String, expected: Code) throws {
         let error = try refusal(json, status: 400, grant: .refreshToken)
         #expect(error.code == expected)

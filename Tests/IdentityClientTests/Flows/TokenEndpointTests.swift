@@ -22,21 +22,30 @@ import Testing
 
     static let tokens = #"{"access_token":"a","token_type":"Bearer"}"#
 
-    @Test(arguments: [
-        (200, tokens, .granted, nil), (201, tokens, .granted, nil),
-        (200, #"{"error":"invalid_grant"}"#, .refused, .signInExpired), (200, #"{"error":"server_error"}"#, .refused, .serverUnavailable),
-        (200, "<html>", .ambiguous, .malformedResponse), (200, "", .ambiguous, .malformedResponse), (200, "[]", .ambiguous, .malformedResponse),
-        (204, "", .ambiguous, .malformedResponse),
-        (200, "{}", .refused, .malformedResponse), (200, #"{"access_token":"a"}"#, .refused, .malformedResponse),
-        (200, #"{"access_token":"a b","token_type":"Bearer"}"#, .refused, .malformedResponse),
-        (200, #"{"access_token":"a","token_type":"Bearer","expires_in":-1}"#, .refused, .malformedResponse),
-        (301, "", .refused, .unexpectedRedirect), (302, tokens, .refused, .unexpectedRedirect), (307, "", .refused, .unexpectedRedirect), (308, "", .refused, .unexpectedRedirect),
-        (400, "", .refused, .signInExpired), (400, "<html>", .refused, .signInExpired), (403, #"{"error":"invalid_code"}"#, .refused, .signInExpired),
-        (401, #"{"error":"invalid_client"}"#, .refused, .clientNotRegistered), (404, "", .refused, .configuration), (405, "", .refused, .signInExpired),
-        (408, "", .ambiguous, .serverUnavailable), (429, "", .refused, .throttled), (429, #"{"error":"invalid_grant"}"#, .refused, .throttled),
-        (500, "", .ambiguous, .serverUnavailable), (502, "<html>", .ambiguous, .serverUnavailable), (503, #"{"error":"invalid_grant"}"#, .ambiguous, .serverUnavailable),
-        (599, "", .ambiguous, .serverUnavailable),
-    ] as [(Int, String, Meaning, AuthenticationError.Code?)])
+    @Test(
+        arguments: [
+            (200, tokens, .granted, nil), (201, tokens, .granted, nil),
+            (200, #"{"error":"invalid_grant"}"#, .refused, .signInExpired),
+            (200, #"{"error":"server_error"}"#, .refused, .serverUnavailable),
+            (200, "<html>", .ambiguous, .malformedResponse), (200, "", .ambiguous, .malformedResponse),
+            (200, "[]", .ambiguous, .malformedResponse),
+            (204, "", .ambiguous, .malformedResponse),
+            (200, "{}", .refused, .malformedResponse), (200, #"{"access_token":"a"}"#, .refused, .malformedResponse),
+            (200, #"{"access_token":"a b","token_type":"Bearer"}"#, .refused, .malformedResponse),
+            (200, #"{"access_token":"a","token_type":"Bearer","expires_in":-1}"#, .refused, .malformedResponse),
+            (301, "", .refused, .unexpectedRedirect), (302, tokens, .refused, .unexpectedRedirect),
+            (307, "", .refused, .unexpectedRedirect), (308, "", .refused, .unexpectedRedirect),
+            (400, "", .refused, .signInExpired), (400, "<html>", .refused, .signInExpired),
+            (403, #"{"error":"invalid_code"}"#, .refused, .signInExpired),
+            (401, #"{"error":"invalid_client"}"#, .refused, .clientNotRegistered), (404, "", .refused, .configuration),
+            (405, "", .refused, .signInExpired),
+            (408, "", .ambiguous, .serverUnavailable), (429, "", .refused, .throttled),
+            (429, #"{"error":"invalid_grant"}"#, .refused, .throttled),
+            (500, "", .ambiguous, .serverUnavailable), (502, "<html>", .ambiguous, .serverUnavailable),
+            (503, #"{"error":"invalid_grant"}"#, .ambiguous, .serverUnavailable),
+            (599, "", .ambiguous, .serverUnavailable),
+        ] as [(Int, String, Meaning, AuthenticationError.Code?)]
+    )
     func means(status: Int, body: String, meaning: Meaning, code: AuthenticationError.Code?) {
         let (found, error) = answer(status, body)
         #expect(found == meaning)
@@ -45,10 +54,13 @@ import Testing
     }
 
     /// RFC 9110 §10.2.3: seconds or a date. A server that says when is asked again then, not at once.
-    @Test(arguments: [
-        ("7", 7), ("0", 0), ("99999", 3600), ("-5", 0), ("Tue, 14 Nov 2023 22:13:30 GMT", 10), ("Tue, 14 Nov 2023 22:13:00 GMT", 0),
-        ("Wed, 15 Nov 2023 22:13:20 GMT", 3600), ("soon", nil), ("1.5", nil), ("", nil),
-    ] as [(String, Int?)])
+    @Test(
+        arguments: [
+            ("7", 7), ("0", 0), ("99999", 3600), ("-5", 0), ("Tue, 14 Nov 2023 22:13:30 GMT", 10),
+            ("Tue, 14 Nov 2023 22:13:00 GMT", 0),
+            ("Wed, 15 Nov 2023 22:13:20 GMT", 3600), ("soon", nil), ("1.5", nil), ("", nil),
+        ] as [(String, Int?)]
+    )
     func honoursRetryAfter(value: String, seconds: Int?) {
         for status in [408, 429, 500, 503] {
             let (meaning, error) = answer(status, "", value)
@@ -73,10 +85,13 @@ import Testing
     }
 
     /// RFC 6749 §4.1.2: a code that comes twice looks like theft, so whatever happens it is sent once.
-    @Test(arguments: [
-        .answer(500, ""), .answer(503, ""), .answer(408, ""), .answer(200, "<html>"), .answer(429, ""), .answer(302, ""), .failure(.networkTimedOut),
-        .failure(.connectionFailed), .failure(.nameNotResolved), .failure(.responseTooLarge), .oddity,
-    ] as [Step])
+    @Test(
+        arguments: [
+            .answer(500, ""), .answer(503, ""), .answer(408, ""), .answer(200, "<html>"), .answer(429, ""),
+            .answer(302, ""), .failure(.networkTimedOut),
+            .failure(.connectionFailed), .failure(.nameNotResolved), .failure(.responseTooLarge), .oddity,
+        ] as [Step]
+    )
     func sendsACodeOnce(step: Step) async throws {
         let transport = ScriptedTransport([step, .answer(200, Self.tokens)])
         let endpoint = try endpoint(transport)
@@ -88,19 +103,27 @@ import Testing
     }
 
     /// First answer, whether the refresh token is sent once more.
-    @Test(arguments: [
-        (.answer(500, ""), true), (.answer(408, ""), true), (.answer(200, "<html>"), true), (.failure(.networkTimedOut), true),
-        (.failure(.connectionFailed), true), (.oddity, true),
-        (.answer(503, "", ["Retry-After": "5"]), false), (.answer(429, ""), false), (.answer(302, ""), false), (.answer(400, ""), false),
-        (.answer(401, ""), false), (.answer(200, "{}"), false), (.answer(200, #"{"error":"invalid_grant"}"#), false),
-        (.failure(.nameNotResolved), false), (.failure(.tlsFailed), false), (.failure(.proxyFailed), false), (.failure(.transportUnavailable), false),
-        (.failure(.responseTooLarge), false),
-    ] as [(Step, Bool)])
+    @Test(
+        arguments: [
+            (.answer(500, ""), true), (.answer(408, ""), true), (.answer(200, "<html>"), true),
+            (.failure(.networkTimedOut), true),
+            (.failure(.connectionFailed), true), (.oddity, true),
+            (.answer(503, "", ["Retry-After": "5"]), false), (.answer(429, ""), false), (.answer(302, ""), false),
+            (.answer(400, ""), false),
+            (.answer(401, ""), false), (.answer(200, "{}"), false),
+            (.answer(200, #"{"error":"invalid_grant"}"#), false),
+            (.failure(.nameNotResolved), false), (.failure(.tlsFailed), false), (.failure(.proxyFailed), false),
+            (.failure(.transportUnavailable), false),
+            (.failure(.responseTooLarge), false),
+        ] as [(Step, Bool)]
+    )
     func sendsARefreshTokenOnceMoreOnlyWhereNobodyKnows(step: Step, isRetried: Bool) async throws {
         let transport = ScriptedTransport([step, .answer(200, Self.tokens)])
         let endpoint = try endpoint(transport)
         let asked = Shared(0)
-        let response = try? await endpoint.redeemRefreshToken([("refresh_token", "secret")]) { asked.withLock { $0 += 1 } }
+        let response = try? await endpoint.redeemRefreshToken([("refresh_token", "secret")]) {
+            asked.withLock { $0 += 1 }
+        }
         #expect((response != nil) == isRetried)
         #expect(transport.sentBodies.count == (isRetried ? 2 : 1))
         #expect(asked.value == (isRetried ? 1 : 0))
@@ -109,7 +132,9 @@ import Testing
     @Test func neverSendsARefreshTokenThreeTimes() async throws {
         let transport = ScriptedTransport([.answer(500, ""), .answer(500, ""), .answer(200, Self.tokens)])
         let endpoint = try endpoint(transport)
-        let error = await #expect(throws: AuthenticationError.self) { try await endpoint.redeemRefreshToken([("x", "y")]) {} }
+        let error = await #expect(throws: AuthenticationError.self) {
+            try await endpoint.redeemRefreshToken([("x", "y")]) {}
+        }
         #expect(error?.code == .serverUnavailable)
         #expect(transport.sentBodies.count == 2)
     }

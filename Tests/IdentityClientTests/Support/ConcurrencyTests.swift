@@ -5,7 +5,7 @@ import Testing
 @testable import IdentityClient
 
 /// Opens once; who comes before waits.
-final class Gate: Sendable {
+final class Barrier: Sendable {
     private let opened = SharedResult<Void>()
 
     func open() { opened.finish(.success(())) }
@@ -48,7 +48,7 @@ struct Trouble: Error {}
 @Suite(.timeLimit(.minutes(1))) struct SingleFlightTests {
     @Test func aThousandCallersShareOneRun() async throws {
         let flights = SingleFlight<String, Int>()
-        let gate = Gate()
+        let gate = Barrier()
         let runs = Shared(0)
         let callers = (0..<1000).map { _ in
             Task.immediate {
@@ -72,7 +72,7 @@ struct Trouble: Error {}
 
     @Test func aCancelledCallerDoesNotEndTheRun() async throws {
         let flights = SingleFlight<Int, Bool>()
-        let gate = Gate()
+        let gate = Barrier()
         let caller = Task.immediate {
             try await flights.run(1) {
                 try await gate.wait()
@@ -110,10 +110,14 @@ struct Trouble: Error {}
 
     @Test func cancelsTheWorkAtTheDeadlineAndOnCancellation() async throws {
         for duration in [Duration.milliseconds(20), .seconds(3600)] {
-            let cancelled = Gate()
+            let cancelled = Barrier()
             let caller = Task.immediate {
                 try await withDeadline(duration) {
-                    try await withTaskCancellationHandler { try await SharedResult<Void>().value() } onCancel: { cancelled.open() }
+                    try await withTaskCancellationHandler {
+                        try await SharedResult<Void>().value()
+                    } onCancel: {
+                        cancelled.open()
+                    }
                 }
             }
             if duration > .seconds(1) { caller.cancel() }

@@ -19,9 +19,14 @@ enum Fixture {
         try JSONObject(parsing: Array(text.utf8))
     }
 
+    static func scopes(_ scopes: [String]) -> Set<Scope> {
+        Set(scopes.map(Scope.init(rawValue:)))
+    }
+
     static func accessToken(
         _ secret: String = "access",
         realm: String = "tenant",
+        authorityTenant: String? = nil,
         scopes: [String] = ["read"],
         requested: [String]? = nil,
         type: String = "Bearer",
@@ -33,6 +38,7 @@ enum Fixture {
         CachedAccessToken(
             secret: secret,
             realm: realm,
+            authorityTenant: authorityTenant,
             scopes: scopes,
             requestedScopes: requested ?? scopes,
             tokenType: type,

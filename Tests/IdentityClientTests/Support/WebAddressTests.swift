@@ -8,7 +8,10 @@ import Testing
     @Test(arguments: [
         ("https://login.example.org", "https://login.example.org"),
         ("https://login.example.org/", "https://login.example.org/"),
-        ("HTTPS://LOGIN.Example.ORG/Path?Query=Ä".replacing("Ä", with: "%C3%84"), "https://login.example.org/Path?Query=%C3%84"),
+        (
+            "HTTPS://LOGIN.Example.ORG/Path?Query=Ä".replacing("Ä", with: "%C3%84"),
+            "https://login.example.org/Path?Query=%C3%84"
+        ),
         ("https://h:443/p", "https://h/p"),
         ("https://h:8443?q", "https://h:8443?q"),
         ("https://h?", "https://h?"),
@@ -25,14 +28,17 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "https", "https:", "https:/h", "https://", "https:///p", "https://?q", "//h/p", "/p", "h", "ftp://h/", "file:///etc",
+        "", "https", "https:", "https:/h", "https://", "https:///p", "https://?q", "//h/p", "/p", "h", "ftp://h/",
+        "file:///etc",
         "http://h/", "http://example.org", "http://127.0.0.1.example.org/", "http://localhost.example.org/",
         "http://128.0.0.1/", "http://127.1/", "http://127.0.0.256/", "http://[::2]/", "http://0.0.0.0/",
         "https://user@h/", "https://user:pass@h/", "https://h@evil/", "https://h/#f", "https://h#f", "https://h\\evil/",
         "https://h\\@evil/", "https://h /", " https://h/", "https://h/ ", "https://h/\t", "https://h/\n", "https://h/ä",
         "https://ä.example/", "https://h%2eevil/", "https://h:/", "https://h:0/", "https://h:65536/", "https://h:+80/",
-        "https://h:-1/", "https://h:8o/", "https://h:80:80/", "https://[::1/", "https://::1/", "https://[]/", "https://[g]/",
-        "https://[abc]/", "https://[::1]x/", "https://h,i/", "https://h;i/", "https://.h/", "https://a..b/", "https://../",
+        "https://h:-1/", "https://h:8o/", "https://h:80:80/", "https://[::1/", "https://::1/", "https://[]/",
+        "https://[g]/",
+        "https://[abc]/", "https://[::1]x/", "https://h,i/", "https://h;i/", "https://.h/", "https://a..b/",
+        "https://../",
         "https://" + String(repeating: "a", count: 254) + "/", "https://h/" + String(repeating: "a", count: 2048),
     ])
     func refuses(text: String) {
@@ -48,11 +54,13 @@ import Testing
     @Test(arguments: [1, 2, 3] as [UInt64]) func roundTripsWhateverItAccepts(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let pieces = [
-            "https://", "http://", "HTTPS://", "h", "localhost", "127.0.0.1", "[::1]", "[", "]", ":", "/", "//", "?", "&", "=",
-            "@", "#", "%", "%2F", ".", "..", "-", "_", "443", "80", "65535", "65536", "0", "é", " ", "\\", "\u{0}", "|", "A",
+            "https://", "http://", "HTTPS://", "h", "localhost", "127.0.0.1", "[::1]", "[", "]", ":", "/", "//", "?",
+            "&", "=",
+            "@", "#", "%", "%2F", ".", "..", "-", "_", "443", "80", "65535", "65536", "0", "é", " ", "\\", "\u{0}", "|",
+            "A",
         ]
         var accepted = 0
-        for _ in 0..<20_000 {
+        for _ in 0..<4_000 {
             var text = Bool.random(using: &generator) ? "https://" : ""
             for _ in 0..<Int.random(in: 0...7, using: &generator) {
                 text += pieces[Int.random(in: 0..<pieces.count, using: &generator)]
@@ -66,6 +74,6 @@ import Testing
             #expect(!address.text.contains { "#@\\ ".contains($0) } || !address.origin.contains("@"), "\(text)")
             #expect(!address.host.isEmpty && address.port != 0)
         }
-        #expect(accepted > 500)
+        #expect(accepted > 100)
     }
 }

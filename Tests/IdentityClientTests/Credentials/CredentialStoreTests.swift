@@ -1,0 +1,239 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import IdentityClient
+
+@Suite(.timeLimit(.minutes(1))) struct CredentialStoreTests {
+    static let now = Fixture.now
+    private let cache = CountingCache()
+    private let group: CacheGroup
+    private let store: CredentialStore
+    private let id = RecordID(partition: "oidc|https://issuer.example", accountID: "https://issuer.example|subject")
+
+    init() throws {
+        group = try CacheGroup("group")
+        store = CredentialStore(cache: cache, group: group, clientID: "client")
+    }
+
+    private func put(_ credentials: AccountCredentials) async throws {
+        _ = try await store.update(id) { _ in credentials }
+    }
+
+    @Test func aHitCostsOneLookupAndNoDecoding() async throws {
+        try await put(Fixture.credentials())
+        let fresh = CredentialStore(cache: cache, group: group, clientID: "client")
+        let first = try #require(try await fresh.snapshot(for: id))
+        let before = cache.state.value
+        for _ in 0..<10 { #expect(try await fresh.snapshot(for: id) === first) }
+        let after = cache.state.value
+        #expect(after.reads == before.reads + 10 && after.writes == before.writes && after.sweeps == before.sweeps)
+    }
+
+    @Test func decodesWhenAnotherProcessWrote() async throws {
+        try await put(Fixture.credentials())
+        let first = try #require(try await store.snapshot(for: id))
+        let other = CredentialStore(cache: cache, group: group, clientID: "client")
+        _ = try await other.update(id) { _ in Fixture.credentials(refreshToken: "rotated") }
+        let second = try #require(try await store.snapshot(for: id))
+        #expect(second !== first && second.credentials.refreshToken?.secret == "rotated")
+    }
+
+    @Test func anotherClientsRecordIsAnother() async throws {
+        try await put(Fixture.credentials())
+        #expect(try await CredentialStore(cache: cache, group: group, clientID: "other").snapshot(for: id) == nil)
+        #expect(try await store.snapshot(for: RecordID(partition: "oidc|x", accountID: id.accountID)) == nil)
+    }
+
+    private struct Weak: Sendable {
+        weak let snapshot: CredentialSnapshot?
+    }
+
+    @Test func keepsABoundedAmountInMemory() async throws {
+        let secret = String(repeating: "s", count: 100_000)
+        var snapshots: [Weak] = []
+        for number in 0..<200 {
+            let id = RecordID(partition: "oidc|x", accountID: "\(number)")
+            let stored = try await store.update(id) { _ in Fixture.credentials(refreshToken: secret) }
+            snapshots.append(Weak(snapshot: stored))
+        }
+        let alive = snapshots.filter { $0.snapshot != nil }.count
+        #expect((15...42).contains(alive))
+        #expect(snapshots[199].snapshot != nil)
+    }
+
+    @Test func forgetsWhatWasRemoved() async throws {
+        try await put(Fixture.credentials())
+        let here = Weak(snapshot: try await store.snapshot(for: id))
+        #expect(try await store.remove(store.key(for: id)))
+        #expect(here.snapshot == nil)
+        #expect(try await !store.remove(store.key(for: id)))
+
+        try await put(Fixture.credentials())
+        let elsewhere = Weak(snapshot: try await store.snapshot(for: id))
+        let key = store.key(for: id)
+        #expect(try await cache.storage.replace(cache.storage.record(for: key), with: nil, for: key))
+        #expect(try await store.snapshot(for: id) == nil)
+        #expect(elsewhere.snapshot == nil)
+    }
+
+    @Test func setsADamagedRecordAsideAndReportsIt() async throws {
+        let cache = KeepingCache()
+        let store = CredentialStore(cache: cache, group: group, clientID: "client")
+        let damaged = CacheRecord(bytes: Array("{\"secret\":".utf8))
+        #expect(try await cache.replace(nil, with: damaged, for: store.key(for: id)))
+        let error = await #expect(throws: AuthenticationError.self) { try await store.snapshot(for: id) }
+        #expect(error?.code == .cacheCorrupt && error?.message.contains("elsewhere") == true)
+        #expect(cache.kept.value == [damaged])
+        #expect(try await store.snapshot(for: id) == nil)
+    }
+
+    /// Where nothing can be set aside, a sign-in replaces it, and the other accounts are still listed.
+    @Test func aDamagedRecordDoesNotAffectOtherAccounts() async throws {
+        try await put(Fixture.credentials())
+        let broken = RecordID(partition: "oidc|x", accountID: "broken")
+        #expect(try await cache.replace(nil, with: CacheRecord(bytes: [1]), for: store.key(for: broken)))
+        let error = await #expect(throws: AuthenticationError.self) { try await store.allSnapshots() }
+        #expect(error?.code == .cacheCorrupt)
+        #expect(try await store.allSnapshots().snapshots.keys.map(\.name) == [store.key(for: id).name])
+        #expect(try await store.snapshot(for: id) != nil)
+        await #expect(throws: AuthenticationError.self) { try await store.update(broken) { $0 } }
+        let (stored, persistence) = try await store.commit(
+            broken,
+            fallback: Fixture.credentials(),
+            replacesDamaged: true
+        ) { current in
+            #expect(current == nil)
+            return Fixture.credentials()
+        }
+        #expect(stored != nil)
+        let isPersisted = if case .persisted = persistence { true } else { false }
+        #expect(isPersisted)
+        #expect(try await store.allSnapshots().snapshots.count == 2)
+    }
+
+    private func isFailed(_ persistence: AuthenticationResult.Persistence, _ code: AuthenticationError.Code) -> Bool {
+        if case .failed(let error) = persistence { error.code == code } else { false }
+    }
+
+    @Test func aTokenThatCannotBeWrittenServesOnAndIsWrittenLater() async throws {
+        try await put(Fixture.credentials())
+        let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer","refresh_token":"r1"}"#)
+        cache.state.withLock { $0.writeFailure = AuthenticationError(.cacheFull, "full") }
+        let next = Fixture.credentials().applying(grant, at: Self.now)
+        let (stored, persistence) = try await store.commit(id, fallback: next) { $0?.applying(grant, at: Self.now) }
+        #expect(isFailed(persistence, .cacheFull))
+        #expect(stored?.credentials == next && stored?.record == nil)
+        for _ in 0..<2 { #expect(try await store.snapshot(for: id)?.credentials == next) }
+        #expect(try await store.allSnapshots().snapshots.values.map(\.credentials) == [next])
+        await #expect(throws: AuthenticationError.self) { try await store.saveUnsaved() }
+
+        cache.state.withLock { $0.writeFailure = nil }
+        #expect(try await store.snapshot(for: id)?.credentials == next)
+        let other = CredentialStore(cache: cache, group: group, clientID: "client")
+        #expect(try await other.snapshot(for: id)?.credentials == next)
+    }
+
+    /// The second rotation must not be lost because the first one was never written.
+    @Test func laterRotationsBuildOnWhatCouldNotBeWritten() async throws {
+        let start = Fixture.credentials(refreshToken: "r0")
+        try await put(start)
+        cache.state.withLock { $0.writeFailure = Trouble() }
+        var current = start
+        for (sent, next) in [("r0", "r1"), ("r1", "r2"), ("r2", "r3")] {
+            if next == "r3" { cache.state.withLock { $0.writeFailure = nil } }
+            let grant = try Fixture.grant(
+                #"{"access_token":"a-\#(next)","token_type":"Bearer","refresh_token":"\#(next)"}"#
+            )
+            let sent = CachedRefreshToken(secret: sent, modifiedAt: Self.now)
+            current = current.applying(grant, at: Self.now)
+            _ = try await store.commit(id, fallback: current) { $0?.applying(grant, replacing: sent, at: Self.now) }
+        }
+        let other = CredentialStore(cache: cache, group: group, clientID: "client")
+        let stored = try #require(try await other.snapshot(for: id)?.credentials)
+        #expect(stored.refreshToken?.secret == "r3")
+        #expect(stored.accessTokens.map(\.secret) == ["a-r3"])
+    }
+
+    @Test func anAccountThatWasRemovedDoesNotComeBack() async throws {
+        cache.state.withLock { $0.writeFailure = Trouble() }
+        _ = try await store.commit(id, fallback: Fixture.credentials()) { _ in Fixture.credentials() }
+        cache.state.withLock { $0.writeFailure = nil }
+        _ = try await store.remove(store.key(for: id))
+        try await store.saveUnsaved()
+        #expect(try await store.snapshot(for: id) == nil)
+        #expect(cache.storage.recordCount == 0)
+    }
+
+    @Test func savesBeforeTheProgramEnds() async throws {
+        cache.state.withLock { $0.writeFailure = Trouble() }
+        _ = try await store.commit(id, fallback: Fixture.credentials()) { _ in Fixture.credentials() }
+        cache.state.withLock { $0.writeFailure = nil }
+        try await store.saveUnsaved()
+        #expect(cache.storage.recordCount == 1)
+    }
+
+    @Test func nobodysChangeIsLostUnderContention() async throws {
+        try await put(Fixture.credentials())
+        let stores = (0..<4).map { _ in CredentialStore(cache: cache, group: group, clientID: "client") }
+        await withTaskGroup(of: Void.self) { tasks in
+            for number in 0..<40 {
+                tasks.addTask { [id] in
+                    _ = try? await stores[number % 4].update(id) { current in  // counted below
+                        var current = current ?? Fixture.credentials()
+                        current.accessTokens.append(Fixture.accessToken("\(number)", scopes: ["s\(number)"]))
+                        return current
+                    }
+                }
+            }
+        }
+        #expect(try await store.snapshot(for: id)?.credentials.accessTokens.count == 40)
+    }
+
+    @Test func givesUpOnACacheThatNeverAccepts() async throws {
+        cache.state.withLock { $0.refusesWrites = true }
+        let error = await #expect(throws: AuthenticationError.self) {
+            try await store.update(id) { _ in Fixture.credentials() }
+        }
+        #expect(error?.code == .cacheBusy)
+        let (_, persistence) = try await store.commit(id, fallback: Fixture.credentials()) { _ in Fixture.credentials()
+        }
+        #expect(isFailed(persistence, .cacheBusy))
+        let key = store.key(for: id)
+        #expect(try await cache.storage.replace(nil, with: CacheRecord(bytes: [1]), for: key))
+        let removal = await #expect(throws: AuthenticationError.self) { try await store.remove(key) }
+        #expect(removal?.code == .cacheBusy)
+    }
+
+    @Test(
+        arguments: [
+            (Trouble(), .cache), (AuthenticationError(.cachePermissions, ""), .cachePermissions),
+            (AuthenticationError(.cache, ""), .cache),
+            (AuthenticationError(.network, ""), .cache), (AuthenticationError(.interactionRequired, ""), .cache),
+        ] as [(any Error, AuthenticationError.Code)]
+    )
+    func whateverACacheThrowsIsACacheError(failure: any Error, code: AuthenticationError.Code) async throws {
+        cache.state.withLock { $0.readFailure = failure }
+        let errors = [
+            await #expect(throws: AuthenticationError.self) { try await store.snapshot(for: id) },
+            await #expect(throws: AuthenticationError.self) { try await store.allSnapshots() },
+            await #expect(throws: AuthenticationError.self) { try await store.update(id) { $0 } },
+            await #expect(throws: AuthenticationError.self) { try await store.remove(store.key(for: id)) },
+        ]
+        #expect(errors.map { $0?.code } == Array(repeating: code, count: 4))
+    }
+
+    @Test func aCancelledCallStaysCancelled() async throws {
+        cache.state.withLock { $0.readFailure = CancellationError() }
+        await #expect(throws: CancellationError.self) { try await store.snapshot(for: id) }
+    }
+
+    @Test func listsWithoutDecodingAgain() async throws {
+        try await put(Fixture.credentials())
+        let first = try await store.allSnapshots()
+        #expect(try await store.allSnapshots() === first)
+        try await put(Fixture.credentials(refreshToken: "r2"))
+        let second = try await store.allSnapshots()
+        #expect(second !== first && second.snapshots.count == 1)
+    }
+}
