@@ -54,7 +54,7 @@ let package = Package(
             name: "IdentityctlTests",
             dependencies: ["identityctl", "IdentityClient", "IdentityTesting", "OAuthWire", argumentParser, logging]
         ),
-        .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", "IdentityTesting"]),
+        .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", httpTypes]),
     ],
     swiftLanguageModes: [.v6]
 )

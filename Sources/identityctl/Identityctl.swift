@@ -23,6 +23,7 @@ struct Identityctl: AsyncParsableCommand {
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
+            if let command = TokenCommand(quickly: arguments) { try await command.run() }
             var command = try parseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

@@ -86,6 +86,10 @@ extension AuthenticationError.Code {
     public static let cacheFull = Self(rawValue: "cache.full")
     /// The record was written by a newer version of the library.
     public static let cacheNewerVersion = Self(rawValue: "cache.newer_version")
+    /// The key that the cache is encrypted with cannot be had now.
+    public static let cacheKeyUnavailable = Self(rawValue: "cache.key_unavailable")
+    /// A record was encrypted with another key, changed by someone, or never encrypted; it was left as it is.
+    public static let cacheUndecryptable = Self(rawValue: "cache.undecryptable")
 
     // Not believed
     /// The server's answer was not believed.

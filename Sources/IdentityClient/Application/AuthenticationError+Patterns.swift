@@ -87,6 +87,10 @@ extension AuthenticationError {
     public static var cacheFull: Code { .cacheFull }
     /// The record was written by a newer version of the library.
     public static var cacheNewerVersion: Code { .cacheNewerVersion }
+    /// The key that the cache is encrypted with cannot be had now.
+    public static var cacheKeyUnavailable: Code { .cacheKeyUnavailable }
+    /// A record was encrypted with another key, changed by someone, or never encrypted; it was left as it is.
+    public static var cacheUndecryptable: Code { .cacheUndecryptable }
 
     // Not believed
     /// The server's answer was not believed.

@@ -52,7 +52,7 @@ public final class AuthorizationRequest: Sendable {
         claims = message.claims
     }
 
-    /// Whether the one `state` that came is this request's. Compared in constant time.
+    /// Whether a redirect's `state` is this request's, given exactly once. Compared in constant time.
     func isAnswered(byStates states: [String]) -> Bool {
         states.count == 1 && constantTimeEquals(states[0], state)
     }

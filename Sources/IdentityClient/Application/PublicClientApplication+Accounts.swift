@@ -82,7 +82,8 @@ extension CredentialStore.Listing {
     func accounts(inScope scope: String) -> [Account] {
         if let known = accounts.withLock({ $0[scope] }) { return known }
         var views: [Account.ID: [Account]] = [:]
-        for snapshot in snapshots.values
+        // In one order, so that merging gives the same value as long as the records are the same.
+        for snapshot in snapshots.values.sorted(by: { $0.key.name < $1.key.name })
         where Authority.accountScope(ofPartition: snapshot.credentials.partition) == scope {
             views[snapshot.account.id, default: []].append(snapshot.account)
         }
@@ -95,7 +96,9 @@ extension CredentialStore.Listing {
 
     private static func merged(_ views: [Account]) -> Account {
         guard views.count > 1 else { return views[0] }
-        let views = views.sorted { $0.homeAccountID < $1.homeAccountID }
+        let views = views.enumerated()
+            .sorted { ($0.element.homeAccountID, $0.offset) < ($1.element.homeAccountID, $1.offset) }
+            .map(\.element)
         var profiles: [TenantProfile] = []
         for profile in views.flatMap(\.tenantProfiles)
         where !profiles.contains(where: { $0.tenantID == profile.tenantID && $0.policy == profile.policy }) {

@@ -2,10 +2,17 @@
 
 /// A cache that can put a record which nobody can read out of the way, and keep it for whoever wants to look at it.
 package protocol CorruptRecordKeeping: TokenCache {
+    /// Whether it can, which for a cache around another depends on that one. `true` unless it says otherwise.
+    var keepsCorruptRecords: Bool { get }
+
     /// Takes `record` away from under `key` without destroying it.
     ///
     /// - Returns: Where it is now, to be reported.
     /// - Throws: `.cacheBusy` when something else is stored under `key` meanwhile: read it again. `.cache` and its
     ///   other second levels when the storage fails.
     func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String
+}
+
+extension CorruptRecordKeeping {
+    package var keepsCorruptRecords: Bool { true }
 }

@@ -9,8 +9,9 @@ extension CredentialStore {
             let credentials = try AccountCredentials(decoding: record.bytes, rule: Authority.scopeRule(forPartition:))
             return CredentialSnapshot(key: key, record: record, credentials: credentials)
         } catch {
+            if SealedRecord.isSealed(record.bytes) { throw Self.encrypted(error) }
             var place = ""
-            if let cache = cache as? any CorruptRecordKeeping {
+            if let cache = cache as? any CorruptRecordKeeping, cache.keepsCorruptRecords {
                 let path = try await wrapping { try await cache.setAside(key, record: record) }
                 place = " It was set aside as \(path)."
             }
@@ -20,6 +21,16 @@ extension CredentialStore {
                 underlyingError: error
             )
         }
+    }
+
+    /// Not damaged, and not to be set aside: another program, or this one before, reads it with a key.
+    private static func encrypted(_ cause: any Error) -> AuthenticationError {
+        AuthenticationError(
+            .cacheUndecryptable,
+            "A record of the token cache is encrypted, and this program opens the cache without a key. It was left as it "
+                + "is: use EncryptedTokenCache with its key, or another place for the tokens.",
+            underlyingError: cause
+        )
     }
 
     func decodeForUpdate(

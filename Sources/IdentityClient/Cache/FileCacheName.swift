@@ -26,6 +26,13 @@ enum FileCacheName {
         return isName(name) ? CacheKey(group: group, kind: kind, name: name) : nil
     }
 
+    /// The key of the record of any kind in `file`, or `nil` when it holds none.
+    static func key(_ file: String, group: CacheGroup) -> CacheKey? {
+        let kind = file.prefix { $0 != "-" }
+        guard isKind(String(kind)) else { return nil }
+        return key(file, kind: CacheKey.Kind(rawValue: String(kind)), group: group)
+    }
+
     /// Which of the locks guards the record in `file`: the same in every process and version (FNV-1a).
     static func stripe(_ file: String) -> Int {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325

@@ -16,6 +16,7 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     let location: FileCacheLocation
     let lockTimeout: Duration
     let memory: Mutex<FileMemory>
+    let hints = FileHints()
     let readers = QueueExecutor("identity-client.file-cache.read", runsTogether: true)
     /// One for each lock: in this object, those who need the same lock come one after the other.
     let writers = (0..<FileCacheName.stripes).map { QueueExecutor("identity-client.file-cache.write-\($0)") }

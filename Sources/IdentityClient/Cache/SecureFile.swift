@@ -3,7 +3,10 @@
 /// What a file or directory must be before tokens are read from it or written to it.
 enum SecureFile {
     /// The bytes that a record may have.
-    static let sizeLimit = 1 << 20
+    static let recordLimit = 1 << 20
+
+    /// The bytes that a file may have: a record, and what encrypting it adds.
+    static let sizeLimit = recordLimit + 64
 
     /// Checks an open file: ours, ours alone, a plain file, under one name, of a bearable size.
     ///

@@ -21,10 +21,12 @@ struct ManualSignIn {
         )
         console.line("   \(request.redirectURI)")
         console.line("   Copy the whole address and paste it here. Never paste it anywhere else: it signs in as you.")
+        let terminal = QuietTerminal(0)
+        defer { terminal?.restore() }
         let lines = LineReader()
         let deadline = ContinuousClock.now + parameters.timeout
         for attempt in 1...Self.attempts {
-            console.line("Address:")
+            console.line(terminal == nil ? "Address:" : "Address (it is not shown; Return ends it):")
             let line = try await lines.next(until: deadline)
             do {
                 return try await application.completeAuthorization(request, with: try PastedAddress(line).url)

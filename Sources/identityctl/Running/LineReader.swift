@@ -10,7 +10,7 @@ final class LineReader: Sendable {
     static let limit = 64 << 10
 
     private let descriptor: Int32
-    private let pending = Mutex<[UInt8]>([])
+    private let pending = Mutex((typed: [UInt8]()[...], line: TypedLine()))
 
     init(descriptor: Int32 = 0) {
         self.descriptor = descriptor
@@ -22,25 +22,38 @@ final class LineReader: Sendable {
     ///   the deadline, `UsageError` for a line above 64 KiB.
     func next(until deadline: ContinuousClock.Instant) async throws -> String {
         while true {
-            if let line = try takeLine(atEnd: false) { return line }
+            if let line = try takeLine() { return line }
             try await waitUntilReadable(until: deadline)
-            guard try fill() else {
-                guard let line = try takeLine(atEnd: true) else { throw CancellationError() }
+            guard fill() else {
+                guard let line = takeRest() else { throw CancellationError() }
                 return line
             }
         }
     }
 
-    private func takeLine(atEnd: Bool) throws -> String? {
-        try pending.withLock { bytes in
-            guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? (atEnd && !bytes.isEmpty ? bytes.count : nil)
-            else {
-                guard bytes.count <= Self.limit else { throw UsageError("The pasted line is longer than 64 KiB.") }
-                return nil
+    private func takeLine() throws -> String? {
+        try pending.withLock { state in
+            while let byte = state.typed.popFirst() {
+                switch state.line.type(byte) {
+                case .none: continue
+                case .endOfInput: throw CancellationError()
+                case .ended:
+                    defer { state.line = TypedLine() }
+                    return String(decoding: state.line.bytes, as: UTF8.self)
+                }
             }
-            let line = String(decoding: bytes[..<end], as: UTF8.self)
-            bytes.removeFirst(min(end + 1, bytes.count))
-            return line
+            guard state.line.bytes.count <= Self.limit else {
+                throw UsageError("The pasted line is longer than 64 KiB.")
+            }
+            return nil
+        }
+    }
+
+    /// What stands after the last line's end.
+    private func takeRest() -> String? {
+        pending.withLock { state in
+            defer { state.line = TypedLine() }
+            return state.line.bytes.isEmpty ? nil : String(decoding: state.line.bytes, as: UTF8.self)
         }
     }
 
@@ -58,11 +71,11 @@ final class LineReader: Sendable {
     }
 
     /// - Returns: `false` at the end of the input.
-    private func fill() throws -> Bool {
+    private func fill() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
         guard count > 0 else { return count < 0 && (errno == EINTR || errno == EAGAIN) }
-        pending.withLock { $0 += buffer[..<count] }
+        pending.withLock { $0.typed = buffer[..<count] }
         return true
     }
 }

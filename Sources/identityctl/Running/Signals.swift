@@ -7,8 +7,8 @@ import Glibc
 final class Signals {
     private let sources: [any DispatchSourceSignal]
 
-    /// Calls `onFirst` at the first signal. At the second, or when the program still runs `patience` seconds after the
-    /// first, it ends at once.
+    /// Calls `onFirst` at the first signal. When the person presses Ctrl-C again, or the program still runs `patience`
+    /// seconds after the first, it ends at once.
     init(patience: Int, onFirst: @escaping @Sendable () -> Void) {
         let queue = DispatchQueue(label: "identityctl.signals")
         let arrival = DispatchWorkItem {
@@ -19,9 +19,12 @@ final class Signals {
         for number in [SIGINT, SIGTERM, SIGHUP] where !Self.isIgnored(number) {
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler {
-                guard !arrival.isCancelled, source.data == 1 else { Self.endAtOnce() }
-                arrival.perform()
-                arrival.cancel()
+                if !arrival.isCancelled {
+                    arrival.perform()
+                    arrival.cancel()
+                } else if number == SIGINT {
+                    Self.endAtOnce()
+                }
             }
             source.resume()
             sources.append(source)

@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test func refusesAFileThatIsTooLarge() async throws {
-        try CallFailed.check(unsafe truncate(file, (1 << 20) + 1), "truncate")
+        try CallFailed.check(unsafe truncate(file, (1 << 20) + 65), "truncate")
         await expectRefusal(naming: file, "1 MiB", code: .cache)
     }
 

@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func refusesRecordsAboveOneMebibyte() async throws {
-        let large = CacheRecord(bytes: [UInt8](repeating: 7, count: (1 << 20) + 1))
+        let large = CacheRecord(bytes: [UInt8](repeating: 7, count: (1 << 20) + 65))
         let error = await #expect(throws: AuthenticationError.self) {
             try await cache.replace(nil, with: large, for: key)
         }

@@ -73,6 +73,15 @@ import Testing
         #expect(error.object("serverError")?.string("error") == "invalid_grant")
     }
 
+    @Test(.timeLimit(.minutes(1))) func saysThatMemoryDoesNotOutliveTheCommand() async throws {
+        let place = try Surroundings()
+        let login = try await place.login("--json", "--cache", "memory")
+        #expect(login.status == 0, "\(login.errors)")
+        #expect(try JSONObject(parsing: Array(login.output.utf8)).bool("persisted") == false)
+        #expect(try await place.run("token", "--cache", "memory").status == 2)
+        #expect(!FileManager.default.fileExists(atPath: place.directory.appendingPathComponent("cache").path))
+    }
+
     @Test(.timeLimit(.minutes(1))) func choosesBetweenSeveralAccounts() async throws {
         let place = try Surroundings()
         #expect(try await place.login().status == 0)

@@ -47,6 +47,23 @@ import Testing
         #expect(place.provider.count(of: .token) == 0)
     }
 
+    @Test(.timeLimit(.minutes(1))) func takesAnAddressThatIsLongerThanATerminalsLine() async throws {
+        let place = try Surroundings()
+        let terminal = try PseudoTerminal()
+        let tool = try Tool(["login", "--manual"], place.variables, terminal: terminal.terminal)
+        let browser = ScriptedBrowser(provider: nil)
+        browser.followsRedirects = false
+        try await browser.visit(try await tool.shownAddress())
+        let answer = try await browser.redirectURL().absoluteString.split(separator: "?", maxSplits: 1)
+        let padding = String(repeating: "x", count: 9000)
+        _ = try await tool.errorLine { $0.hasPrefix("Address") }
+        #expect(!terminal.isUsual)
+        try terminal.type("\(answer[0])?padding=\(padding)&\(answer[1])y\u{7F}\r")
+        let outcome = try await tool.outcome()
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(terminal.isUsual)
+    }
+
     @Test(.timeLimit(.minutes(1))) func endsAndFreesThePortWhenInterrupted() async throws {
         let place = try Surroundings()
         let tool = try Tool(["login"], place.variables)

@@ -32,7 +32,12 @@ final class Tool: Sendable {
     }
 
     /// Starts the tool, in an environment with nothing but `variables` and the search path.
-    init(_ arguments: [String], _ variables: [String: String] = [:], outputPath: String? = nil) throws {
+    init(
+        _ arguments: [String],
+        _ variables: [String: String] = [:],
+        outputPath: String? = nil,
+        terminal: FileHandle? = nil
+    ) throws {
         let process = Process()
         process.executableURL = try Self.executable
         process.arguments = arguments
@@ -40,7 +45,7 @@ final class Tool: Sendable {
         process.environment = inherited.merging(variables) { $1 }
         let outputPipe = Pipe()
         let errorPipe = Pipe()
-        process.standardInput = input
+        process.standardInput = terminal ?? input
         process.standardOutput = try outputPath.map { try #require(FileHandle(forWritingAtPath: $0)) } ?? outputPipe
         process.standardError = errorPipe
         try process.run()

@@ -1,0 +1,60 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+package import HTTPTypes
+package import IdentityClient
+import Synchronization
+
+/// Sends the first refresh to the provider, and answers later ones as that one was, but with tokens of their own: what
+/// a provider computes is not what is measured here.
+package final class RepeatingTransport: HTTPTransport {
+    private let base: any HTTPTransport
+    private let state = Mutex(State())
+
+    private struct State {
+        var idToken = ""
+        var grants = 0
+        var namesPerson = false
+    }
+
+    init(_ base: any HTTPTransport) {
+        self.base = base
+    }
+
+    /// Whether refreshes come with an ID token, which is then verified.
+    package func givesIDTokens(_ gives: Bool) {
+        state.withLock { bash.namesPerson = gives }
+    }
+
+    /// How many tokens were asked for.
+    package var grants: Int { state.withLock { $0.grants } }
+
+    package func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+        guard let body, String(decoding: body, as: UTF8.self).contains("grant_type=refresh_token") else {
+            return try await base.send(request, body: body)
+        }
+        if state.withLock({ $0.idToken.isEmpty }) {
+            let (_, answer) = try await base.send(request, body: body)
+            let grant = try JSONDecoder().decode(Grant.self, from: Data(answer))
+            state.withLock { $0.idToken = grant.idToken }
+        }
+        let (number, idToken) = state.withLock { state in
+            state.grants += 1
+            return (state.grants, state.namesPerson ? state.idToken : nil)
+        }
+        let token = "\(number)-" + String(repeating: "t", count: 2000)
+        let identity = idToken.map { #","id_token":"\#($0)""# } ?? ""
+        let answer =
+            #"{"access_token":"\#(token)","refresh_token":"r\#(number)","token_type":"Bearer","expires_in":3600"#
+        let fields: HTTPFields = [.contentType: "application/json"]
+        return (HTTPResponse(status: .ok, headerFields: fields), Array((answer + identity + "}").utf8))
+    }
+
+    private struct Grant: Decodable {
+        var idToken: String
+
+        enum CodingKeys: String, CodingKey {
+            case idToken = "id_token"
+        }
+    }
+}

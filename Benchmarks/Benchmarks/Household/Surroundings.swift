@@ -1,0 +1,24 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+
+/// A directory that is removed with the object.
+package final class ScratchDirectory: Sendable {
+    package let path: String
+
+    package init() {
+        path = FileManager.default.temporaryDirectory.appending(path: "identity-benchmarks-\(UUID().uuidString)").path
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}
+
+/// The nanoseconds that the whole process has computed.
+package func processorTime() -> Int {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return time.tv_sec * 1_000_000_000 + time.tv_nsec
+}

@@ -1,0 +1,47 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Benchmark
+import FoundationEssentials
+import Household
+import IdentityClient
+import IdentityTesting
+
+/// What does not depend on the machine: how many requests, and how much memory.
+func counts() {
+    let once = Benchmark.Configuration(metrics: [.requests], maxDuration: .seconds(1), maxIterations: 20)
+    Benchmark("100 callers, expired token", configuration: once) { benchmark, household in
+        let transport = household.transport
+        let app = try await household.app(InMemoryTokenCache(), accounts: 1, clock: household.later)
+        let before = transport.grants
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    try await app.acquireTokenSilently(scopes: Household.subset, account: household.account(0))
+                }
+            }
+            try await group.waitForAll()
+        }
+        benchmark.measurement(.requests, transport.grants - before)
+    } setup: {
+        try await Household()
+    }
+
+    let memory = Benchmark.Configuration(metrics: [.resident], warmupIterations: 0, maxIterations: 1)
+    Benchmark("10,000 accounts with a token of 2 KB, memory", configuration: memory) { benchmark, household in
+        let before = residentKiB()
+        let cache = InMemoryTokenCache()
+        let app = try await household.app(cache, accounts: 10_000)
+        let result = try await app.acquireTokenSilently(scopes: Household.subset, account: household.account(9_999))
+        precondition(result.source == .cache && result.accessToken.utf8.count > 2_000)
+        benchmark.measurement(.resident, residentKiB() - before)
+        blackHole((cache, app))
+    } setup: {
+        try await Household()
+    }
+}
+
+private func residentKiB() -> Int {
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
+    return Int(line.filter(\.isNumber)) ?? 0
+}

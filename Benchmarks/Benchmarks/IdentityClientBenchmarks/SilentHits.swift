@@ -1,0 +1,68 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Benchmark
+import Household
+import IdentityClient
+
+/// Tokens that are there: from memory, from a file that has not changed, and by a program that has just started.
+func silentHits() {
+    for (count, name) in [(1, "1 account"), (1_000, "1,000 accounts"), (10_000, "10,000 accounts")] {
+        Benchmark("Silent hit, memory, \(name)", configuration: .calls) { benchmark, hit in
+            try await benchmark.calls { try await hit.run() }
+        } setup: {
+            try await Hit(InMemoryTokenCache(), accounts: count)
+        }
+    }
+    Benchmark("Silent hit, memory, main actor", configuration: .calls) { benchmark, hit in
+        try await onMainActor(benchmark, hit)
+    } setup: {
+        try await Hit(InMemoryTokenCache(), accounts: 1)
+    }
+    Benchmark("Silent hit, unchanged file", configuration: .calls) { benchmark, hit in
+        try await benchmark.calls { try await hit.run() }
+    } setup: {
+        let directory = ScratchDirectory()
+        let hit = try await Hit(FileTokenCache(directory: directory.path), accounts: 1, directory)
+        try await Task.sleep(for: .milliseconds(50))  // Until the file is old enough to be known by its stamps.
+        return hit
+    }
+    Benchmark("First silent hit, record decoded", configuration: .longCalls) { benchmark, hit in
+        try await benchmark.calls { try await hit.renewed().run() }
+    } setup: {
+        try await Hit(InMemoryTokenCache(), accounts: 1)
+    }
+}
+
+@MainActor private func onMainActor(_ benchmark: Benchmark, _ hit: Hit) async throws {
+    try await benchmark.calls { try await hit.run() }
+}
+
+private struct Hit: Sendable {
+    let app: PublicClientApplication
+    let account: Account
+    let directory: ScratchDirectory?
+
+    init(_ cache: any TokenCache, accounts count: Int, _ directory: ScratchDirectory? = nil) async throws {
+        let household = try await Household()
+        app = try await household.app(cache, accounts: count)
+        account = household.account(count / 2)
+        self.directory = directory
+    }
+
+    private init(app: PublicClientApplication, account: Account) {
+        self.app = app
+        self.account = account
+        directory = nil
+    }
+
+    /// The same in a program that has read nothing yet.
+    func renewed() throws -> Hit {
+        Hit(app: try PublicClientApplication(app.configuration), account: account)
+    }
+
+    func run() async throws {
+        let result = try await app.acquireTokenSilently(scopes: Household.subset, account: account)
+        precondition(result.source == .cache)
+        blackHole(result)
+    }
+}

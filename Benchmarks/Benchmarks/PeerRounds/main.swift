@@ -1,0 +1,64 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Household
+import IdentityClient
+
+// Reads "<work> <times>" lines, does the work so often, and answers with the nanoseconds of one: processor and clock.
+
+let household = try await Household()
+var directories: [ScratchDirectory] = []
+var apps: [String: PublicClientApplication] = [:]
+var removed = 0
+
+func app(_ name: String, accounts count: Int, inFile: Bool) async throws -> PublicClientApplication {
+    if let app = apps[name] { return app }
+    let directory = ScratchDirectory()
+    directories.append(directory)
+    let cache: any TokenCache = inFile ? FileTokenCache(directory: directory.path) : InMemoryTokenCache()
+    let app = try await household.app(cache, accounts: count)
+    try await Task.sleep(for: .milliseconds(50))  // Until the files are old enough to be known by their stamps.
+    apps[name] = app
+    return app
+}
+
+func work(_ name: String) async throws -> () async throws -> Void {
+    let hit = SilentParameters(scopes: Household.subset, account: household.account(0))
+    switch name {
+    case "hit-memory-1", "hit-memory-1000":
+        let app = try await app(name, accounts: name == "hit-memory-1" ? 1 : 1_000, inFile: false)
+        return { _ = try await app.acquireTokenSilently(hit) }
+    case "hit-file":
+        let app = try await app(name, accounts: 1, inFile: true)
+        return { _ = try await app.acquireTokenSilently(hit) }
+    case "refresh-1", "refresh-1000":
+        let app = try await app(name, accounts: name == "refresh-1" ? 1 : 1_000, inFile: true)
+        return { _ = try await app.acquireTokenSilently(Household.forced(household.account(0))) }
+    case "remove-1000":
+        let app = try await app(name, accounts: 1_000, inFile: true)
+        return {
+            removed += 1
+            try await app.remove(household.account(removed))
+        }
+    default:
+        throw Household.Missing()
+    }
+}
+
+func clockTime() -> Int {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+while let line = readLine() {
+    let words = line.split(separator: " ")
+    guard words.count == 2, let times = Int(words[1]) else { throw Household.Missing() }
+    let work = try await work(String(words[0]))
+    try await work()
+    let (processor, clock) = (processorTime(), clockTime())
+    for _ in 0..<times { try await work() }
+    print((processorTime() - processor) / times, (clockTime() - clock) / times)
+    fflush(stdout)
+}
+directories = []

@@ -1,0 +1,142 @@
+# Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+"""Measures PeerRounds and MSAL Python alternately: compare.py PEER-ROUNDS IDENTITYCTL ROUNDS."""
+
+import hashlib
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import peer
+
+# What is done, how often by us and by them in one round, and how many times as fast we promise to be.
+WORKS = [
+    ("hit-memory-1", "silent hit from memory, 1 account", 20000, 500, 20),
+    ("hit-memory-1000", "silent hit from memory, 1,000 accounts", 20000, 20, 20),
+    ("hit-file", "silent hit, unchanged file", 20000, 500, 15),
+    ("refresh-1", "a refresh saved, file, 1 account", 50, 10, None),
+    ("refresh-1000", "a refresh saved, file, 1,000 accounts", 50, 1, None),
+    ("remove-1000", "remove, file, 1,000 accounts", 20, 1, None),
+]
+SLOW_ROUNDS = 3  # Of the last three: theirs take seconds.
+
+
+def digest(*parts):
+    """The name of a key: Docs/cache-format.md."""
+    return hashlib.sha256("".join(f"{len(part.encode())}:{part}" for part in parts).encode()).hexdigest()
+
+
+def fill(directory):
+    """A file cache with one account, as identityctl leaves it."""
+    issuer, account, now = "https://login.example.test", "https://login.example.test|person-0", int(time.time())
+    entity = {"home_account_id": account, "environment": "login.example.test", "client_id": peer.CLIENT, "realm": ""}
+    record = {
+        "v": 1, "incarnation": "x", "authority_partition": "oidc|" + issuer, "client_id": peer.CLIENT,
+        "environment": "login.example.test", "home_account_id": account, "account_id": account,
+        "Account": {"a": entity | {
+            "local_account_id": "person-0", "username": "person-0@example.test", "authority_type": "MSSTS",
+            "is_home_tenant": "1"}},
+        "RefreshToken": {"r": entity | {"secret": "r", "last_modification_time": str(now)}},
+        "AccessToken": {"t": entity | {
+            "secret": peer.TOKEN, "target": " ".join(peer.SCOPES), "token_type": "Bearer", "cached_at": str(now),
+            "expires_on": str(now + 3600)}},
+    }
+    group = os.path.join(directory, "client-" + digest(peer.CLIENT)[:32])
+    os.makedirs(group, mode=0o700)
+    path = os.path.join(group, f"account-{digest('account', 'oidc|' + issuer, account, peer.CLIENT)}.json")
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+        json.dump(record, file)
+    return ["token", "--issuer", issuer, "--client-id", peer.CLIENT, "--cache", "file:" + directory] + [
+        word for scope in peer.SCOPES for word in ("--scope", scope)]
+
+
+def process(command):
+    """A whole process: seconds of the processor, seconds on the clock, KiB at most."""
+    start = time.perf_counter()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    elapsed = time.perf_counter() - start
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0, command
+    return usage.ru_utime + usage.ru_stime, elapsed, usage.ru_maxrss
+
+
+def counts(rounds, work, times):
+    """What the system is asked for by so many calls, less what the preparation asks for."""
+    def calls(times):
+        with tempfile.NamedTemporaryFile("r") as log:
+            command = ["strace", "-f", "-y", "-e", "trace=fsync,fdatasync,rename,renameat,renameat2,unlinkat", "-o", log.name]
+            subprocess.run(command + [rounds], input=f"{work} {times}\n", text=True, stdout=subprocess.DEVNULL, check=True)
+            text = log.read()
+        return [
+            len(re.findall(pattern, text, re.M)) for pattern in
+            [r"fsync\(\d+<[^>]*/\.new-", r"fsync\(\d+<(?![^>]*/\.new-)", r"rename.*\"account-.*= 0", r"rename.*\"lease-.*= 0",
+             r"unlinkat.*\"account-.*= 0"]]
+    return [(many - one) / (times - 1) for many, one in zip(calls(times), calls(1))]
+
+
+def main():
+    rounds, identityctl, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    broken = []
+    ours = subprocess.Popen([rounds], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def our_round(work, times):
+        ours.stdin.write(f"{work} {times}\n")
+        ours.stdin.flush()
+        return [int(word) / 1e3 for word in ours.stdout.readline().split()]
+
+    print(f"{'µs, median of the rounds':42}{'ours':>18}{'MSAL Python':>20}{'times as fast':>16}")
+    print(f"{'':42}{'CPU':>9}{'clock':>9}{'CPU':>10}{'clock':>10}{'CPU':>8}{'clock':>8}")
+    with tempfile.TemporaryDirectory() as directory:
+        theirs = peer.works(directory)
+        for work, title, our_times, their_times, promise in WORKS:
+            run, mine, yours = theirs[work](), [], []
+            run()
+            for _ in range(number if promise else min(number, SLOW_ROUNDS)):
+                mine.append(our_round(work, our_times))
+                start = time.process_time(), time.perf_counter()
+                for _ in range(their_times):
+                    run()
+                end = time.process_time(), time.perf_counter()
+                yours.append([(b - a) * 1e6 / their_times for a, b in zip(start, end)])
+            a, b = ([statistics.median(column) for column in zip(*side)] for side in (mine, yours))
+            # Neighbours in time are compared: both had the same machine.
+            ratios = [statistics.median(y[i] / m[i] for m, y in zip(mine, yours)) for i in (0, 1)]
+            print(f"{title:42}{a[0]:9.2f}{a[1]:9.2f}{b[0]:10.1f}{b[1]:10.1f}{ratios[0]:8.0f}{ratios[1]:8.0f}")
+            if promise and ratios[0] < promise:
+                broken.append(f"{title}: {ratios[0]:.1f} times as fast, promised {promise}")
+        ours.stdin.close()
+        ours.wait()
+
+        command = [identityctl] + fill(os.path.join(directory, "identityctl"))
+        peer.file_cache(os.path.join(directory, "token"), 1)
+        script = [sys.executable, os.path.join(os.path.dirname(__file__), "peer.py"), os.path.join(directory, "token")]
+        mine, yours = [], []
+        for _ in range(number):
+            mine += [process(command) for _ in range(20)]
+            yours.append(process(script))
+        a, b = ([statistics.median(column) for column in zip(*side)] for side in (mine, yours))
+        print(f"{'a token, whole process':42}{a[0] * 1e6:9.0f}{a[1] * 1e6:9.0f}{b[0] * 1e6:10.0f}{b[1] * 1e6:10.0f}"
+              f"{b[0] / a[0]:8.0f}{b[1] / a[1]:8.0f}")
+        print(f"{'  memory, MiB':42}{a[2] / 1024:9.1f}{'':9}{b[2] / 1024:10.1f}")
+
+    print("\nEach call of ours asks the system for")
+    for work, title, times in [("refresh-1", "a refresh saved, 1 account", 21), ("refresh-1000", "a refresh saved, 1,000 accounts", 21),
+                               ("remove-1000", "remove, 1,000 accounts", 21)]:
+        files, directories, records, leases, removals = counts(rounds, work, times)
+        print(f"  {title:34} file syncs {files:g}, directory syncs {directories:g}, records renamed {records:g}, "
+              f"leases renamed {leases:g}, records removed {removals:g}")
+        expected = (0, 1, 0, 1) if work.startswith("remove") else (1, 1, 1, 0)
+        if (files, directories, records, removals) != expected:
+            broken.append(f"{title}: not exactly one synced write")
+
+    for line in broken:
+        print("BROKEN:", line, file=sys.stderr)
+    sys.exit(1 if broken else 0)
+
+
+main()

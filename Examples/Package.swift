@@ -1,0 +1,28 @@
+// swift-tools-version: 6.2
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// A user's package: Swift 6 mode, and none of the flags that the library itself is built with.
+let identityClient = Target.Dependency.product(name: "IdentityClient", package: "swift-identity-client")
+let identityTesting = Target.Dependency.product(name: "IdentityTesting", package: "swift-identity-client")
+
+let package = Package(
+    name: "identity-examples",
+    dependencies: [
+        .package(name: "swift-identity-client", path: "..")
+    ],
+    targets: [
+        .executableTarget(
+            name: "silent-then-interactive",
+            dependencies: [identityClient],
+            path: "silent-then-interactive"
+        ),
+        .target(name: "Notes", dependencies: [identityClient], path: "in-memory-tests/Notes"),
+        .testTarget(
+            name: "NotesTests",
+            dependencies: ["Notes", identityClient, identityTesting],
+            path: "in-memory-tests/NotesTests"
+        ),
+    ]
+)

@@ -1,0 +1,20 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+
+let environment = ProcessInfo.processInfo.environment
+let authority = try Authority.openIDConnect(issuer: environment["ISSUER"] ?? "https://id.example.com")
+let clientID = ClientID(rawValue: environment["CLIENT_ID"] ?? "your-client-id")
+let app = try PublicClientApplication(.init(clientID: clientID, authority: authority, cache: FileTokenCache()))
+
+let result: AuthenticationResult
+do {
+    guard let account = try await app.allAccounts().first else { throw AuthenticationError(.noTokensFound, "Nobody.") }
+    result = try await app.acquireTokenSilently(scopes: ["email"], account: account)
+} catch AuthenticationError.interactionRequired {
+    result = try await app.acquireTokenInteractively(scopes: ["email"])
+}
+let origin = result.source == .cache ? "from the cache" : "from the identity provider"
+print("\(result.account.username ?? "Somebody") is signed in until \(result.expiresOn), with a token \(origin)")
+try await app.finishPendingRefreshes()

@@ -1,0 +1,80 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import FoundationEssentials
+
+/// The key of an ``EncryptedTokenCache``: 256 bits.
+///
+/// Whoever has it can read the tokens, and who loses it loses them. Keep it apart from the records: in a keyring, a
+/// secret of the service manager, a file on another disk. Its memory is wiped when the last copy of the value goes; its
+/// descriptions show nothing of it.
+public struct EncryptionKey: Equatable, Sendable {
+    let symmetric: SymmetricKey
+    /// Tells this key from others, and nothing of what it is.
+    let id: [UInt8]
+
+    /// Wraps a key that was kept.
+    ///
+    /// - Parameter bytes: 32 bytes that nobody can guess: never a password, nor made of one without a function such as
+    ///   Argon2.
+    /// - Throws: `AuthenticationError.configuration` when these are not 32 bytes.
+    public init(_ bytes: [UInt8]) throws {
+        guard bytes.count == 32 else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The encryption key of a token cache has 32 bytes; this one has \(bytes.count)."
+            )
+        }
+        self.init(SymmetricKey(data: bytes))
+    }
+
+    private init(_ symmetric: SymmetricKey) {
+        self.symmetric = symmetric
+        let code = HMAC<SHA256>.authenticationCode(for: Array("identity-client key id".utf8), using: symmetric)
+        id = Array(code.prefix(SealedRecord.keyIDLength))
+    }
+
+    /// A new key from the system's random generator.
+    public static func random() -> EncryptionKey {
+        EncryptionKey(SymmetricKey(size: .bits256))
+    }
+
+    /// The 32 bytes, to be kept somewhere. Nothing wipes this copy of them, and nothing must log it.
+    public var bytes: [UInt8] {
+        unsafe symmetric.withUnsafeBytes { unsafe Array($0) }
+    }
+
+    /// Whether both are the same key, in a time that does not depend on where they differ.
+    public static func == (one: EncryptionKey, other: EncryptionKey) -> Bool {
+        one.symmetric == other.symmetric
+    }
+}
+
+extension EncryptionKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Says that it is a key, not which.
+    public var description: String { "EncryptionKey(redacted)" }
+
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+
+    /// Shows nothing, so that `dump` reveals nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// Where an ``EncryptedTokenCache`` gets its key from: a keyring, a secret of the service manager, a hardware token.
+public protocol EncryptionKeyProvider: Sendable {
+    /// The key, the same one each time.
+    ///
+    /// It is asked for when the first record is read or written, not before, and remembered from then on; after a
+    /// failure, and when a record needs another key, it is asked for again. It must not wait without a bound, nor make
+    /// a new key where the old one merely cannot be had now: that would lock the records away.
+    ///
+    /// - Throws: `AuthenticationError(.cache, …)` or a second level of it, which is passed on as it is. Any other error
+    ///   is wrapped as `.cacheKeyUnavailable`.
+    func encryptionKey() async throws -> EncryptionKey
+}
+
+extension EncryptionKey: EncryptionKeyProvider {
+    /// This key.
+    public func encryptionKey() async throws -> EncryptionKey { self }
+}

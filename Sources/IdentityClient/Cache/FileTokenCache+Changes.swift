@@ -1,0 +1,86 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Synchronization
+
+extension FileTokenCache {
+    /// The keys in `group` whose files change from now on, in this process or another; a reader that falls behind gets
+    /// the newest 64.
+    ///
+    /// Linux tells of them by inotify, within milliseconds; changes on other computers that share the directory are not
+    /// told. The streams of one group share one watch, which ends with the last of them; all end with this object.
+    ///
+    /// - Returns: `nil` when the system has no watch to give, as when all programs of the user have too many.
+    public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
+        guard let root = try? location.path() else { return nil }  // Every other call says why.
+        return hints.changes(in: group, at: "\(root)/\(group.name)")
+    }
+}
+
+/// The streams of hints that a ``FileTokenCache`` has given out, and the watches they live on.
+final class FileHints: Sendable {
+    private typealias Listener = AsyncStream<CacheKey>.Continuation
+
+    private struct Channel {
+        var listeners: [Int: Listener] = [:]
+        let source: any DispatchSourceRead
+    }
+
+    private struct State {
+        var channels: [CacheGroup: Channel] = [:]
+        var lastListener = 0
+    }
+
+    private let state = Mutex(State())
+
+    deinit {
+        for channel in state.withLock({ $0.channels.values }) {
+            channel.source.cancel()
+            for listener in channel.listeners.values { listener.finish() }
+        }
+    }
+
+    /// How many directories are watched.
+    var watchCount: Int { state.withLock { $0.channels.count } }
+
+    func changes(in group: CacheGroup, at path: String) -> AsyncStream<CacheKey>? {
+        let (stream, listener) = AsyncStream.makeStream(of: CacheKey.self, bufferingPolicy: .bufferingNewest(64))
+        let number: Int? = state.withLock { state in
+            if state.channels[group] == nil {
+                let watch = try? DirectoryWatch(path) { [weak self] names in self?.tell(names, of: group) }
+                guard let watch else { return nil }
+                state.channels[group] = Channel(source: watch.start())
+            }
+            state.lastListener += 1
+            state.channels[group]?.listeners[state.lastListener] = listener
+            return state.lastListener
+        }
+        guard let number else { return nil }
+        listener.onTermination = { [weak self] _ in self?.remove(number, of: group) }
+        return stream
+    }
+
+    private func tell(_ names: [String]?, of group: CacheGroup) {
+        guard let names else { return end(group) }
+        let keys = names.compactMap { FileCacheName.key($0, group: group) }
+        let listeners = state.withLock { $0.channels[group].map { Array($0.listeners.values) } ?? [] }
+        for listener in listeners {
+            for key in keys { listener.yield(key) }
+        }
+    }
+
+    /// Nothing more can be said of the group: whoever listens is told so.
+    private func end(_ group: CacheGroup) {
+        let channel = state.withLock { $0.channels.removeValue(forKey: group) }
+        channel?.source.cancel()
+        for listener in channel?.listeners.values ?? [:].values { listener.finish() }
+    }
+
+    private func remove(_ number: Int, of group: CacheGroup) {
+        let unused: Channel? = state.withLock { state in
+            state.channels[group]?.listeners[number] = nil
+            return state.channels[group]?.listeners.isEmpty == true ? state.channels.removeValue(forKey: group) : nil
+        }
+        unused?.source.cancel()
+    }
+}

@@ -1,0 +1,85 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+
+/// A queue of the kernel's on which directories say what happens in them.
+final class Inotify: Sendable {
+    struct Event {
+        let watch: Int32
+        let mask: UInt32
+        /// What it happened to in the directory; empty when it happened to the directory itself.
+        let name: String
+
+        func isAny(of flags: Int32) -> Bool { mask & UInt32(bitPattern: flags) != 0 }
+    }
+
+    private let number: Int32
+
+    init() throws(SystemCallError) {
+        number = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+        guard number >= 0 else { throw SystemCallError("inotify_init1", "inotify") }
+    }
+
+    deinit {
+        close(number)
+    }
+
+    /// Watches a directory; `nil` when there is none at `path`.
+    func watch(_ path: String, for flags: Int32) throws(SystemCallError) -> Int32? {
+        let watch = unsafe inotify_add_watch(number, path, UInt32(bitPattern: flags | IN_ONLYDIR))
+        if watch >= 0 { return watch }
+        if errno == ENOENT || errno == ENOTDIR { return nil }
+        throw SystemCallError("inotify_add_watch", path)
+    }
+
+    /// Ends a watch; one that has ended by itself is no matter.
+    func end(_ watch: Int32) {
+        inotify_rm_watch(number, watch)
+    }
+
+    /// What happened since the last call; empty when nothing did.
+    func events() -> [Event] {
+        var events: [Event] = []
+        while true {
+            var count = 0
+            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 16 << 10) { buffer, size in
+                count = unsafe read(number, buffer.baseAddress, buffer.count)
+                size = max(0, count)
+            }
+            if count < 0, errno == EINTR { continue }
+            if count <= 0 { return events }
+            Self.parse(bytes, into: &events)
+        }
+    }
+
+    /// A source that calls `handler` on `queue` when there are events. Cancel it before it is dropped.
+    func source(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> any DispatchSourceRead {
+        let source = DispatchSource.makeReadSource(fileDescriptor: number, queue: queue)
+        source.setEventHandler(handler: handler)
+        // The descriptor is closed with this object, and that must not be before the source has let go of it.
+        source.setCancelHandler { withExtendedLifetime(self) {} }
+        return source
+    }
+
+    /// Each event: watch, mask, cookie and length of 4 bytes each, then the name with zeros behind it.
+    private static func parse(_ bytes: [UInt8], into events: inout [Event]) {
+        func word(at offset: Int) -> UInt32 {
+            unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
+        }
+        var offset = 0
+        while offset + 16 <= bytes.count {
+            let length = Int(word(at: offset + 12))
+            let end = offset + 16 + length
+            guard end <= bytes.count else { return }
+            events.append(
+                Event(
+                    watch: Int32(bitPattern: word(at: offset)),
+                    mask: word(at: offset + 4),
+                    name: String(decoding: bytes[(offset + 16)..<end].prefix { $0 != 0 }, as: UTF8.self)
+                )
+            )
+            offset = end
+        }
+    }
+}

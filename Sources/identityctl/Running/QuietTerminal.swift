@@ -1,0 +1,48 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A terminal that hands over what is typed at once, without showing it.
+///
+/// In its usual mode a terminal cuts lines after 4,095 characters, and addresses with a code in them are longer at some
+/// providers. What is pasted is not shown, so that it does not stay on the screen.
+final class QuietTerminal {
+    private let descriptor: Int32
+    private var usual: termios
+
+    /// - Returns: `nil` when `descriptor` is not a terminal.
+    init?(_ descriptor: Int32) {
+        var current = termios()
+        guard unsafe tcgetattr(descriptor, &current) == 0 else { return nil }
+        self.descriptor = descriptor
+        usual = current
+        current.c_lflag &= ~tcflag_t(ICANON | ECHO)
+        unsafe tcsetattr(descriptor, TCSANOW, &current)
+    }
+
+    /// Gives the terminal its usual mode back.
+    func restore() {
+        unsafe tcsetattr(descriptor, TCSANOW, &usual)
+    }
+}
+
+/// What typing a line means where the terminal itself takes no part in it.
+struct TypedLine {
+    private(set) var bytes: [UInt8] = []
+
+    enum Change: Hashable {
+        case none, ended, endOfInput
+    }
+
+    mutating func type(_ byte: UInt8) -> Change {
+        switch byte {
+        case UInt8(ascii: "\n"), UInt8(ascii: "\r"): return .ended
+        case 0x04: return bytes.isEmpty ? .endOfInput : .none  // Ctrl-D
+        case 0x15: bytes = []  // Ctrl-U
+        case 0x7F, 0x08: if !bytes.isEmpty { bytes.removeLast() }
+        case 0x20...: bytes.append(byte)
+        default: break
+        }
+        return .none
+    }
+}

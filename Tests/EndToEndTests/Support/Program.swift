@@ -1,0 +1,85 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import Synchronization
+import Testing
+
+/// A program that signs people in: an application object with everything real, and what a test wants to look at.
+struct Program: Sendable {
+    let provider: Provider
+    let directory: TemporaryDirectory
+    let person: Person
+    let clock = AheadClock()
+    let wire: Wiretap
+    let app: PublicClientApplication
+
+    static let scopes: Set<Scope> = ["api.read"]
+
+    /// - Parameter adjust: Changes what the test is about.
+    init(
+        at provider: Provider,
+        with kind: Person.Kind,
+        mode: String = "approve",
+        profile: String? = nil,
+        directory: TemporaryDirectory? = nil,
+        adjust: (inout PublicClientApplication.Configuration) throws -> Void = { _ in }
+    ) throws {
+        self.provider = provider
+        self.directory = try directory ?? TemporaryDirectory()
+        person = try Person(kind, at: provider, mode: mode, profile: profile, logsTo: self.directory)
+        wire = Wiretap(CurlTransport(certificateAuthorities: try provider.certificateAuthority))
+        var configuration = PublicClientApplication.Configuration(
+            clientID: try provider.clientID,
+            authority: try provider.authority,
+            cache: FileTokenCache(directory: "\(self.directory.path)/tokens")
+        )
+        configuration.redirectURI = try provider.redirectURI
+        configuration.transport = wire
+        configuration.browser = person.launcher
+        configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "End to End")
+        configuration.clock = clock
+        try adjust(&configuration)
+        app = try PublicClientApplication(configuration)
+    }
+
+    /// Signs the person in; they have 40 seconds, in query mode unless said otherwise.
+    func signIn(
+        _ responseMode: ResponseMode? = .query,
+        adjust: (inout InteractiveParameters) -> Void = { _ in }
+    ) async throws -> AuthenticationResult {
+        var parameters = InteractiveParameters(scopes: Self.scopes)
+        parameters.responseMode = responseMode
+        parameters.timeout = .seconds(40)
+        adjust(&parameters)
+        return try await app.acquireTokenInteractively(parameters)
+    }
+
+    func token(for account: Account) async throws -> AuthenticationResult {
+        try await app.acquireTokenSilently(scopes: Self.scopes, account: account)
+    }
+
+    /// What a sign-in fails with.
+    func signInError(
+        adjust: (inout InteractiveParameters) -> Void = { _ in }
+    ) async throws -> AuthenticationError {
+        try await #require(throws: AuthenticationError.self) { try await signIn(adjust: adjust) }
+    }
+
+    /// What a silent acquisition fails with.
+    func tokenError(for account: Account) async throws -> AuthenticationError {
+        try await #require(throws: AuthenticationError.self) { try await token(for: account) }
+    }
+
+    /// Redeems something at the token endpoint, as another program would.
+    func redeem(_ form: [String: String]) async throws -> (status: Int, answer: TokenAnswer) {
+        let endpoint = try provider.issuer + (provider.name == .glewlwyd ? "/token" : "/token/")
+        return try await wire.post(form.merging(["client_id": try provider.clientID.rawValue]) { $1 }, to: endpoint)
+    }
+
+    /// Whether the provider honours an access token.
+    func isHonoured(_ result: AuthenticationResult) async throws -> Bool {
+        let endpoint = try provider.issuer + (provider.name == .glewlwyd ? "/userinfo" : "/userinfo/")
+        return try await wire.get(endpoint, bearer: result.accessToken) == 200
+    }
+}

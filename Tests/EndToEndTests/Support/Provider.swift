@@ -1,0 +1,76 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import Testing
+
+/// A real provider that was started for these tests, and what its `env` file tells about it.
+struct Provider: Sendable {
+    enum Name: String, CaseIterable, Codable, Sendable, CustomTestStringConvertible {
+        case glewlwyd = "GLEWLWYD"
+        case djangoOAuthToolkit = "DOT"
+
+        var testDescription: String { self == .glewlwyd ? "glewlwyd" : "django-oauth-toolkit" }
+    }
+
+    let name: Name
+    /// The path of the `env` file, which the scripted people read as well.
+    let file: String
+    private let settings: [String: String]
+
+    init(_ name: Name, tls: Bool = false) throws {
+        self.name = name
+        file = try Settings.value("IDENTITY_E2E_\(name.rawValue)\(tls ? "_TLS" : "")")
+        let content = try String(decoding: Data(contentsOf: URL(filePath: file)), as: UTF8.self)
+        var settings: [String: String] = [:]
+        for line in content.split(separator: "\n") {
+            guard let sign = line.firstIndex(of: "=") else { continue }
+            settings[String(line[..<sign])] = String(line[line.index(after: sign)...])
+        }
+        self.settings = settings
+    }
+
+    func setting(_ name: String) throws -> String {
+        guard let value = settings[name] else { throw MissingSetting(name: name) }
+        return value
+    }
+
+    var clientID: ClientID { get throws { ClientID(rawValue: try setting("CLIENT_ID")) } }
+    var issuer: String { get throws { try setting("ISSUER") } }
+    var username: String { get throws { try setting("USERNAME") } }
+    var authority: Authority { get throws { try .openIDConnect(issuer: issuer) } }
+
+    /// The certificate authority of a provider over TLS.
+    var certificateAuthority: String? {
+        get throws {
+            let path = try setting("CA")
+            return path.isEmpty ? nil : path
+        }
+    }
+
+    /// How long access tokens live, and a second more.
+    var accessTokenLifetime: Duration {
+        get throws { .seconds(try #require(Int(try setting("AT_TTL"))) + 1) }
+    }
+
+    /// The registered ports; `nil` where any will do.
+    var ports: ClosedRange<UInt16>? {
+        get throws {
+            let bounds = try setting("REDIRECT_PORTS").split(separator: "-").compactMap { UInt16($0) }
+            return bounds.count == 2 ? bounds[0]...bounds[1] : nil
+        }
+    }
+
+    /// What is registered: glewlwyd compares it exactly, and with session management knows no address without a path.
+    var redirectURI: RedirectURI {
+        get throws { try .loopback(ports: ports, path: settings["SESSIONS"] == "1" ? "/" : "") }
+    }
+
+    /// One that nobody listens at; other tests take the first free port of the range.
+    var redirectURIWithoutListener: RedirectURI {
+        get throws {
+            let port = try ports?.upperBound ?? UInt16.random(in: 49152...65535)
+            return try .loopback(ports: port...port)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Testing
+
+@testable import identityctl
+
+@Suite struct TokenCommandQuickTests {
+    static let everything = [
+        "token", "--client-id", "c", "--authority=https://a.test/x?p=q", "--issuer", "https://i.test", "--cache",
+        "memory",
+        "--group", "g", "--scope", "a", "--scope=b c", "--claims", #"{"a":1}"#, "--account", "é|x", "--log-level",
+        "info",
+        "--json", "--force-refresh",
+    ]
+
+    @Test(arguments: [
+        ["token"], everything, ["token", "--json"], ["token", "--force-refresh", "--json"],
+        ["token", "--client-id", "first", "--client-id", "second"], ["token", "--scope", "a", "--scope", "b"],
+        ["token", "--account=--json"],
+    ])
+    func meansWhatTheParserMeans(arguments: [String]) throws {
+        let quick = try #require(TokenCommand(quickly: arguments))
+        let parsed = try #require(try Identityctl.parseAsRoot(arguments) as? TokenCommand)
+        #expect(summary(quick) == summary(parsed))
+    }
+
+    @Test(arguments: [
+        [], ["login"], ["--json", "token"], ["token", "x"], ["token", "--help"], ["token", "-h"],
+        ["token", "--client-id"],
+        ["token", "--client-id", "--json"], ["token", "--client-id="], ["token", "--client-id", ""],
+        ["token", "--json=1"],
+        ["token", "--nonsense", "a"], ["token", "--"], ["token", "--client-id", "-x"], ["Token"],
+    ])
+    func leavesTheRestToTheParser(arguments: [String]) {
+        #expect(TokenCommand(quickly: arguments).map(summary) == nil)
+    }
+
+    /// Every value, so that an option that is added is missed here.
+    private func summary(_ command: TokenCommand) -> [String] {
+        let provider = command.provider
+        return [
+            provider.clientID, provider.authority, provider.issuer, provider.cache, provider.group,
+            command.token.scopes.joined(separator: "\n"), command.token.claims, command.account.account,
+            command.output.logLevel, "\(command.output.json)", "\(command.forceRefresh)",
+        ].map { $0 ?? "-" }
+    }
+}

@@ -1,0 +1,37 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+
+/// A terminal without a screen.
+struct PseudoTerminal {
+    /// The person's side.
+    let keyboard: FileHandle
+    /// The program's side.
+    let terminal: FileHandle
+
+    init() throws {
+        let keyboard = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var isLocked: CInt = 0
+        var number: CUnsignedInt = 0
+        // TIOCSPTLCK and TIOCGPTN, which the module map leaves out.
+        try #require(unsafe ioctl(keyboard, 0x4004_5431, &isLocked) == 0)
+        try #require(unsafe ioctl(keyboard, 0x8004_5430, &number) == 0)
+        let terminal = unsafe open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        try #require(terminal >= 0)
+        self.keyboard = FileHandle(fileDescriptor: keyboard, closeOnDealloc: true)
+        self.terminal = FileHandle(fileDescriptor: terminal, closeOnDealloc: true)
+    }
+
+    /// Whether what is typed is shown, and handed over line by line.
+    var isUsual: Bool {
+        var mode = termios()
+        guard unsafe tcgetattr(terminal.fileDescriptor, &mode) == 0 else { return false }
+        return mode.c_lflag & tcflag_t(ICANON | ECHO) == tcflag_t(ICANON | ECHO)
+    }
+
+    func type(_ text: String) throws {
+        try keyboard.write(contentsOf: Data(text.utf8))
+    }
+}
