@@ -118,7 +118,9 @@ struct AccountScenarioTests {
     }
 
     @Test func sharesAPersonAmongProgramsOfAGroup() async throws {
-        let clients = [TestIdentityProvider.Client(id: "test-client"), TestIdentityProvider.Client(id: "second-client")]
+        let clients = [
+            TestIdentityProvider.Client(id: "test-client"), TestIdentityProvider.Client(id: "second-client"),
+        ]
         let stage = try Stage(.entra, clients: clients)
         let group = try CacheGroup("com.example.suite")
         let one = try stage.application { $0.cacheGroup = group }

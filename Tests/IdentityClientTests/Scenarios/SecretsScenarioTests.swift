@@ -44,7 +44,9 @@ struct SecretsScenarioTests {
         }
 
         func log(event: LogEvent) {
-            journal.note("\(event.level) \(event.message) \(metadata) \(event.metadata ?? [:]) \(String(describing: event.error))")
+            journal.note(
+                "\(event.level) \(event.message) \(metadata) \(event.metadata ?? [:]) \(String(describing: event.error))"
+            )
         }
     }
 
@@ -68,7 +70,9 @@ struct SecretsScenarioTests {
     private static func secrets(_ stage: Stage, _ wiretap: Wiretap) -> Set<String> {
         var secrets = wiretap.issued.withLock { $0 }
         // The claims of an ID token are personal data that an account shows; its signature makes it a secret.
-        secrets += secrets.compactMap { $0.split(separator: ".").count == 3 ? $0.split(separator: ".").last : nil }.map(String.init)
+        secrets += secrets.compactMap { $0.split(separator: ".").count == 3 ? $0.split(separator: ".").last : nil }.map(
+            String.init
+        )
         for request in stage.provider.requests {
             for name in ["code", "code_verifier", "refresh_token", "token", "state", "nonce", "code_challenge"] {
                 if let value = request[name] { secrets.append(value) }
@@ -121,7 +125,8 @@ struct SecretsScenarioTests {
             await attempt(nil) { try await application.acquireTokenInteractively(scopes: scopes) }
         }
         stage.browser.mischief = []
-        for tampering: IDTokenTampering in [.brokenSignature, .nonce("other"), .expired, .audience(["x"]), .keyID("x")] {
+        for tampering: IDTokenTampering in [.brokenSignature, .nonce("other"), .expired, .audience(["x"]), .keyID("x")]
+        {
             stage.provider.tamperNextIDToken(with: tampering)
             await attempt(nil) { try await application.acquireTokenInteractively(scopes: scopes) }
         }
@@ -161,7 +166,10 @@ struct SecretsScenarioTests {
         // the error's description.
         let stage = try Stage()
         let journal = Journal()
-        stage.provider.failNext(.token, with: .refusal("invalid_grant", description: "The code canary-0123456789 is old."))
+        stage.provider.failNext(
+            .token,
+            with: .refusal("invalid_grant", description: "The code canary-0123456789 is old.")
+        )
         let application = try stage.application { $0.logger = journal.logger() }
         let error = try await expectError(.loginRequired) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])

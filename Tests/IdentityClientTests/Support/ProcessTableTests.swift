@@ -39,7 +39,7 @@ import Testing
         #expect(ProcessTable.isDead(later), "another process with the same number")
 
         kill(child, SIGKILL)
-        #expect(await eventually { state(of: child) == "Z" })
+        #expect(try await eventually { state(of: child) == "Z" })
         #expect(ProcessTable.isDead(identity), "killed, and nobody reaped it")
 
         var status: Int32 = 0

@@ -21,15 +21,3 @@ func expectError<Value: Sendable>(
 }
 
 struct MissingError: Error {}
-
-/// Asks again until it is so.
-///
-/// - Returns: `false` when it is not so after ten seconds.
-func eventually(_ condition: () async throws -> Bool) async rethrows -> Bool {
-    let deadline = ContinuousClock.now + .seconds(10)
-    while try await !condition() {
-        guard ContinuousClock.now < deadline else { return false }
-        _ = try? await Task.sleep(for: .milliseconds(5))  // where the test is cancelled, it asks without a pause
-    }
-    return true
-}
