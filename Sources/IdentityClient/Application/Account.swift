@@ -74,6 +74,8 @@ public struct TenantProfile: Hashable, Sendable {
     public let policy: String?
 
     /// The claims of the ID token, as JSON text of an object; `nil` where there was none. They are personal data.
+    ///
+    /// Their times change with every token, so they do not count when profiles or accounts are compared.
     public let idTokenClaims: String?
 
     /// Creates a profile; a program's tests do this.
@@ -91,5 +93,20 @@ public struct TenantProfile: Hashable, Sendable {
         self.name = name
         self.policy = policy
         self.idTokenClaims = idTokenClaims
+    }
+}
+
+extension TenantProfile {
+    /// Whether both tell the same of the person; the claims, whose times change with every token, do not count.
+    public static func == (first: TenantProfile, second: TenantProfile) -> Bool {
+        first.tenantID == second.tenantID && first.localAccountID == second.localAccountID
+            && first.isHomeTenant == second.isHomeTenant && first.name == second.name && first.policy == second.policy
+    }
+
+    /// Hashes what identifies the profile.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(tenantID)
+        hasher.combine(localAccountID)
+        hasher.combine(policy)
     }
 }

@@ -59,7 +59,12 @@ extension ScriptedBrowser {
             let body = isPosted ? Array(FormURLEncoded.encode(items).utf8) : []
             var headers = [("Host", host), ("Accept", "text/html")]
             if isPosted { headers += [("Content-Type", FormURLEncoded.contentType), ("Origin", "null")] }
-            let response = try await overHTTP(isPosted ? "POST" : "GET", url, path, headers, body)
+            var response = try await overHTTP(isPosted ? "POST" : "GET", url, path, headers, body)
+            if response.status == 303, let target = Self.header("location", response), target.hasPrefix("/"),
+                let origin = WebAddress(base)?.origin
+            {
+                response = try await overHTTP("GET", origin + target, target, Array(headers.prefix(2)), [])
+            }
             page = Page(address: base, status: response.status, body: String(decoding: response.body, as: UTF8.self))
         }
         state.withLock { $0.pages.append(page) }

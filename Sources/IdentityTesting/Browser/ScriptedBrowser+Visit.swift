@@ -128,7 +128,7 @@ extension ScriptedBrowser {
         }
     }
 
-    private static func header(_ name: String, _ response: ProviderResponse) -> String? {
+    static func header(_ name: String, _ response: ProviderResponse) -> String? {
         response.headers.first { $0.0.lowercased() == name }?.1
     }
 

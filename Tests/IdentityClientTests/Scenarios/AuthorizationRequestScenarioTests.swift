@@ -41,7 +41,9 @@ struct AuthorizationRequestScenarioTests {
         #expect(claims.serialized() == Array(#"{"id_token":{"email":null}}"#.utf8))
         let scopes = Set(try #require(sent["scope"]).split(separator: " ").map(String.init))
         #expect(scopes == ["api.read", "api.write", "later.read", "openid", "profile", "offline_access"])
-        #expect(sent["client-request-id"] == (profile == .entra ? parameters.correlationID?.uuidString.lowercased() : nil))
+        #expect(
+            sent["client-request-id"] == (profile == .entra ? parameters.correlationID?.uuidString.lowercased() : nil)
+        )
         #expect(sent["code_verifier"] == nil)
     }
 
@@ -67,7 +69,9 @@ struct AuthorizationRequestScenarioTests {
         #expect(ProofKey.challenge(for: verifier) == sent["code_challenge"])
     }
 
-    @Test(arguments: ["state", "redirect_uri", "client_id", "code_challenge", "request", "request_uri", "nonce", "scope", ""])
+    @Test(arguments: [
+        "state", "redirect_uri", "client_id", "code_challenge", "request", "request_uri", "nonce", "scope", "",
+    ])
     func refusesAnExtraItemThatTheLibrarySets(_ name: String) async throws {
         let stage = try Stage()
         let application = try stage.application()

@@ -78,7 +78,10 @@ struct ConcurrentRefreshTests {
             for number in 0..<20 {
                 for application in [application, second] {
                     group.addTask {
-                        var parameters = SilentParameters(scopes: ["api.\(number % 5)"], account: first.account)
+                        var parameters = SilentParameters(
+                            scopes: [Scope(rawValue: "api.\(number % 5)")],
+                            account: first.account
+                        )
                         parameters.forcesRefresh = number % 3 == 0
                         _ = try await application.acquireTokenSilently(parameters)
                     }

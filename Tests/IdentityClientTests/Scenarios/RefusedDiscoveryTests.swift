@@ -54,7 +54,10 @@ struct RefusedDiscoveryTests {
 
     @Test func refusesEndpointsOfEntraOnAForeignHost() async throws {
         let stage = try Stage(.entra)
-        stage.provider.failNext(.discovery, with: .changing("token_endpoint", to: #""https://evil.example.test/token""#))
+        stage.provider.failNext(
+            .discovery,
+            with: .changing("token_endpoint", to: #""https://evil.example.test/token""#)
+        )
         let application = try stage.application()
         try await expectError(.untrustedAuthority) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])

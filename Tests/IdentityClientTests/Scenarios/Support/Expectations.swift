@@ -21,16 +21,3 @@ func expectError<Value: Sendable>(
 }
 
 struct MissingError: Error {}
-
-/// Asks again until it is so, for at most ten seconds.
-func eventually(
-    _ what: Comment,
-    sourceLocation: SourceLocation = #_sourceLocation,
-    _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now + .seconds(10)
-    while try await !condition() {
-        try #require(ContinuousClock.now < deadline, what, sourceLocation: sourceLocation)
-        try await Task.sleep(for: .milliseconds(2))
-    }
-}
