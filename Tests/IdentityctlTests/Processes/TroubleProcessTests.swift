@@ -91,11 +91,11 @@ import Testing
         #expect(try await manual.outcome().status == 6)
     }
 
-    @Test(.timeLimit(.minutes(1))) func showsTheAddressWhereNoBrowserCanBeOpened() async throws {
+    @Test(.timeLimit(.minutes(1))) func endsAtOnceWithoutABrowserWhereNobodyReadsAlong() async throws {
         let place = try Surroundings()
-        let login = try await place.login("--browser", "/nowhere/browser")
-        #expect(login.status == 0)
-        #expect(login.errors.contains("No browser could be opened"))
+        let login = try await place.run("login", "--json", "--browser", "/nowhere/browser")
+        #expect(login.status == 6)
+        #expect(try Self.code(of: login) == "user_cancelled.browser_unavailable")
         #expect(login.errors.contains("identityctl login --manual"))
     }
 
