@@ -70,9 +70,7 @@ struct SecretsScenarioTests {
     private static func secrets(_ stage: Stage, _ wiretap: Wiretap) -> Set<String> {
         var secrets = wiretap.issued.withLock { $0 }
         // The claims of an ID token are personal data that an account shows; its signature makes it a secret.
-        secrets += secrets.compactMap { $0.split(separator: ".").count == 3 ? $0.split(separator: ".").last : nil }.map(
-            String.init
-        )
+        secrets += secrets.map { $0.split(separator: ".") }.filter { $0.count == 3 }.map { String($0[2]) }
         for request in stage.provider.requests {
             for name in ["code", "code_verifier", "refresh_token", "token", "state", "nonce", "code_challenge"] {
                 if let value = request[name] { secrets.append(value) }

@@ -8,20 +8,16 @@ import Testing
 /// When a renewal fails: who has to act, and what stays.
 @Suite(.timeLimit(.minutes(1)))
 struct SilentFailureTests {
-    @Test(
-        arguments: [
-            TestIdentityProvider.Fault.drop, .serverError(status: 500), .html, .throttled(retryAfter: .seconds(600)),
-            .emptyBadRequest, .endless,
-        ].enumerated().map(\.offset)
-    )
+    static let failures: [TestIdentityProvider.Fault] = [
+        .drop, .serverError(status: 500), .html, .throttled(retryAfter: .seconds(600)), .emptyBadRequest, .endless,
+    ]
+
+    @Test(arguments: failures.indices)
     func returnsATokenThatIsStillGood(_ index: Int) async throws {
-        let faults: [TestIdentityProvider.Fault] = [
-            .drop, .serverError(status: 500), .html, .throttled(retryAfter: .seconds(600)), .emptyBadRequest, .endless,
-        ]
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
         stage.clock.advance(by: .seconds(3400))
-        stage.provider.failAlways(.token, with: faults[index])
+        stage.provider.failAlways(.token, with: Self.failures[index])
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.source == .cache && hit.accessToken == first.accessToken)
         #expect(stage.provider.count(of: .token) > 1)
