@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
+
 /// Holds answers back until a test lets them go: for what happens *while* a request is under way.
 ///
 /// ```swift
