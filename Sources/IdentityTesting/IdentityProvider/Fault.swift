@@ -141,3 +141,17 @@ extension TestIdentityProvider {
         public static func all(_ faults: Fault...) -> Fault { Fault(.all(faults)) }
     }
 }
+
+extension TestIdentityProvider.Fault: CustomStringConvertible {
+    /// The kind of fault, without the bodies it carries, so that a test that is named after it stays readable.
+    public var description: String {
+        switch kind {
+        case .answer: "answer"
+        case .replaceBody(_, let type, let body): "body(\(type), \(body.count) bytes)"
+        case .delay(let duration, let fault): "delay(\(duration), then: \(fault?.description ?? "the answer"))"
+        case .held(_, let fault): "held(then: \(fault?.description ?? "the answer"))"
+        case .all(let faults): "all(\(faults.map(\.description).joined(separator: ", ")))"
+        default: "\(kind)"
+        }
+    }
+}
