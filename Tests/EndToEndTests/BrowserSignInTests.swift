@@ -67,7 +67,7 @@ extension EndToEnd {
         @Test(arguments: Provider.Name.allCases)
         func withoutASessionPromptNoneNeedsThePerson(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .chromium)
-            let error = try await program.signInError { $0.prompt = Prompt.none }
+            let error = try await program.signInError { $0.prompt = .none }
             #expect(AuthenticationError.interactionRequired ~= error)
             #expect(error.serverError?.error == (name == .glewlwyd ? "interaction_required" : "login_required"))
             #expect(try await program.app.allAccounts().isEmpty)
@@ -91,7 +91,7 @@ extension EndToEnd {
                 directory: directory
             )
             let result = try await second.signIn {
-                $0.prompt = Prompt.none
+                $0.prompt = .none
                 $0.extraQueryItems = ["id_token_hint": signedIn.idToken ?? ""]  // glewlwyd insists on it
             }
             #expect(result.account.id == signedIn.account.id)

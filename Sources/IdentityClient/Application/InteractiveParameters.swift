@@ -17,8 +17,8 @@ public struct InteractiveParameters: Sendable {
     /// Another authority of the same kind and cloud: a tenant, a B2C policy; `nil` means the configured one.
     public var authority: Authority?
 
-    /// What the provider shall ask; `nil` leaves it to the provider.
-    public var prompt: Prompt?
+    /// What the provider shall ask.
+    public var prompt: Prompt = .providerDefault
 
     /// What to fill in as the person's name (`login_hint`).
     public var loginHint: String?
@@ -92,6 +92,8 @@ public struct Prompt: RawRepresentable, Hashable, Sendable, ExpressibleByStringL
     /// Wraps a value, possibly several separated by spaces.
     public init(stringLiteral value: String) { rawValue = value }
 
+    /// What the provider thinks right: no `prompt` is sent.
+    public static let providerDefault: Prompt = ""
     /// Nothing: fail with `.loginRequired` or the like where something would have to be asked.
     public static let none: Prompt = "none"
     /// To sign in again.

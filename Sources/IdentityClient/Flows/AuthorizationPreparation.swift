@@ -58,7 +58,7 @@ struct AuthorizationPreparation: Sendable {
             nonce: tokenScopes.contains("openid") ? SecureRandom.token() : nil,
             codeChallenge: proofKey.challenge,
             responseMode: responseMode.rawValue,
-            prompt: parameters.prompt?.rawValue,
+            prompt: parameters.prompt == .providerDefault ? nil : parameters.prompt.rawValue,
             loginHint: try hint.map { try Self.text($0, "login hint") },
             domainHint: try parameters.domainHint.map { try Self.text($0, "domain hint") },
             claims: try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities),

@@ -41,7 +41,7 @@ extension SignInOptions {
     func parameters(_ token: TokenOptions, _ environment: Environment) throws -> InteractiveParameters {
         var parameters = InteractiveParameters(scopes: try token.scopes(environment))
         parameters.claims = try token.claims(environment)
-        parameters.prompt = try environment.given("prompt", prompt).map { Prompt(rawValue: $0.text) }
+        if let prompt = try environment.given("prompt", prompt) { parameters.prompt = Prompt(rawValue: prompt.text) }
         parameters.loginHint = try environment.given("login-hint", loginHint)?.text
         parameters.responseMode = try chosenResponseMode(environment)
         parameters.timeout = try chosenTimeout(environment) ?? parameters.timeout

@@ -15,7 +15,7 @@ struct InteractiveScenarioTests {
         let stage = try Stage(profile)
         let application = try stage.application()
         var parameters = InteractiveParameters(scopes: ["api.read"])
-        parameters.prompt = Prompt.none
+        parameters.prompt = .none
         try await expectError(.loginRequired) { try await application.acquireTokenInteractively(parameters) }
         #expect(try await stage.storedCredentials(of: application).isEmpty)
         // Once there is a session in the browser, nobody is asked either, and the sign-in succeeds.

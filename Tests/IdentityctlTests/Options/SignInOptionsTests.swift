@@ -41,7 +41,7 @@ import Testing
 
     @Test func leavesTheRestAsTheLibraryHasIt() throws {
         let made = try Self.parameters([])
-        #expect(made.prompt == nil && made.loginHint == nil && made.responseMode == nil && made.claims == nil)
+        #expect(made.prompt == .providerDefault && made.loginHint == nil && made.responseMode == nil && made.claims == nil)
         #expect(made.timeout == .seconds(300))
         #expect(made.scopes.isEmpty)
     }
@@ -54,7 +54,7 @@ import Testing
         let made = try Self.parameters([], [], variables)
         #expect(made.scopes == ["a", "b"])
         #expect(made.timeout == .seconds(7))
-        #expect(made.prompt == Prompt.none)
+        #expect(made.prompt == .none)
         #expect(made.responseMode == .query)
         #expect(made.loginHint == "bob")
         #expect(made.claims == "{}")
