@@ -84,8 +84,8 @@ public final class EncryptedTokenCache: TokenCache {
     /// Records that a newer version of the library encrypted stay.
     ///
     /// - Returns: How many records were removed.
-    /// - Throws: `.cacheKeyUnavailable` or another `.cache` when the key cannot be had now, in which case nothing is
-    ///   removed, and what the cache beneath throws.
+    /// - Throws: `.cacheKeyUnavailable` or another `.cache` when the key cannot be had now, and what the cache beneath
+    ///   throws.
     @discardableResult
     public func removeUndecryptableRecords(in group: CacheGroup) async throws -> Int {
         _ = try await keys.key()
@@ -96,6 +96,8 @@ public final class EncryptedTokenCache: TokenCache {
                     _ = try await opened(stored, for: key)
                 } catch AuthenticationError.cacheUndecryptable {
                     if try await base.replace(stored, with: nil, for: key) { removed += 1 }
+                } catch AuthenticationError.cacheNewerVersion {
+                    continue
                 }
             }
         }
