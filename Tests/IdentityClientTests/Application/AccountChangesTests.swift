@@ -106,16 +106,21 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func takesARefreshForNoChange() async throws {
-        let app = try app(memory)
+        let silent = SilentCache(memory)
+        let app = try app(silent)
         let alice = try await signIn(app)
-        var changes = try await app.accountChanges().makeAsyncIterator()
+        let pace = AccountWatch.Pace(polling: .milliseconds(10), sweeping: .seconds(3600))
+        var changes = try await app.accountChanges(pace: pace).makeAsyncIterator()
+        async let change = changes.next()
         clock.advance(by: .seconds(7200))
         let refreshed = try await app.acquireTokenSilently(scopes: ["api.read"], account: alice)
         #expect(refreshed.source == .identityProvider)
         let now = try #require(try await app.allAccounts().first)
         #expect(now != alice, "the refresh brought a newer ID token; otherwise this proves nothing")
+        let looks = silent.listings.withLock { $0 }
+        #expect(try await eventually { silent.listings.withLock { $0 } > looks + 2 })
         try await app.remove(alice)
-        #expect(await changes.next()?.kind == .removed)
+        #expect(await change?.kind == .removed)
     }
 
     @Test(.timeLimit(.minutes(1))) func tellsInSumWhatChangedWhileNobodyAsked() async throws {
@@ -207,6 +212,7 @@ private final class SilentCache: TokenCache {
 
     let isBroken = Mutex(false)
     let refusals = Mutex(0)
+    let listings = Mutex(0)
     private let base: any TokenCache
     private let givesEmptyHints: Bool
 
@@ -226,6 +232,7 @@ private final class SilentCache: TokenCache {
             refusals.withLock { $0 += 1 }
             throw Unavailable()
         }
+        defer { listings.withLock { $0 += 1 } }
         return try await base.records(of: kind, in: group)
     }
 
