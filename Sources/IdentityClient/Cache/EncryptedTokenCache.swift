@@ -13,6 +13,8 @@ import Synchronization
 /// were signed in. Leases, which hold no secrets, pass as they are. An old version of a record cannot be told from the
 /// newest: who can write to the storage can put it back.
 ///
+/// An encrypted record is 41 bytes longer than what is in it.
+///
 /// A lookup costs what it costs in the cache beneath, as long as that returns the bytes it returned before. The key is
 /// asked for with the first record that is read or written, and stays in memory as long as this object.
 public final class EncryptedTokenCache: TokenCache {

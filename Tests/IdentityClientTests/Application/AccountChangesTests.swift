@@ -80,6 +80,21 @@ import Testing
         #expect(try await first.allAccounts() == [bob])
     }
 
+    @Test(.timeLimit(.minutes(1))) func hearsOfASignInInAnotherProcess() async throws {
+        let directory = try TemporaryDirectory()
+        let (path, secret) = (directory.path, EncryptionKey.random())
+        let app = try app(EncryptedTokenCache(FileTokenCache(directory: path), key: secret))
+        let pace = AccountWatch.Pace(polling: .seconds(3600), sweeping: .seconds(3600))
+        var changes = try await app.accountChanges(pace: pace).makeAsyncIterator()
+        async let change = changes.next()
+        await #expect(processExitsWith: .success) { [path = path as String, bytes = secret.bytes as [UInt8]] in
+            let there = try AccountChangesTests()
+            let cache = EncryptedTokenCache(FileTokenCache(directory: path), key: try EncryptionKey(bytes))
+            _ = try await there.signIn(try there.app(cache, .bob))
+        }
+        #expect(await change?.account.username == TestIdentityProvider.Person.bob.username)
+    }
+
     @Test(.timeLimit(.minutes(1))) func tellsTheProgramsOfAGroupOfEachOther() async throws {
         let first = try app(memory)
         let second = try app(memory, .bob, client: "other-client")
