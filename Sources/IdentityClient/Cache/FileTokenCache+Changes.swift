@@ -8,7 +8,8 @@ extension FileTokenCache {
     /// the newest 64.
     ///
     /// Linux tells of them by inotify, within milliseconds; changes on other computers that share the directory are not
-    /// told. The streams of one group share one watch, which ends with the last of them; all end with this object.
+    /// told. The streams of one group share one watch, which ends with the last of them; all end with this object. The
+    /// watch is set on the caller's thread, in microseconds, so that nothing is missed after this returns.
     ///
     /// - Returns: `nil` when the system has no watch to give, as when all programs of the user have too many.
     public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
