@@ -27,26 +27,36 @@ final class DirectoryWatch: Sendable {
     /// What became of the directory's files, or `nil` when it can no longer be watched.
     private let report: @Sendable ([String]?) -> Void
 
-    /// Begins at once: what happens after this is reported.
+    /// Names the directory; nothing is watched before ``begin()``.
     ///
-    /// - Parameter report: Called on a queue, never at the same time twice, and not any more after ``cancel()`` but for
-    ///   a call that is under way.
+    /// - Parameter report: Called on a queue, never at the same time twice.
     init(_ path: String, report: @escaping @Sendable ([String]?) -> Void) throws {
         var way = ["/"]
         for part in path.split(separator: "/") { way.append((way.count > 1 ? way[way.count - 1] : "") + "/\(part)") }
         self.way = way
         self.report = report
         inotify = try Inotify()
+    }
+
+    /// What calls `report`. It keeps this object alive until it is cancelled, and has to be.
+    func start() -> any DispatchSourceRead {
+        let queue = DispatchQueue(label: "identity-client.file-cache.changes")
+        let source = inotify.source(on: queue) { self.readEvents() }
+        source.activate()
+        return source
+    }
+
+    /// Watches: what happens after this is reported.
+    func begin() throws {
         try state.withLock { try arm(&$0) }
     }
 
-    /// Begins to report. The source keeps this object alive until it is cancelled.
-    func start() -> any DispatchSourceRead {
-        let source = inotify.source(on: DispatchQueue(label: "identity-client.file-cache.changes")) {
-            self.readEvents()
+    /// Watches no longer.
+    func end() {
+        state.withLock { state in
+            if let watch = state.watch { inotify.end(watch) }
+            state = State()
         }
-        source.activate()
-        return source
     }
 
     private func readEvents() {
@@ -89,8 +99,14 @@ final class DirectoryWatch: Sendable {
                 let flags = (isLast ? Self.inDirectory : Self.above) | Self.itself | links
                 guard let watch = try inotify.watch(way[index], for: flags) else { continue }
                 if isLast {
-                    state = State(watch: watch, awaited: nil)
-                    return
+                    // The system follows a link in the middle of a path.
+                    let parent = try? SystemCall.status(of: way[max(0, index - 1)], followingLinks: false)
+                    if parent?.kind == .directory {
+                        state = State(watch: watch, awaited: nil)
+                        return
+                    }
+                    inotify.end(watch)
+                    continue
                 }
                 let next = way[index + 1]
                 let status = try? SystemCall.status(of: next, followingLinks: index < way.count - 3)

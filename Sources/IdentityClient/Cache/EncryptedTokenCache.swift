@@ -13,6 +13,8 @@ import Synchronization
 /// were signed in. Leases, which hold no secrets, pass as they are. An old version of a record cannot be told from the
 /// newest: who can write to the storage can put it back.
 ///
+/// An encrypted record is 41 bytes longer than what is in it.
+///
 /// A lookup costs what it costs in the cache beneath, as long as that returns the bytes it returned before. The key is
 /// asked for with the first record that is read or written, and stays in memory as long as this object.
 public final class EncryptedTokenCache: TokenCache {
@@ -84,8 +86,8 @@ public final class EncryptedTokenCache: TokenCache {
     /// Records that a newer version of the library encrypted stay.
     ///
     /// - Returns: How many records were removed.
-    /// - Throws: `.cacheKeyUnavailable` or another `.cache` when the key cannot be had now, in which case nothing is
-    ///   removed, and what the cache beneath throws.
+    /// - Throws: `.cacheKeyUnavailable` or another `.cache` when the key cannot be had now, and what the cache beneath
+    ///   throws.
     @discardableResult
     public func removeUndecryptableRecords(in group: CacheGroup) async throws -> Int {
         _ = try await keys.key()
@@ -96,6 +98,8 @@ public final class EncryptedTokenCache: TokenCache {
                     _ = try await opened(stored, for: key)
                 } catch AuthenticationError.cacheUndecryptable {
                     if try await base.replace(stored, with: nil, for: key) { removed += 1 }
+                } catch AuthenticationError.cacheNewerVersion {
+                    continue
                 }
             }
         }

@@ -8,7 +8,8 @@ extension FileTokenCache {
     /// the newest 64.
     ///
     /// Linux tells of them by inotify, within milliseconds; changes on other computers that share the directory are not
-    /// told. The streams of one group share one watch, which ends with the last of them; all end with this object.
+    /// told. The streams of one group share one watch, which ends with the last of them; all end with this object. The
+    /// watch is set on the caller's thread, in microseconds, so that nothing is missed after this returns.
     ///
     /// - Returns: `nil` when the system has no watch to give, as when all programs of the user have too many.
     public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
@@ -21,8 +22,10 @@ extension FileTokenCache {
 final class FileHints: Sendable {
     private typealias Listener = AsyncStream<CacheKey>.Continuation
 
+    /// Stays with the cache, idle while nobody listens: making and closing them costs the system more than keeping.
     private struct Channel {
         var listeners: [Int: Listener] = [:]
+        let watch: DirectoryWatch
         let source: any DispatchSourceRead
     }
 
@@ -41,23 +44,30 @@ final class FileHints: Sendable {
     }
 
     /// How many directories are watched.
-    var watchCount: Int { state.withLock { $0.channels.count } }
+    var watchCount: Int { state.withLock { $0.channels.values.count { !$0.listeners.isEmpty } } }
 
     func changes(in group: CacheGroup, at path: String) -> AsyncStream<CacheKey>? {
         let (stream, listener) = AsyncStream.makeStream(of: CacheKey.self, bufferingPolicy: .bufferingNewest(64))
-        let number: Int? = state.withLock { state in
-            if state.channels[group] == nil {
-                let watch = try? DirectoryWatch(path) { [weak self] names in self?.tell(names, of: group) }
-                guard let watch else { return nil }
-                state.channels[group] = Channel(source: watch.start())
-            }
-            state.lastListener += 1
-            state.channels[group]?.listeners[state.lastListener] = listener
-            return state.lastListener
-        }
-        guard let number else { return nil }
+        // Every way on is without hints: the reader polls.
+        guard let number = try? state.withLock({ try add(listener, to: group, at: path, in: &$0) }) else { return nil }
         listener.onTermination = { [weak self] _ in self?.remove(number, of: group) }
         return stream
+    }
+
+    private func add(_ listener: Listener, to group: CacheGroup, at path: String, in state: inout State) throws -> Int {
+        var channel: Channel
+        if let known = state.channels[group] {
+            channel = known
+        } else {
+            let watch = try DirectoryWatch(path) { [weak self] names in self?.tell(names, of: group) }
+            channel = Channel(watch: watch, source: watch.start())
+            state.channels[group] = channel
+        }
+        if channel.listeners.isEmpty { try channel.watch.begin() }
+        state.lastListener += 1
+        channel.listeners[state.lastListener] = listener
+        state.channels[group] = channel
+        return state.lastListener
     }
 
     private func tell(_ names: [String]?, of group: CacheGroup) {
@@ -77,10 +87,10 @@ final class FileHints: Sendable {
     }
 
     private func remove(_ number: Int, of group: CacheGroup) {
-        let unused: Channel? = state.withLock { state in
+        state.withLock { state in
+            guard let channel = state.channels[group], channel.listeners[number] != nil else { return }
             state.channels[group]?.listeners[number] = nil
-            return state.channels[group]?.listeners.isEmpty == true ? state.channels.removeValue(forKey: group) : nil
+            if channel.listeners.count == 1 { channel.watch.end() }
         }
-        unused?.source.cancel()
     }
 }
