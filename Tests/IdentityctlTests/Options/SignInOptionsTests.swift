@@ -41,7 +41,9 @@ import Testing
 
     @Test func leavesTheRestAsTheLibraryHasIt() throws {
         let made = try Self.parameters([])
-        #expect(made.prompt == .providerDefault && made.loginHint == nil && made.responseMode == nil && made.claims == nil)
+        #expect(
+            made.prompt == .providerDefault && made.loginHint == nil && made.responseMode == nil && made.claims == nil
+        )
         #expect(made.timeout == .seconds(300))
         #expect(made.scopes.isEmpty)
     }
