@@ -130,11 +130,11 @@ static void free_listener(void *argument) {
 }
 
 uint32_t cgio_subscribe(void *connection, const char *sender, const char *interface, const char *member,
-                        const char *path, cgio_signal received, void *data, cgio_work release) {
+                        const char *path, const char *first, cgio_signal received, void *data, cgio_work release) {
     struct listener *listener = malloc(sizeof *listener);
     if (!listener) abort();
     *listener = (struct listener){received, data, release};
-    return cgio_library.subscribe(connection, sender, interface, member, path, NULL, 0, on_signal, listener,
+    return cgio_library.subscribe(connection, sender, interface, member, path, first, 0, on_signal, listener,
                                   free_listener);
 }
 
@@ -152,6 +152,7 @@ void *cgio_variant_child(void *variant, size_t index) { return cgio_library.vari
 void *cgio_variant_content(void *variant) { return cgio_library.variant_content(variant); }
 const char *cgio_variant_string(void *variant) { return cgio_library.variant_text(variant, NULL); }
 bool cgio_variant_bool(void *variant) { return cgio_library.variant_bool(variant); }
+uint32_t cgio_variant_uint32(void *variant) { return cgio_library.variant_uint32(variant); }
 uint64_t cgio_variant_uint64(void *variant) { return cgio_library.variant_uint64(variant); }
 const uint8_t *cgio_variant_bytes(void *variant, size_t *count) {
     return cgio_library.variant_array(variant, count, 1);

@@ -83,6 +83,7 @@ package final class BusConnection: Sendable {
         interface: String? = nil,
         member: String? = nil,
         path: String? = nil,
+        firstArgument: String? = nil,
         _ received: @escaping @Sendable (Signal) -> Void
     ) async throws -> UInt32 {
         let handle = handle
@@ -107,7 +108,7 @@ package final class BusConnection: Sendable {
             reply.settle(
                 .success(
                     unsafe cgio_subscribe(
-                        handle.pointer, sender, interface, member, path, called, box.retained(), release)
+                        handle.pointer, sender, interface, member, path, firstArgument, called, box.retained(), release)
                 )
             )
         }

@@ -35,18 +35,22 @@ package final class Reply<Value: Sendable>: Sendable {
     }
 
     /// Gives the answer. Only the first one counts.
-    package func settle(_ result: Result<Value, any Error>) {
-        let waiting: CheckedContinuation<Value, any Error>? = state.withLock { state in
+    /// - Returns: Whether this was the first.
+    @discardableResult
+    package func settle(_ result: Result<Value, any Error>) -> Bool {
+        let (isFirst, waiting) = state.withLock { state -> (Bool, CheckedContinuation<Value, any Error>?) in
             switch state {
-            case .settled: return nil
+            case .settled:
+                return (false, nil)
             case .open:
                 state = .settled(result)
-                return nil
+                return (true, nil)
             case .awaited(let continuation):
                 state = .settled(.failure(CancellationError()))
-                return continuation
+                return (true, continuation)
             }
         }
         waiting?.resume(with: result)
+        return isFirst
     }
 }

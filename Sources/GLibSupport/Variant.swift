@@ -64,6 +64,11 @@ import CGIO
         has(type: "t") ? unsafe cgio_variant_uint64(pointer) : nil
     }
 
+    /// `nil` for another type.
+    package var uint32: UInt32? {
+        has(type: "u") ? unsafe cgio_variant_uint32(pointer) : nil
+    }
+
     /// The bytes of an array of bytes, or `nil` for another type.
     package var bytes: [UInt8]? {
         guard has(type: "ay") else { return nil }

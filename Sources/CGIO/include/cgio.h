@@ -65,9 +65,10 @@ void cgio_call(void *connection, const char *destination, const char *path, cons
 /// The parameters belong to the caller.
 typedef void (*cgio_signal)(void *data, const char *path, const char *interface, const char *member, void *parameters);
 
-/// Has `received` called for the signals of a sender; NULL for the interface, member or path means any.
+/// Has `received` called for the signals of a sender; NULL for the interface, member, path or first
+/// argument means any.
 uint32_t cgio_subscribe(void *connection, const char *sender, const char *interface, const char *member,
-                        const char *path, cgio_signal received, void *data, cgio_work release);
+                        const char *path, const char *first, cgio_signal received, void *data, cgio_work release);
 void cgio_unsubscribe(void *connection, uint32_t subscription);
 
 // Variants are constant; these may be called on any thread. A value of another type than is asked for must not be
@@ -82,6 +83,7 @@ void *cgio_variant_child(void *variant, size_t index);
 void *cgio_variant_content(void *variant);
 const char *cgio_variant_string(void *variant);
 bool cgio_variant_bool(void *variant);
+uint32_t cgio_variant_uint32(void *variant);
 uint64_t cgio_variant_uint64(void *variant);
 const uint8_t *cgio_variant_bytes(void *variant, size_t *count);
 bool cgio_is_object_path(const char *text);

@@ -3,7 +3,7 @@
 import Synchronization
 
 /// One outcome that many tasks wait for. A waiter that is cancelled stops waiting; the others and the work go on.
-final class SharedResult<Value: Sendable>: Sendable {
+package final class SharedResult<Value: Sendable>: Sendable {
     private struct State {
         var outcome: Result<Value, any Error>?
         var waiters: [UInt64: CheckedContinuation<Value, any Error>] = [:]
@@ -13,10 +13,12 @@ final class SharedResult<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// The outcome, as soon as there is one.
     ///
     /// - Throws: What the work threw, or `CancellationError` when the waiting task was cancelled.
-    func value() async throws -> Value {
+    package func value() async throws -> Value {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
@@ -41,7 +43,7 @@ final class SharedResult<Value: Sendable>: Sendable {
     }
 
     /// Ends the wait of all. Only the first outcome counts.
-    func finish(_ outcome: Result<Value, any Error>) {
+    package func finish(_ outcome: Result<Value, any Error>) {
         let waiters = state.withLock { state in
             guard state.outcome == nil else { return [CheckedContinuation<Value, any Error>]() }
             state.outcome = outcome
