@@ -13,6 +13,7 @@ let package = Package(
     name: "swift-identity-client",
     products: [
         .library(name: "IdentityClient", targets: ["IdentityClient"]),
+        .library(name: "IdentityKeyring", targets: ["IdentityKeyring"]),
         .library(name: "IdentityTesting", targets: ["IdentityTesting"]),
         .executable(name: "identityctl", targets: ["identityctl"]),
     ],
@@ -31,6 +32,12 @@ let package = Package(
         .target(name: "OAuthWire", dependencies: [crypto, cryptoExtras]),
         .target(name: "LoopbackHTTP"),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl")]),
+
+        // The desktop's keyring. libsecret and GLib are loaded when it is first used: nothing links them.
+        .target(name: "IdentityKeyring", dependencies: ["IdentityClient", "GLibSupport", "CLibSecret", logging]),
+        .target(name: "GLibSupport", dependencies: ["CGIO"]),
+        .target(name: "CLibSecret", dependencies: ["CGIO"], linkerSettings: [.linkedLibrary("dl")]),
+        .target(name: "CGIO", linkerSettings: [.linkedLibrary("dl")]),
 
         // What tests and the tool add.
         .target(
@@ -54,12 +61,16 @@ let package = Package(
             name: "IdentityctlTests",
             dependencies: ["identityctl", "IdentityClient", "IdentityTesting", "OAuthWire", argumentParser, logging]
         ),
+        .testTarget(
+            name: "IdentityKeyringTests",
+            dependencies: ["IdentityKeyring", "IdentityClient", "IdentityTesting", "GLibSupport"]
+        ),
         .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", httpTypes]),
     ],
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets where target.name != "CCurl" {
+for target in package.targets where !["CCurl", "CGIO", "CLibSecret"].contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

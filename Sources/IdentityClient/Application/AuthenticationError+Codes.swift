@@ -90,6 +90,22 @@ extension AuthenticationError.Code {
     public static let cacheKeyUnavailable = Self(rawValue: "cache.key_unavailable")
     /// A record was encrypted with another key, changed by someone, or never encrypted; it was left as it is.
     public static let cacheUndecryptable = Self(rawValue: "cache.undecryptable")
+    /// libsecret (libsecret-1.so.0) or GLib is missing, without which the keyring cannot be used.
+    public static let keyringLibraryMissing = Self(rawValue: "cache.keyring_library_missing")
+    /// There is no session bus, over which the keyring is reached.
+    public static let keyringNoSessionBus = Self(rawValue: "cache.keyring_no_session_bus")
+    /// No keyring runs in this session: nobody provides a Secret Service.
+    public static let keyringNoService = Self(rawValue: "cache.keyring_no_service")
+    /// The keyring has no default collection to keep tokens in.
+    public static let keyringNoDefaultCollection = Self(rawValue: "cache.keyring_no_default_collection")
+    /// The keyring is locked.
+    public static let keyringLocked = Self(rawValue: "cache.keyring_locked")
+    /// The system does not let this program use the keyring.
+    public static let keyringAccessDenied = Self(rawValue: "cache.keyring_access_denied")
+    /// The person closed the dialog that would have unlocked the keyring.
+    public static let keyringPromptDismissed = Self(rawValue: "cache.keyring_prompt_dismissed")
+    /// The keyring, or the person in front of its dialog, did not answer in time.
+    public static let keyringTimedOut = Self(rawValue: "cache.keyring_timed_out")
 
     // Not believed
     /// The server's answer was not believed.

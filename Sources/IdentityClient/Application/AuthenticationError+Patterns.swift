@@ -91,6 +91,22 @@ extension AuthenticationError {
     public static var cacheKeyUnavailable: Code { .cacheKeyUnavailable }
     /// A record was encrypted with another key, changed by someone, or never encrypted; it was left as it is.
     public static var cacheUndecryptable: Code { .cacheUndecryptable }
+    /// libsecret (libsecret-1.so.0) or GLib is missing, without which the keyring cannot be used.
+    public static var keyringLibraryMissing: Code { .keyringLibraryMissing }
+    /// There is no session bus, over which the keyring is reached.
+    public static var keyringNoSessionBus: Code { .keyringNoSessionBus }
+    /// No keyring runs in this session: nobody provides a Secret Service.
+    public static var keyringNoService: Code { .keyringNoService }
+    /// The keyring has no default collection to keep tokens in.
+    public static var keyringNoDefaultCollection: Code { .keyringNoDefaultCollection }
+    /// The keyring is locked.
+    public static var keyringLocked: Code { .keyringLocked }
+    /// The system does not let this program use the keyring.
+    public static var keyringAccessDenied: Code { .keyringAccessDenied }
+    /// The person closed the dialog that would have unlocked the keyring.
+    public static var keyringPromptDismissed: Code { .keyringPromptDismissed }
+    /// The keyring, or the person in front of its dialog, did not answer in time.
+    public static var keyringTimedOut: Code { .keyringTimedOut }
 
     // Not believed
     /// The server's answer was not believed.

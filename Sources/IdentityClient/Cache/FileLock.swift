@@ -27,6 +27,11 @@ struct FileLock: ~Copyable {
         return FileLock(file)
     }
 
+    /// Adds one to the number in the lock file, for those who watch it.
+    func count() throws {
+        try file.writeCount((file.readCount() ?? 0) &+ 1)
+    }
+
     /// Removes what writers that died left behind under this lock; looks at most every ten minutes.
     ///
     /// Files of these names are written under the lock only, so whoever has it knows that their writers are gone.

@@ -4,7 +4,7 @@
 ///
 /// The caller is released at the deadline and on cancellation even where `work` does not heed its own cancellation.
 /// - Throws: What `work` throws, `CancellationError`, or `DeadlineExceeded`.
-func withDeadline<Value: Sendable>(
+package func withDeadline<Value: Sendable>(
     _ duration: Duration,
     _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
@@ -24,4 +24,4 @@ func withDeadline<Value: Sendable>(
 }
 
 /// The time was up.
-struct DeadlineExceeded: Error {}
+package struct DeadlineExceeded: Error {}

@@ -18,6 +18,18 @@ extension Descriptor {
         _ = flock(number, LOCK_UN)
     }
 
+    /// The number at the beginning of the file, or `nil` when there is none.
+    func readCount() -> UInt64? {
+        var value: UInt64 = 0
+        return unsafe pread(number, &value, 8, 0) == 8 ? value : nil
+    }
+
+    /// Writes a number to the beginning of the file.
+    func writeCount(_ count: UInt64) throws(SystemCallError) {
+        var value = count
+        guard unsafe pwrite(number, &value, 8, 0) == 8 else { throw SystemCallError("pwrite", path) }
+    }
+
     /// Sets the file's times to now.
     func touch() throws(SystemCallError) {
         guard futimens(number, nil) == 0 else { throw SystemCallError("futimens", path) }

@@ -4,9 +4,9 @@ import Crypto
 import OAuthWire
 
 /// A fingerprint of several texts, each set off from the next so that no two lists share one.
-enum Digest {
+package enum Digest {
     /// 64 lower-case hexadecimal digits.
-    static func hexadecimal(of parts: [String]) -> String {
+    package static func hexadecimal(of parts: [String]) -> String {
         var hash = SHA256()
         for part in parts {
             hash.update(data: Array("\(part.utf8.count):\(part)".utf8))

@@ -1,0 +1,128 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+// The functions of GLib, GObject and GIO that are used, with their types as the ABI has them. For C only.
+#pragma once
+
+#include "cgio.h"
+
+typedef size_t glib_type;
+typedef void (*glib_ready)(void *source, void *result, void *data);
+
+/// struct GError
+struct glib_error {
+    uint32_t domain;
+    int code;
+    char *message;
+};
+
+/// struct GTypeQuery
+struct glib_type_query {
+    glib_type type;
+    const char *name;
+    unsigned class_size;
+    unsigned instance_size;
+};
+
+enum {
+    GLIB_PRIORITY_DEFAULT = 0,
+    GIO_CONNECTION_CLIENT = 1 << 0,
+    GIO_CONNECTION_MESSAGE_BUS = 1 << 3,
+    GIO_PROXY_NO_PROPERTIES = 1 << 0,
+    GIO_PROXY_NO_SIGNALS = 1 << 1,
+};
+
+// X(field, symbol, result, parameters)
+#define CGIO_FUNCTIONS(X) \
+    X(context_new, "g_main_context_new", void *, (void)) \
+    X(context_ref, "g_main_context_ref", void *, (void *)) \
+    X(context_unref, "g_main_context_unref", void, (void *)) \
+    X(context_push, "g_main_context_push_thread_default", void, (void *)) \
+    X(context_pop, "g_main_context_pop_thread_default", void, (void *)) \
+    X(context_iterate, "g_main_context_iteration", int, (void *, int)) \
+    X(context_is_owner, "g_main_context_is_owner", int, (void *)) \
+    X(loop_new, "g_main_loop_new", void *, (void *, int)) \
+    X(loop_run, "g_main_loop_run", void, (void *)) \
+    X(loop_quit, "g_main_loop_quit", void, (void *)) \
+    X(loop_unref, "g_main_loop_unref", void, (void *)) \
+    X(idle_new, "g_idle_source_new", void *, (void)) \
+    X(source_priority, "g_source_set_priority", void, (void *, int)) \
+    X(source_callback, "g_source_set_callback", void, (void *, int (*)(void *), void *, void (*)(void *))) \
+    X(source_attach, "g_source_attach", unsigned, (void *, void *)) \
+    X(source_unref, "g_source_unref", void, (void *)) \
+    X(free, "g_free", void, (void *)) \
+    X(strings_free, "g_strfreev", void, (char **)) \
+    X(duplicate, "g_strdup", char *, (const char *)) \
+    X(quark_name, "g_quark_to_string", const char *, (uint32_t)) \
+    X(quark, "g_quark_from_string", uint32_t, (const char *)) \
+    X(error_free, "g_error_free", void, (struct glib_error *)) \
+    X(table_new, "g_hash_table_new_full", void *, \
+      (unsigned (*)(const void *), int (*)(const void *, const void *), void (*)(void *), void (*)(void *))) \
+    X(table_replace, "g_hash_table_replace", int, (void *, void *, void *)) \
+    X(table_unref, "g_hash_table_unref", void, (void *)) \
+    X(text_hash, "g_str_hash", unsigned, (const void *)) \
+    X(text_equal, "g_str_equal", int, (const void *, const void *)) \
+    X(variant_parse, "g_variant_parse", void *, \
+      (const char *, const char *, const char *, const char **, struct glib_error **)) \
+    X(variant_ref, "g_variant_ref", void *, (void *)) \
+    X(variant_unref, "g_variant_unref", void, (void *)) \
+    X(variant_count, "g_variant_n_children", size_t, (void *)) \
+    X(variant_child, "g_variant_get_child_value", void *, (void *, size_t)) \
+    X(variant_content, "g_variant_get_variant", void *, (void *)) \
+    X(variant_text, "g_variant_get_string", const char *, (void *, size_t *)) \
+    X(variant_bool, "g_variant_get_boolean", int, (void *)) \
+    X(variant_uint32, "g_variant_get_uint32", uint32_t, (void *)) \
+    X(variant_uint64, "g_variant_get_uint64", uint64_t, (void *)) \
+    X(variant_array, "g_variant_get_fixed_array", const void *, (void *, size_t *, size_t)) \
+    X(variant_type, "g_variant_get_type_string", const char *, (void *)) \
+    X(is_object_path, "g_variant_is_object_path", int, (const char *)) \
+    X(object_ref, "g_object_ref", void *, (void *)) \
+    X(object_unref, "g_object_unref", void, (void *)) \
+    X(type_query, "g_type_query", void, (glib_type, struct glib_type_query *)) \
+    X(type_register, "g_type_register_static_simple", glib_type, \
+      (glib_type, const char *, unsigned, void (*)(void *, void *), unsigned, void (*)(void *, void *), int)) \
+    X(signal_connect, "g_signal_connect_data", unsigned long, \
+      (void *, const char *, void (*)(void), void *, void (*)(void *, void *), int)) \
+    X(connection_new, "g_dbus_connection_new_for_address", void, \
+      (const char *, int, void *, void *, glib_ready, void *)) \
+    X(connection_new_finish, "g_dbus_connection_new_for_address_finish", void *, (void *, struct glib_error **)) \
+    X(connection_exit_on_close, "g_dbus_connection_set_exit_on_close", void, (void *, int)) \
+    X(connection_close, "g_dbus_connection_close", void, (void *, void *, glib_ready, void *)) \
+    X(connection_call, "g_dbus_connection_call", void, \
+      (void *, const char *, const char *, const char *, const char *, void *, const char *, int, int, void *, \
+       glib_ready, void *)) \
+    X(connection_call_finish, "g_dbus_connection_call_finish", void *, (void *, void *, struct glib_error **)) \
+    X(subscribe, "g_dbus_connection_signal_subscribe", unsigned, \
+      (void *, const char *, const char *, const char *, const char *, const char *, int, \
+       void (*)(void *, const char *, const char *, const char *, const char *, void *, void *), void *, \
+       void (*)(void *))) \
+    X(unsubscribe, "g_dbus_connection_signal_unsubscribe", void, (void *, unsigned)) \
+    X(error_name, "g_dbus_error_get_remote_error", char *, (const struct glib_error *)) \
+    X(error_strip, "g_dbus_error_strip_remote_error", int, (struct glib_error *)) \
+    X(initable_new, "g_async_initable_new_async", void, (glib_type, int, void *, glib_ready, void *, const char *, ...)) \
+    X(initable_new_finish, "g_async_initable_new_finish", void *, (void *, void *, struct glib_error **)) \
+    X(proxy_path, "g_dbus_proxy_get_object_path", const char *, (void *)) \
+    X(task_new, "g_task_new", void *, (void *, void *, glib_ready, void *)) \
+    X(task_return, "g_task_return_pointer", void, (void *, void *, void (*)(void *))) \
+    X(task_fail, "g_task_return_new_error", void, (void *, uint32_t, int, const char *, ...)) \
+    X(task_finish, "g_task_propagate_pointer", void *, (void *, struct glib_error **))
+
+struct cgio_library {
+#define CGIO_FIELD(field, symbol, result, parameters) result(*field) parameters;
+    CGIO_FUNCTIONS(CGIO_FIELD)
+#undef CGIO_FIELD
+};
+
+/// What was loaded; filled before any thread of cgio_thread_start says that it is ready, and constant from then on.
+extern struct cgio_library cgio_library;
+
+/// Whom to tell when a call is done.
+struct cgio_pending {
+    cgio_completion completion;
+    void *data;
+};
+
+struct cgio_pending *cgio_pending_new(cgio_completion completion, void *data);
+/// Tells of success, and frees.
+void cgio_pending_succeed(struct cgio_pending *pending, void *value);
+/// Tells of a failure, and frees it and the error.
+void cgio_pending_fail(struct cgio_pending *pending, struct glib_error *error);

@@ -1,0 +1,148 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cgio_library.h"
+
+struct cgio_library cgio_library;
+
+struct cgio_thread {
+    void *context;
+    void *loop;
+};
+
+static bool find_functions(void *handle, struct cgio_library *library) {
+#define CGIO_FIND(field, symbol, result, parameters) \
+    *(void **)&library->field = dlsym(handle, symbol); \
+    if (!library->field) return false;
+    CGIO_FUNCTIONS(CGIO_FIND)
+#undef CGIO_FIND
+    return true;
+}
+
+/// Loads GIO, which brings GObject and GLib along, once. What was missing is looked for again the next time.
+static cgio_readiness load(const char *name) {
+    static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+    static bool is_loaded = false;
+    // Never unloaded: GLib has threads and registered types of its own.
+    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!handle) return CGIO_MISSING;
+    pthread_mutex_lock(&guard);
+    if (!is_loaded) {
+        struct cgio_library found;
+        if (find_functions(handle, &found)) {
+            cgio_library = found;
+            is_loaded = true;
+        }
+    }
+    bool is_ready = is_loaded;
+    pthread_mutex_unlock(&guard);
+    return is_ready ? CGIO_READY : CGIO_UNSUITABLE;
+}
+
+struct start {
+    char *library;
+    cgio_started started;
+    void *data;
+};
+
+static void *run(void *argument) {
+    struct start start = *(struct start *)argument;
+    free(argument);
+    cgio_readiness readiness = load(start.library);
+    free(start.library);
+    struct cgio_thread *thread = readiness == CGIO_READY ? calloc(1, sizeof *thread) : NULL;
+    if (!thread) {
+        start.started(start.data, NULL, readiness == CGIO_READY ? CGIO_EXHAUSTED : readiness);
+        return NULL;
+    }
+    void *context = thread->context = cgio_library.context_new();
+    void *loop = thread->loop = cgio_library.loop_new(context, 0);
+    cgio_library.context_push(context);
+    start.started(start.data, thread, CGIO_READY);
+    cgio_library.loop_run(loop);
+    // What is ready is told; what is still under way belongs to nobody any more.
+    while (cgio_library.context_iterate(context, 0)) {}
+    cgio_library.context_pop(context);
+    cgio_library.loop_unref(loop);
+    cgio_library.context_unref(context);
+    free(thread);
+    return NULL;
+}
+
+int cgio_thread_start(const char *library, cgio_started started, void *data) {
+    struct start *start = malloc(sizeof *start);
+    char *name = strdup(library);
+    if (!start || !name) {
+        free(start);
+        free(name);
+        return 12; // ENOMEM
+    }
+    *start = (struct start){.library = name, .started = started, .data = data};
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    // Signals are the program's business: none is taken on this thread.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    int status = pthread_create(&thread, &attributes, run, start);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (status != 0) {
+        free(start->library);
+        free(start);
+        return status;
+    }
+#ifdef __linux__
+    pthread_setname_np(thread, "identity-glib");
+#endif
+    return 0;
+}
+
+struct job {
+    cgio_work work;
+    void *data;
+};
+
+static int do_job(void *argument) {
+    struct job job = *(struct job *)argument;
+    job.work(job.data);
+    return 0; // once
+}
+
+static void attach(void *context, cgio_work work, void *data) {
+    struct job *job = malloc(sizeof *job);
+    if (!job) abort(); // GLib ends the program in this case, too
+    *job = (struct job){work, data};
+    void *source = cgio_library.idle_new();
+    cgio_library.source_priority(source, GLIB_PRIORITY_DEFAULT);
+    cgio_library.source_callback(source, do_job, job, free);
+    cgio_library.source_attach(source, context);
+    cgio_library.source_unref(source);
+}
+
+void cgio_thread_do(cgio_thread *thread, cgio_work work, void *data) {
+    attach(thread->context, work, data);
+}
+
+bool cgio_thread_is_current(cgio_thread *thread) {
+    return cgio_library.context_is_owner(thread->context);
+}
+
+static void quit(void *loop) {
+    cgio_library.loop_quit(loop);
+}
+
+void cgio_thread_stop(cgio_thread *thread) {
+    // The thread may end, and let go of its context, before `attach` has returned.
+    void *context = cgio_library.context_ref(thread->context);
+    attach(context, quit, thread->loop);
+    cgio_library.context_unref(context);
+}

@@ -1,0 +1,52 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+package import CGIO
+
+/// Why GLib, or whoever it talked to, could not do something. Its texts come from there: they hold no secrets of ours.
+package struct GLibFailure: Error, Sendable, CustomStringConvertible {
+    /// The error's domain, for example `g-io-error-quark`.
+    package let domain: String
+    /// The code in that domain.
+    package let code: Int
+    /// What D-Bus calls the error, or `nil` when it did not come from there.
+    package let name: String?
+    package let message: String
+
+    package init(domain: String, code: Int, name: String?, message: String) {
+        self.domain = domain
+        self.code = code
+        self.name = name
+        self.message = message
+    }
+
+    init(_ failure: UnsafePointer<cgio_failure>) {
+        let failure = unsafe failure.pointee
+        domain = unsafe failure.domain.map { unsafe String(cString: $0) } ?? ""
+        code = unsafe Int(failure.code)
+        name = unsafe failure.name.map { unsafe String(cString: $0) }
+        message = unsafe failure.message.map { unsafe String(cString: $0) } ?? ""
+    }
+
+    package var description: String {
+        "\(message.prefix(300)) (\(name ?? "\(domain) \(code)"))"
+    }
+}
+
+/// Why a library could not be loaded.
+package enum LibraryProblem: Error, Sendable, Equatable {
+    /// It was not found.
+    case missing(String)
+    /// It was found, but lacks a function that is needed.
+    case unsuitable(String)
+    /// The process is out of memory or threads.
+    case exhausted
+
+    package init?(_ readiness: cgio_readiness, library: String) {
+        switch readiness {
+        case CGIO_READY: return nil
+        case CGIO_MISSING: self = .missing(library)
+        case CGIO_UNSUITABLE: self = .unsuitable(library)
+        default: self = .exhausted
+        }
+    }
+}

@@ -1,0 +1,64 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CGIO
+import Glibc
+
+/// A thread of its own with a GLib main context, on which everything of GLib happens. It ends with this object.
+// Reviewed exception: the handle never changes; `cgio_thread_do` may be called from any thread, and `cgio_thread_stop`
+// is called once, by `deinit`.
+@safe package final class GLibThread: @unchecked Sendable {
+    private let handle: OpaquePointer
+
+    private init(_ handle: OpaquePointer) {
+        unsafe self.handle = handle
+    }
+
+    deinit {
+        unsafe cgio_thread_stop(handle)
+    }
+
+    /// Starts a thread, and loads GIO on it: where the caller runs, nothing waits for a disk.
+    /// - Throws: `LibraryProblem`, `CancellationError`.
+    package static func start(library: String) async throws -> GLibThread {
+        let reply = Reply<GLibThread>()
+        let box = unsafe CallbackBox<(OpaquePointer?, cgio_readiness)> { started in
+            if let handle = unsafe started.0 {
+                unsafe reply.settle(.success(GLibThread(handle)))
+            } else {
+                unsafe reply.settle(.failure(LibraryProblem(started.1, library: library) ?? .exhausted))
+            }
+        }
+        let started: cgio_started = { data, handle, readiness in
+            guard let data = unsafe data else { return }
+            unsafe CallbackBox<(OpaquePointer?, cgio_readiness)>.taken(data).body((handle, readiness))
+        }
+        let data = unsafe box.retained()
+        guard unsafe cgio_thread_start(library, started, data) == 0 else {
+            unsafe _ = CallbackBox<(OpaquePointer?, cgio_readiness)>.taken(data)
+            throw LibraryProblem.exhausted
+        }
+        return try await reply.value()
+    }
+
+    /// Does `work` on the thread, in the order in which it is given.
+    package func perform(_ work: @escaping @Sendable () -> Void) {
+        let box = CallbackBox<Void> { work() }
+        let run: cgio_work = { data in
+            guard let data = unsafe data else { return }
+            unsafe CallbackBox<Void>.taken(data).body(())
+        }
+        unsafe cgio_thread_do(handle, run, box.retained())
+    }
+
+    /// Does `work` on the thread and waits for what it settles the reply with.
+    package func reply<Value: Sendable>(_ work: @escaping @Sendable (Reply<Value>) -> Void) async throws -> Value {
+        let reply = Reply<Value>()
+        perform { work(reply) }
+        return try await reply.value()
+    }
+
+    /// Whether the caller runs on the thread.
+    package var isCurrent: Bool {
+        unsafe cgio_thread_is_current(handle)
+    }
+}

@@ -1,0 +1,46 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// Where what need not outlast a session is kept: the same place for all programs of a user, whatever their environment.
+package enum RuntimeDirectory {
+    /// `/run/user/<effective user>/swift-identity-client` where that is ours, else a place in the home that the user
+    /// database names.
+    /// - Throws: `.cache` when there is no such home either.
+    package static func path() throws -> String {
+        let user = SystemCall.effectiveUser
+        let directory = "/run/user/\(user)"
+        if let status = try? SystemCall.status(of: directory, followingLinks: false),  // unreadable: not ours
+            status.kind == .directory, status.owner == user, status.mode & 0o077 == 0
+        {
+            return "\(directory)/swift-identity-client"
+        }
+        guard let home = SystemCall.home(ofUser: user), home.hasPrefix("/") else {
+            throw AuthenticationError(.cache, "User \(user) has neither a runtime directory nor a home directory.")
+        }
+        return FileCacheLocation.clean("\(home)/.local/state/swift-identity-client/run")
+    }
+
+    /// The user whom the kernel asks about.
+    package static var user: UInt32 { SystemCall.effectiveUser }
+
+    /// A variable of the environment; `nil` when it is unset or empty.
+    package static func environment(_ name: String) -> String? {
+        SystemCall.environment(name)
+    }
+
+    /// Whether something lies at `path` that this process may look at.
+    package static func exists(_ path: String) -> Bool {
+        (try? SystemCall.status(of: path, followingLinks: true)) != nil  // unreadable: of no use
+    }
+}
+
+/// What the system calls a process.
+package enum ProcessName {
+    /// The name of the program, at most 15 bytes; `nil` where the process is gone or hidden.
+    package static func of(_ process: UInt32) -> String? {
+        // Only for the person to read: whatever fails, nobody knows the name.
+        guard let proc = try? Descriptor.directory("/proc"), let directory = try? proc.directory("\(process)"),
+            let bytes = try? directory.file("comm")?.read(atMost: 64)
+        else { return nil }
+        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+}

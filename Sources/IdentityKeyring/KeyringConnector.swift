@@ -1,0 +1,105 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import GLibSupport
+import IdentityClient
+import Synchronization
+
+/// Gives out the link to the keyring, and makes a new one when the old one is gone.
+final class KeyringConnector: Sendable {
+    private struct Attempt {
+        let result: SharedResult<KeyringLink>
+        let start: ContinuousClock.Instant
+    }
+
+    private struct State {
+        var link: KeyringLink?
+        var attempt: Attempt?
+    }
+
+    let settings: KeyringSettings
+    private let changed: @Sendable (BusConnection.Signal?) -> Void
+    private let state = Mutex(State())
+
+    init(_ settings: KeyringSettings, changed: @escaping @Sendable (BusConnection.Signal?) -> Void) {
+        self.settings = settings
+        self.changed = changed
+    }
+
+    /// The link, if there is one that hears the keyring's signals: only then can memory be believed.
+    var isListening: Bool {
+        state.withLock { $0.link?.isUsable ?? false }
+    }
+
+    /// The link. All who come while it is made wait for the same one.
+    ///
+    /// - Throws: `.keyringTimedOut` at once while the keyring leaves earlier calls unanswered; what opening a link
+    ///   throws; `CancellationError`.
+    func link() async throws -> KeyringLink {
+        let (ready, waiting, isNew) = state.withLock { state -> (KeyringLink?, Attempt?, Bool) in
+            if let link = state.link, link.isUsable { return (link, nil, false) }
+            state.link = nil
+            if let attempt = state.attempt { return (nil, attempt, false) }
+            let attempt = Attempt(result: SharedResult(), start: .now)
+            state.attempt = attempt
+            return (nil, attempt, true)
+        }
+        if let ready {
+            if ready.isSilent { throw AuthenticationError.keyring(.keyringTimedOut) }
+            return ready
+        }
+        guard let waiting else { throw AuthenticationError.keyring(.cache) }
+        if isNew {
+            Task { await self.open(waiting.result) }
+        } else if waiting.start.duration(to: .now) > settings.readTimeout {
+            throw AuthenticationError.keyring(.keyringTimedOut)
+        }
+        return try await waiting.result.value()
+    }
+
+    private func open(_ result: SharedResult<KeyringLink>) async {
+        let outcome: Result<KeyringLink, any Error>
+        do {
+            outcome = .success(try await KeyringLink.open(settings, changed: changed))
+        } catch {
+            outcome = .failure(error)
+        }
+        state.withLock { state in
+            state.attempt = nil
+            if case .success(let link) = outcome { state.link = link }
+        }
+        result.finish(outcome)
+    }
+
+    /// Does `work` with the link, and once more with a new one if it turns out that the old one was dead.
+    func withLink<Value: Sendable>(_ work: (KeyringLink) async throws -> Value) async throws -> Value {
+        let first = try await link()
+        do {
+            return try await work(first)
+        } catch let failure as GLibFailure {
+            switch KeyringProblem(failure) {
+            case .timedOut:
+                first.suspectSilence()
+                throw failure
+            case .stale, .noService: first.retire()
+            default: throw failure
+            }
+        }
+        return try await work(try await link())
+    }
+
+    /// Does `work` within `timeout`, and tells its failures as a cache does.
+    func bounded<Value: Sendable>(
+        by timeout: Duration,
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try Task.checkCancellation()
+        do {
+            return try await withDeadline(timeout, work)
+        } catch let error as DeadlineExceeded {
+            state.withLock { $0.link }?.suspectSilence()
+            throw AuthenticationError.fromKeyring(error)
+        } catch {
+            throw AuthenticationError.fromKeyring(error)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import GLibSupport
+import IdentityClient
+import Synchronization
+
+/// Turns the keyring's signals into hints, and keeps memory honest by them.
+final class KeyringHints: Sendable {
+    private typealias Listener = AsyncStream<CacheKey>.Continuation
+
+    private struct State {
+        weak var connector: KeyringConnector?
+        var subscribers: [Int: (group: CacheGroup, continuation: Listener)] = [:]
+        var lastSubscriber = 0
+        /// Items whose keys are being asked for: some keyrings send dozens of signals for one change.
+        var asked: Set<String> = []
+    }
+
+    private let memory: KeyringMemory
+    private let state = Mutex(State())
+
+    init(_ memory: KeyringMemory) {
+        self.memory = memory
+    }
+
+    deinit {
+        for (_, continuation) in state.withLock({ $0.subscribers }).values { continuation.finish() }
+    }
+
+    /// The way to the keyring; set once, before the first signal.
+    var connector: KeyringConnector? {
+        get { state.withLock { $0.connector } }
+        set { state.withLock { $0.connector = newValue } }
+    }
+
+    func stream(of group: CacheGroup) -> AsyncStream<CacheKey> {
+        let (stream, continuation) = AsyncStream.makeStream(of: CacheKey.self, bufferingPolicy: .bufferingNewest(64))
+        let number = state.withLock { state in
+            state.lastSubscriber += 1
+            state.subscribers[state.lastSubscriber] = (group, continuation)
+            return state.lastSubscriber
+        }
+        continuation.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.subscribers.removeValue(forKey: number) }
+        }
+        Task { [weak self] in await self?.learn(group) }
+        return stream
+    }
+
+    /// What a signal means; `nil` when none will come any more.
+    func receive(_ signal: BusConnection.Signal?) {
+        guard let signal else { return memory.invalidateAll() }
+        switch (signal.interface, signal.member) {
+        case ("org.freedesktop.Secret.Collection", "ItemCreated"), ("org.freedesktop.Secret.Collection", "ItemChanged"),
+            ("org.freedesktop.Secret.Collection", "ItemDeleted"):
+            guard let path = signal.parameters[0]?.text else { return }
+            if let key = memory.invalidate(path) {
+                tell(key)
+            } else if signal.member != "ItemDeleted" {
+                ask(path)
+            }
+        case ("org.freedesktop.Secret.Service", _): memory.invalidateAll()
+        case ("org.freedesktop.DBus.Properties", "PropertiesChanged"):
+            guard signal.parameters[1]?.parts.contains(where: { $0[0]?.text == "Locked" }) ?? false else { return }
+            memory.invalidateAll()
+        default: return
+        }
+    }
+
+    private func tell(_ key: CacheKey) {
+        let listeners = state.withLock { state in
+            state.subscribers.values.filter { $0.group == key.group }.map(\.continuation)
+        }
+        for listener in listeners { listener.yield(key) }
+    }
+
+    /// Finds out whose item lies at `path`, if anybody wants to know.
+    private func ask(_ path: String) {
+        let (groups, connector) = state.withLock { state -> ([CacheGroup], KeyringConnector?) in
+            guard !state.subscribers.isEmpty, state.asked.insert(path).inserted else { return ([], nil) }
+            return (state.subscribers.values.map(\.group), state.connector)
+        }
+        guard let connector else { return }
+        Task { [weak self] in
+            // A hint that is lost costs time, never correctness.
+            let key = try? await connector.link().key(of: path, in: groups, within: connector.settings.readTimeout)
+            guard let self else { return }
+            _ = state.withLock { $0.asked.remove(path) }
+            guard let key else { return }
+            memory.note(key, at: path)
+            tell(key)
+        }
+    }
+
+    /// Learns which items a group has, so that their removal can be told.
+    private func learn(_ group: CacheGroup) async {
+        guard let connector else { return }
+        let memory = memory
+        // A hint that is lost costs time, never correctness.
+        try? await connector.bounded(by: connector.settings.readTimeout) {
+            let timeout = connector.settings.readTimeout
+            let link = try await connector.link()
+            let collection = try await link.defaultCollection(within: timeout)
+            for found in try await link.items(
+                with: KeyringAttributes.group(group), in: collection, within: timeout)
+            {
+                guard let item = KeyringItem(secret: found.secret) else { continue }
+                memory.note(
+                    CacheKey(group: group, kind: CacheKey.Kind(rawValue: item.kind), name: item.name), at: found.path)
+            }
+        }
+    }
+}

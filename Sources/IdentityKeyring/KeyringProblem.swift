@@ -1,0 +1,144 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import GLibSupport
+import IdentityClient
+
+/// What a failure of GLib or of the keyring means.
+enum KeyringProblem {
+    /// The connection, the session or the daemon is not the one it was: with a new one it may work.
+    case stale
+    case timedOut
+    case locked
+    case accessDenied
+    case noSessionBus
+    case noService
+    case noSuchObject
+    case other
+
+    init(_ failure: GLibFailure) {
+        if let name = failure.name, let problem = Self.byName[name] {
+            self = problem
+            return
+        }
+        if failure.name?.hasPrefix("org.freedesktop.DBus.Error.Spawn.") == true {
+            self = .noService
+            return
+        }
+        self = Self.byCode["\(failure.domain) \(failure.code)"] ?? .other
+    }
+
+    private static let byName: [String: KeyringProblem] = [
+        "org.freedesktop.DBus.Error.ServiceUnknown": .noService,
+        "org.freedesktop.DBus.Error.NameHasNoOwner": .noService,
+        "org.freedesktop.DBus.Error.NoReply": .stale,
+        "org.freedesktop.DBus.Error.Disconnected": .stale,
+        "org.freedesktop.DBus.Error.Timeout": .timedOut,
+        "org.freedesktop.DBus.Error.TimedOut": .timedOut,
+        "org.freedesktop.DBus.Error.AccessDenied": .accessDenied,
+        "org.freedesktop.DBus.Error.AuthFailed": .accessDenied,
+        "org.freedesktop.DBus.Error.UnknownObject": .noSuchObject,
+        "org.freedesktop.DBus.Error.UnknownMethod": .noSuchObject,
+        "org.freedesktop.Secret.Error.IsLocked": .locked,
+        "org.freedesktop.Secret.Error.NoSession": .stale,
+        "org.freedesktop.Secret.Error.NoSuchObject": .noSuchObject,
+    ]
+
+    /// libsecret takes the names away, and leaves codes.
+    private static let byCode: [String: KeyringProblem] = [
+        "secret-error 2": .locked,
+        "secret-error 3": .noSuchObject,
+        "identity-prompt 0": .locked,
+        "g-dbus-error-quark 2": .noService,
+        "g-dbus-error-quark 3": .noService,
+        "g-dbus-error-quark 4": .stale,
+        "g-dbus-error-quark 9": .accessDenied,
+        "g-dbus-error-quark 19": .noSuchObject,
+        "g-dbus-error-quark 41": .noSuchObject,
+        "g-io-error-quark 0": .noSessionBus,
+        "g-io-error-quark 1": .noSessionBus,
+        "g-io-error-quark 13": .noSessionBus,
+        "g-io-error-quark 14": .accessDenied,
+        "g-io-error-quark 18": .stale,
+        "g-io-error-quark 24": .timedOut,
+        "g-io-error-quark 36": .stale,
+        "g-io-error-quark 39": .noSessionBus,
+        "g-io-error-quark 44": .stale,
+    ]
+}
+
+extension AuthenticationError {
+    /// What went wrong with the keyring, and what the person does about it.
+    static func keyring(_ code: Code, _ cause: (any Error)? = nil) -> AuthenticationError {
+        AuthenticationError(code, advice[code] ?? "The keyring could not be used.", underlyingError: cause)
+    }
+
+    /// What a failure of GLib or of the keyring becomes; other errors stay as they are.
+    static func fromKeyring(_ error: any Error) -> any Error {
+        switch error {
+        case let problem as LibraryProblem: library(problem)
+        case let failure as GLibFailure: fromFailure(failure)
+        case is DeadlineExceeded: keyring(.keyringTimedOut, error)
+        default: error
+        }
+    }
+
+    private static func fromFailure(_ failure: GLibFailure) -> AuthenticationError {
+        switch KeyringProblem(failure) {
+        case .timedOut: keyring(.keyringTimedOut, failure)
+        case .locked: keyring(.keyringLocked, failure)
+        case .accessDenied: keyring(.keyringAccessDenied, failure)
+        case .noSessionBus: keyring(.keyringNoSessionBus, failure)
+        case .noService: keyring(.keyringNoService, failure)
+        case .noSuchObject: keyring(.keyringNoDefaultCollection, failure)
+        case .stale, .other:
+            AuthenticationError(
+                .cache, "The keyring could not be used: \(failure.description). Try again.", underlyingError: failure)
+        }
+    }
+
+    private static func library(_ problem: LibraryProblem) -> AuthenticationError {
+        switch problem {
+        case .missing(let name):
+            AuthenticationError(
+                .keyringLibraryMissing,
+                "\(name) is not installed, without which tokens cannot rest in the keyring. Install libsecret "
+                    + "(Debian, Ubuntu: apt install libsecret-1-0), or choose a file cache.",
+                underlyingError: problem
+            )
+        case .unsuitable(let name):
+            AuthenticationError(
+                .keyringLibraryMissing,
+                "\(name) is too old or not what it should be. Install libsecret 0.20 or later, or choose a file cache.",
+                underlyingError: problem
+            )
+        case .exhausted:
+            AuthenticationError(
+                .cache, "The keyring could not be used: the process is out of memory or threads.",
+                underlyingError: problem)
+        }
+    }
+
+    private static let advice: [Code: String] = [
+        .keyringNoSessionBus:
+            "There is no session bus, over which the keyring is reached. Run this in a desktop session (over SSH: "
+            + "dbus-run-session with an unlocked keyring), or choose a file cache.",
+        .keyringNoService:
+            "No keyring runs in this session. Install or start one (gnome-keyring, KWallet or KeePassXC), or choose a "
+            + "file cache.",
+        .keyringNoDefaultCollection:
+            "The keyring has no default collection to keep tokens in. Create one in \"Passwords and Keys\" and make it "
+            + "the default, or in KeePassXC expose a database to the Secret Service.",
+        .keyringLocked:
+            "The keyring is locked, so the sign-in in it cannot be read now. Unlock it (\"Passwords and Keys\", or by "
+            + "logging in with your password), and try again; there is no need to sign in anew.",
+        .keyringAccessDenied:
+            "The system does not let this program use the keyring. In a sandbox, allow it to talk to "
+            + "org.freedesktop.secrets (Flatpak: --talk-name; Snap: connect password-manager-service).",
+        .keyringPromptDismissed:
+            "The dialog to unlock the keyring was closed. Unlock the keyring and try again; there is no need to sign in "
+            + "anew.",
+        .keyringTimedOut:
+            "The keyring did not answer in time. Try again; if it stays so, restart it (for example by logging out), or "
+            + "choose a file cache.",
+    ]
+}

@@ -1,0 +1,75 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import GLibSupport
+import IdentityClient
+import Synchronization
+
+/// Asks the person to unlock the keyring, where the program lets it, one dialog at a time.
+final class KeyringPrompter: Sendable {
+    private enum State {
+        case none
+        case open(SharedResult<Bool>)
+        /// Nobody is asked again before the keyring has been seen unlocked.
+        case over(AuthenticationError.Code)
+    }
+
+    private let prompting: KeyringPrompting
+    private let state = Mutex(State.none)
+
+    init(_ prompting: KeyringPrompting) {
+        self.prompting = prompting
+    }
+
+    /// Notes that the collection is open: the next time it is locked the person may be asked.
+    func sawUnlocked() {
+        state.withLock { state in
+            if case .over = state { state = .none }
+        }
+    }
+
+    /// Has a locked collection unlocked.
+    ///
+    /// - Throws: `.keyringLocked` where nobody is asked, `.keyringPromptDismissed` when the person closed the dialog,
+    ///   `.keyringTimedOut` when nobody answered, `CancellationError`.
+    func unlock(_ collection: String, with link: KeyringLink) async throws {
+        guard let deadline = prompting.deadline else { throw AuthenticationError.keyring(.keyringLocked) }
+        let (result, isNew) = try state.withLock { state -> (SharedResult<Bool>, Bool) in
+            switch state {
+            case .open(let result): return (result, false)
+            case .over(let code): throw AuthenticationError.keyring(code)
+            case .none:
+                let result = SharedResult<Bool>()
+                state = .open(result)
+                return (result, true)
+            }
+        }
+        if isNew { Task { await self.run(collection, link, result, deadline) } }
+        guard try await result.value() else { throw AuthenticationError.keyring(.keyringPromptDismissed) }
+    }
+
+    private func run(
+        _ collection: String, _ link: KeyringLink, _ result: SharedResult<Bool>, _ deadline: Duration
+    ) async {
+        let outcome: Result<Bool, any Error>
+        do {
+            outcome = .success(try await ask(collection, link, deadline))
+        } catch {
+            outcome = .failure(AuthenticationError.fromKeyring(error))
+        }
+        let next: State =
+            switch outcome {
+            case .success(true): .none
+            case .success(false): .over(.keyringPromptDismissed)
+            case .failure(let error): .over((error as? AuthenticationError)?.code ?? .keyringLocked)
+            }
+        state.withLock { $0 = next }
+        result.finish(outcome)
+    }
+
+    private func ask(_ collection: String, _ link: KeyringLink, _ deadline: Duration) async throws -> Bool {
+        let reply = try await link.call(
+            "Unlock", of: "Service", at: KeyringLink.root, "([objectpath '\(collection)'],)", "(aoo)", within: deadline)
+        guard let prompt = reply[1]?.text, prompt != "/" else { return true }
+        return try await PromptRun(link.bus, prompt).outcome(within: deadline) != nil
+    }
+}

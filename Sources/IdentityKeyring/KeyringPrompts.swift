@@ -1,0 +1,63 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import GLibSupport
+import IdentityClient
+
+/// One prompt of the keyring, from its opening to its end.
+///
+/// It is never dismissed: gnome-keyring ends with its dialog. Whoever stops waiting leaves it open.
+struct PromptRun {
+    private let bus: BusConnection
+    private let path: String
+
+    init(_ bus: BusConnection, _ path: String) {
+        self.bus = bus
+        self.path = path
+    }
+
+    /// Opens the prompt and waits for its end.
+    /// - Returns: What it led to, or `nil` when the person closed it.
+    /// - Throws: `DeadlineExceeded`, `GLibFailure`, `CancellationError`; the prompt stays open.
+    func outcome(within timeout: Duration) async throws -> Variant? {
+        guard BusConnection.isPath(path) else { throw AuthenticationError.keyring(.cache) }
+        let reply = Reply<Variant?>()
+        let subscription = try await bus.subscribe(
+            to: KeyringLink.service, interface: "org.freedesktop.Secret.Prompt", member: "Completed", path: path
+        ) { signal in
+            guard signal.parameters.has(type: "(bv)"), let isDismissed = signal.parameters[0]?.bool else { return }
+            reply.settle(.success(isDismissed ? nil : signal.parameters[1]?.content))
+        }
+        bus.whenClosed { reply.settle(.failure(AuthenticationError.keyring(.cache))) }
+        defer { bus.unsubscribe(subscription) }
+        let (bus, path) = (bus, path)
+        return try await withDeadline(timeout) {
+            _ = try await bus.call(
+                "Prompt", of: "org.freedesktop.Secret.Prompt", at: path, in: KeyringLink.service, "('',)",
+                returning: "()", timeout: timeout)
+            return try await reply.value()
+        }
+    }
+}
+
+/// Runs the prompts that libsecret comes upon while it stores an item.
+///
+/// KeePassXC answers every new item with one, also when it is open, and stores nothing before it has been run. A prompt
+/// that would unlock something is refused: whether the person is asked is not libsecret's to decide.
+final class LibraryPrompts: Sendable {
+    private weak let bus: BusConnection?
+    private let timeout: Duration
+
+    init(_ bus: BusConnection, timeout: Duration) {
+        self.bus = bus
+        self.timeout = timeout
+    }
+
+    func run(_ prompt: SecretLibrary.Prompt) {
+        guard prompt.result == "o", let bus else { return prompt.end(nil) }
+        let timeout = timeout
+        Task {
+            // Whatever fails, libsecret is told that there is no item; the store fails for it.
+            prompt.end(try? await PromptRun(bus, prompt.path).outcome(within: timeout))
+        }
+    }
+}

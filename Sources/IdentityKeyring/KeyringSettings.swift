@@ -1,0 +1,21 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// What a keyring cache is made with besides its name. Everything but the default is for tests.
+package struct KeyringSettings: Sendable {
+    /// The name of GIO's library.
+    package var gioLibrary = "libgio-2.0.so.0"
+    /// The name of libsecret's library.
+    package var secretLibrary = "libsecret-1.so.0"
+    /// The bus, or `nil` for the session's.
+    package var busAddress: String?
+    /// Where locks and leases are, or `nil` for the user's runtime directory.
+    package var directory: String?
+    /// How long a read may take.
+    package var readTimeout = Duration.seconds(5)
+    /// How long a write may take.
+    package var writeTimeout = Duration.seconds(15)
+    /// How long another process's lock is waited for.
+    package var lockTimeout = Duration.seconds(5)
+
+    package init() {}
+}

@@ -1,0 +1,31 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// Whether a cache may ask the person to unlock the keyring.
+public struct KeyringPrompting: Hashable, Sendable {
+    /// How long the person is waited for, or `nil` when nobody is asked.
+    public let deadline: Duration?
+
+    /// Nobody is asked: a locked keyring is `.keyringLocked` at once.
+    public static let never = KeyringPrompting(deadline: nil)
+
+    /// The keyring's own dialog is shown, once, and waited for.
+    ///
+    /// For programs with a window. A dialog that the person closed is not shown again before the keyring has been
+    /// unlocked; one that nobody answers stays open after the deadline, since closing it would end some keyrings.
+    /// - Parameter deadline: How long the person is waited for; two minutes unless given.
+    public static func allowed(deadline: Duration = .seconds(120)) -> KeyringPrompting {
+        KeyringPrompting(deadline: deadline)
+    }
+}
+
+/// What the keyring of this session is, as ``KeyringTokenCache/status()`` found it.
+public struct KeyringStatus: Hashable, Sendable {
+    /// The program that provides the keyring, for example `gnome-keyring-d`; `nil` where the system does not tell.
+    public let provider: String?
+
+    /// The default collection's name as the person sees it.
+    public let collection: String
+
+    /// Whether the default collection is locked.
+    public let isLocked: Bool
+}

@@ -1,0 +1,177 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import GLibSupport
+import IdentityClient
+
+extension KeyringTokenCache {
+    func write(_ key: CacheKey, _ expected: CacheRecord?, _ new: CacheRecord?) async throws -> Bool {
+        if let new, new.bytes.count > 1 << 20 {
+            throw AuthenticationError(
+                .invalidArgument,
+                "A cache record has at most 1 MiB; this one has \(new.bytes.count) bytes."
+            )
+        }
+        // The person is asked before the lock is taken, so that nobody waits for both.
+        let collection = try await openCollection()
+        return try await connector.bounded(by: connector.settings.writeTimeout) {
+            try await self.inTurn(key) {
+                if self.isKnownToDiffer(key, from: expected) { return false }
+                return try await self.underLock(key) { write in
+                    try await write.replace(expected, with: new, in: collection)
+                }
+            }
+        }
+    }
+
+    /// Puts the item under `key` out of the way if it is still the one that is meant.
+    /// - Returns: What the person finds it under.
+    func moveAside(_ key: CacheKey, _ isMeant: @escaping @Sendable (FoundItem) -> Bool) async throws -> String {
+        let collection = try await openCollection()
+        return try await connector.bounded(by: connector.settings.writeTimeout) {
+            try await self.inTurn(key) {
+                try await self.underLock(key) { try await $0.moveAside(in: collection, isMeant) }
+            }
+        }
+    }
+
+    /// Whether memory already says that a replace will be refused: then neither lock nor keyring is needed.
+    private func isKnownToDiffer(_ key: CacheKey, from expected: CacheRecord?) -> Bool {
+        guard connector.isListening, let record = memory.record(for: key) else { return false }
+        return record != expected
+    }
+
+    /// Does `work` while no other process writes to `key`.
+    private func underLock<Value: Sendable>(
+        _ key: CacheKey, _ work: (KeyringWrite) async throws -> Value
+    ) async throws -> Value {
+        let locks = try place.locks()
+        let lock = try await locks.take(for: key)
+        defer { lock.end() }
+        return try await work(
+            KeyringWrite(cache: self, key: key, lock: lock, counter: try await locks.counter(for: key)))
+    }
+}
+
+/// One change of one record, while its lock is held.
+struct KeyringWrite {
+    let cache: KeyringTokenCache
+    let key: CacheKey
+    let lock: HeldLock
+    let counter: ChangeCounter
+
+    private var timeout: Duration { cache.connector.settings.writeTimeout }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, in collection: String) async throws -> Bool {
+        /// Whether a change of ours was sent, and its answer was lost.
+        var isUnsure = false
+        return try await cache.connector.withLink { link in
+            let (current, items) = try await current(in: collection, by: link)
+            if isUnsure, current == new { return true }
+            guard current == expected else { return false }
+            guard current != nil || new != nil else { return true }
+            isUnsure = true
+            try await change(items, to: new, in: collection, by: link)
+            let (kept, _) = try await self.current(in: collection, by: link)
+            guard kept == new else {
+                throw AuthenticationError(
+                    .cache, "The keyring said that it had stored the sign-in, and then did not have it. Try again.")
+            }
+            return true
+        }
+    }
+
+    func moveAside(in collection: String, _ isMeant: (FoundItem) -> Bool) async throws -> String {
+        try await cache.connector.withLink { link in
+            let items = try await link.items(
+                with: KeyringAttributes.record(key), in: collection, within: timeout)
+            guard let item = items.first(where: isMeant) else {
+                throw AuthenticationError(.cacheBusy, "The item of the keyring was changed meanwhile. Read it again.")
+            }
+            return try await moveAside(item, in: collection, by: link)
+        }
+    }
+
+    /// What is stored now; an item that is no record is put out of the way.
+    private func current(
+        in collection: String, by link: KeyringLink
+    ) async throws -> (CacheRecord?, [FoundItem]) {
+        let (found, items) = try await cache.fetch(key, in: collection, by: link, counter: counter, within: timeout)
+        switch found {
+        case .record(let record): return (record, items)
+        case .absent: return (nil, items)
+        case .unreadable(let item):
+            _ = try await moveAside(item, in: collection, by: link)
+            return (nil, items.filter { $0 != item })
+        }
+    }
+
+    private func change(
+        _ items: [FoundItem], to new: CacheRecord?, in collection: String, by link: KeyringLink
+    ) async throws {
+        // Also when it fails: then it may have been done nevertheless.
+        defer {
+            cache.memory.forget(key)
+            lock.announce()
+        }
+        if let new {
+            try await store(
+                KeyringItem(new, for: key).secret, as: key, label: cache.label(of: key.kind.rawValue), in: collection,
+                by: link)
+        }
+        let rest = new == nil ? items[...] : items.filter { !$0.path.hasPrefix(collection + "/") }[...]
+        for item in rest { try await remove(item, by: link) }
+    }
+
+    private func moveAside(
+        _ item: FoundItem, in collection: String, by link: KeyringLink
+    ) async throws -> String {
+        defer { lock.announce() }
+        let aside = CacheKey(
+            group: key.group, kind: CacheKey.Kind(rawValue: key.kind.rawValue + "_corrupt"),
+            name: "\(key.name)-\(Int(Date.now.timeIntervalSince1970))")
+        let label = cache.label(of: aside.kind.rawValue)
+        try await store(item.secret, as: aside, label: label, in: collection, by: link)
+        try await remove(item, by: link)
+        cache.memory.forget(key)
+        return "\"\(label)\""
+    }
+
+    /// What was sent to the keyring is awaited to its end, or to its time-out, also when the task is cancelled: until
+    /// then nobody else may have the lock. The caller does not wait for that.
+    private func store(
+        _ secret: [UInt8], as key: CacheKey, label: String, in collection: String, by link: KeyringLink
+    ) async throws {
+        let timeout = timeout
+        try await Task {
+            try await withDeadline(timeout) {
+                try await link.library.store(
+                    secret, label: label, attributes: KeyringAttributes.record(key), in: collection)
+            }
+        }.value
+    }
+
+    private func remove(_ item: FoundItem, by link: KeyringLink) async throws {
+        let timeout = timeout
+        do {
+            try await Task { try await link.delete(item.path, within: timeout) }.value
+        } catch let failure as GLibFailure where KeyringProblem(failure) == .noSuchObject {
+            // It is gone: that is what was wanted.
+        }
+    }
+}
+
+extension KeyringTokenCache {
+    /// What the person sees as the item's name.
+    func label(of kind: String) -> String {
+        let subject =
+            switch kind {
+            case CacheKey.Kind.account.rawValue: "sign-in"
+            case CacheKey.Kind.application.rawValue: "accounts in use"
+            case CacheKey.Kind.provider.rawValue: "provider's description"
+            case let kind where kind.hasSuffix("_corrupt"): "damaged sign-in"
+            default: kind
+            }
+        return "\(applicationName) (\(subject))"
+    }
+}

@@ -1,0 +1,111 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import GLibSupport
+public import IdentityClient
+import Synchronization
+
+/// Keeps credentials in the desktop's keyring: GNOME Keyring, KeePassXC, or another program that provides the Secret
+/// Service.
+///
+/// Every record is an item of the default collection, which the person sees under the program's name, for example in
+/// "Passwords and Keys". Removing it there signs the program out. Nothing in an item's attributes tells of a person.
+///
+/// libsecret and GLib are loaded when the cache is first used; a program that has a `KeyringTokenCache` and does not use
+/// it starts without them. No call blocks the caller's thread: all happens on a thread of the cache's own. A read takes
+/// at most five seconds, a write fifteen, and a cancelled task's call ends at once. What was read is remembered for as
+/// long as nobody has changed it: reading it again asks nobody.
+///
+/// A locked keyring is an error and never looks empty. Nothing is ever written elsewhere instead. Leases, which mean
+/// nothing after a crash, lie as files in the user's runtime directory.
+public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
+    let applicationName: String
+    let connector: KeyringConnector
+    let memory: KeyringMemory
+    let hints: KeyringHints
+    let prompter: KeyringPrompter
+    let place: KeyringPlace
+    let turns = Mutex<[CacheKey: TurnInUse]>([:])
+
+    /// Names the program. Nothing is loaded or asked before the first use.
+    ///
+    /// - Parameters:
+    ///   - applicationName: What the person sees as the item's name, for example "Contoso Mail".
+    ///   - prompting: Whether the person is asked to unlock a locked keyring. `.never` unless given.
+    public convenience init(applicationName: String, prompting: KeyringPrompting = .never) {
+        self.init(applicationName: applicationName, prompting: prompting, settings: KeyringSettings())
+    }
+
+    /// The same with settings of one's own, for tests.
+    package init(applicationName: String, prompting: KeyringPrompting = .never, settings: KeyringSettings) {
+        self.applicationName = applicationName
+        let memory = KeyringMemory()
+        let hints = KeyringHints(memory)
+        connector = KeyringConnector(settings) { [weak hints] in hints?.receive($0) }
+        self.memory = memory
+        self.hints = hints
+        prompter = KeyringPrompter(prompting)
+        place = KeyringPlace(settings)
+        hints.connector = connector
+    }
+
+    /// The record under `key`, or `nil`.
+    ///
+    /// - Throws: `.keyringLocked`, `.keyringTimedOut`, `.keyringNoService` and the other second levels of `.cache` that
+    ///   begin with `keyring`, each with what to do about it; `.cacheCorrupt` for an item that is no record, which is set
+    ///   aside; `CancellationError`.
+    public func record(for key: CacheKey) async throws -> CacheRecord? {
+        if key.kind == .lease { return try await place.leases().record(for: key) }
+        if connector.isListening, let record = memory.record(for: key) { return record }
+        return try await read(key)
+    }
+
+    /// Stores `new` under `key` if what is stored is still `expected`, under a lock that all processes of the user share.
+    ///
+    /// - Returns: Whether the record was replaced.
+    /// - Throws: As ``record(for:)``, and `.cacheBusy` when another process holds the lock for five seconds,
+    ///   `.invalidArgument` for a record above 1 MiB. After `.keyringTimedOut` the record may have been stored or not:
+    ///   read it again.
+    public func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        if key.kind == .lease { return try await place.leases().replace(expected, with: new, for: key) }
+        return try await write(key, expected, new)
+    }
+
+    /// All records of one kind in `group`.
+    ///
+    /// - Throws: As ``record(for:)``. An item that is no record is left out.
+    public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        if kind == .lease { return try await place.leases().records(of: kind, in: group) }
+        return try await readAll(kind, in: group)
+    }
+
+    /// The keys in `group` that change from now on, by this program, another, or the person in "Passwords and Keys"; a
+    /// reader that falls behind gets the newest 64. Nothing is heard while there is no keyring.
+    public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
+        hints.stream(of: group)
+    }
+
+    /// What the keyring is, by asking it. Nothing is stored, and the person is not asked to unlock it.
+    ///
+    /// - Throws: As ``record(for:)``, but for `.keyringLocked`.
+    public func status() async throws -> KeyringStatus {
+        let connector = connector
+        let timeout = connector.settings.readTimeout
+        return try await connector.bounded(by: timeout) {
+            try await connector.withLink { link in
+                let collection = try await link.defaultCollection(within: timeout)
+                let label = try await link.property("Label", of: "Collection", at: collection, within: timeout)
+                return KeyringStatus(
+                    provider: await link.provider(within: timeout),
+                    collection: label.text ?? "",
+                    isLocked: try await link.isLocked(collection, within: timeout)
+                )
+            }
+        }
+    }
+
+    /// Stores the item under another kind and removes it from `key`.
+    /// - Returns: What the person finds it under.
+    package func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String {
+        try await moveAside(key) { $0.secret == KeyringItem(record, for: key).secret }
+    }
+}

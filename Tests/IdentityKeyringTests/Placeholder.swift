@@ -1,0 +1,2 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
