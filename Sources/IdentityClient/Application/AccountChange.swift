@@ -58,12 +58,10 @@ extension AccountChange {
 }
 
 extension Account {
-    /// Whether both say the same of the person. What an ID token says of itself is new with every refresh.
+    /// Whether both say the same of the person, claims included. What an ID token says of itself is new with every
+    /// refresh and does not count.
     func looksLike(_ other: Account) -> Bool {
-        if self == other { return true }
-        return id == other.id && environment == other.environment && username == other.username
-            && homeAccountID == other.homeAccountID && tenantProfiles.count == other.tenantProfiles.count
-            && zip(tenantProfiles, other.tenantProfiles).allSatisfy { $0.looksLike($1) }
+        self == other && zip(tenantProfiles, other.tenantProfiles).allSatisfy { $0.claimsLookLike($1) }
     }
 }
 
@@ -74,11 +72,8 @@ extension TenantProfile {
         "iat", "nbf", "exp", "jti", "nonce", "auth_time", "at_hash", "c_hash", "s_hash", "sid", "aio", "rh", "uti",
     ]
 
-    fileprivate func looksLike(_ other: TenantProfile) -> Bool {
-        if self == other { return true }
-        return tenantID == other.tenantID && localAccountID == other.localAccountID
-            && isHomeTenant == other.isHomeTenant && name == other.name && policy == other.policy
-            && personalClaims == other.personalClaims
+    fileprivate func claimsLookLike(_ other: TenantProfile) -> Bool {
+        idTokenClaims == other.idTokenClaims || personalClaims == other.personalClaims
     }
 
     private var personalClaims: [String: JSONValue]? {
