@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-package import FoundationEssentials
+import FoundationEssentials
 package import IdentityClient
 package import IdentityTesting
 import Synchronization
@@ -78,7 +78,9 @@ package struct Household: Sendable {
         PublicClientApplication.Configuration(clientID: "test-client", authority: provider.authority, cache: cache)
     }
 
-    package struct Missing: Error {}
+    package struct Missing: Error {
+        package init() {}
+    }
 }
 
 /// Is empty, and remembers what it was asked for.

@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 package import HTTPTypes
-package import IdentityClient
+import IdentityClient
 import Synchronization
 
 /// Sends the first refresh to the provider, and answers later ones as that one was, but with tokens of their own: what
@@ -23,7 +23,7 @@ package final class RepeatingTransport: HTTPTransport {
 
     /// Whether refreshes come with an ID token, which is then verified.
     package func givesIDTokens(_ gives: Bool) {
-        state.withLock { bash.namesPerson = gives }
+        state.withLock { $0.namesPerson = gives }
     }
 
     /// How many tokens were asked for.

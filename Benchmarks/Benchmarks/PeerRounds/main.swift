@@ -11,7 +11,7 @@ var directories: [ScratchDirectory] = []
 var apps: [String: PublicClientApplication] = [:]
 var removed = 0
 
-func app(_ name: String, accounts count: Int, inFile: Bool) async throws -> PublicClientApplication {
+@MainActor func app(_ name: String, accounts count: Int, inFile: Bool) async throws -> PublicClientApplication {
     if let app = apps[name] { return app }
     let directory = ScratchDirectory()
     directories.append(directory)
@@ -22,7 +22,7 @@ func app(_ name: String, accounts count: Int, inFile: Bool) async throws -> Publ
     return app
 }
 
-func work(_ name: String) async throws -> () async throws -> Void {
+@MainActor func work(_ name: String) async throws -> @MainActor () async throws -> Void {
     let hit = SilentParameters(scopes: Household.subset, account: household.account(0))
     switch name {
     case "hit-memory-1", "hit-memory-1000":
@@ -59,6 +59,6 @@ while let line = readLine() {
     let (processor, clock) = (processorTime(), clockTime())
     for _ in 0..<times { try await work() }
     print((processorTime() - processor) / times, (clockTime() - clock) / times)
-    fflush(stdout)
+    fflush(nil)
 }
 directories = []
