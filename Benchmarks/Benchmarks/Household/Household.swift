@@ -31,7 +31,7 @@ package struct Household: Sendable {
     }
 
     package static let scopes: Set<Scope> = ["User.Read", "Mail.Read", "Files.Read"]
-    package static let subset: Set<Scope> = ["mail.read", "User.Read"]
+    package static let subset: Set<Scope> = ["Mail.Read", "User.Read"]
     private static let subject = TestIdentityProvider.Person.alice.subject
 
     /// The account of the person with a number; 0 is the one who signed in.
