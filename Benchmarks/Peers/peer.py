@@ -91,17 +91,18 @@ def account(app, number=0):
 
 def works(directory):
     """By name: something that makes the work, which then is called again and again."""
-    def hit(cache):
+    def hit(cache, scopes):
         app = application(cache)
         who = account(app)
-        result = app.acquire_token_silent(SCOPES, who)
-        assert result["access_token"] and Provider.serial == 0
-        return lambda: app.acquire_token_silent(SCOPES, who)
 
-    def memory_hit(count):
+        def run():
+            assert app.acquire_token_silent(scopes, who)["token_source"] == "cache"
+        return run
+
+    def memory_hit(count, scopes):
         cache = msal.TokenCache()
         fill(cache, count)
-        return hit(cache)
+        return hit(cache, scopes)
 
     def refresh(count):
         app = application(file_cache(os.path.join(directory, f"refresh-{count}"), count))
@@ -117,9 +118,10 @@ def works(directory):
         return lambda: app.remove_account(next(accounts))
 
     return {
-        "hit-memory-1": lambda: memory_hit(1),
-        "hit-memory-1000": lambda: memory_hit(1000),
-        "hit-file": lambda: hit(file_cache(os.path.join(directory, "hit"), 1)),
+        "hit-memory-1": lambda: memory_hit(1, SCOPES),
+        "subset-memory-1": lambda: memory_hit(1, SCOPES[:2]),
+        "subset-memory-1000": lambda: memory_hit(1000, SCOPES[:2]),
+        "hit-file": lambda: hit(file_cache(os.path.join(directory, "hit"), 1), SCOPES),
         "refresh-1": lambda: refresh(1),
         "refresh-1000": lambda: refresh(1000),
         "remove-1000": lambda: remove(1000),

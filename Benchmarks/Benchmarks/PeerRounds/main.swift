@@ -23,17 +23,22 @@ var removed = 0
 }
 
 @MainActor func work(_ name: String) async throws -> @MainActor () async throws -> Void {
-    let hit = SilentParameters(scopes: Household.subset, account: household.account(0))
+    let account = household.account(0)
+    let hit = SilentParameters(scopes: Household.scopes, account: account)
+    let subsetHit = SilentParameters(scopes: Household.subset, account: account)
     switch name {
-    case "hit-memory-1", "hit-memory-1000":
-        let app = try await app(name, accounts: name == "hit-memory-1" ? 1 : 1_000, inFile: false)
+    case "hit-memory-1":
+        let app = try await app(name, accounts: 1, inFile: false)
         return { _ = try await app.acquireTokenSilently(hit) }
+    case "subset-memory-1", "subset-memory-1000":
+        let app = try await app(name, accounts: name == "subset-memory-1" ? 1 : 1_000, inFile: false)
+        return { _ = try await app.acquireTokenSilently(subsetHit) }
     case "hit-file":
         let app = try await app(name, accounts: 1, inFile: true)
         return { _ = try await app.acquireTokenSilently(hit) }
     case "refresh-1", "refresh-1000":
         let app = try await app(name, accounts: name == "refresh-1" ? 1 : 1_000, inFile: true)
-        return { _ = try await app.acquireTokenSilently(Household.forced(household.account(0))) }
+        return { _ = try await app.acquireTokenSilently(Household.forced(account)) }
     case "remove-1000":
         let app = try await app(name, accounts: 1_000, inFile: true)
         return {
