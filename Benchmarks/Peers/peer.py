@@ -85,15 +85,15 @@ def file_cache(path, count):
     return msal_extensions.PersistedTokenCache(msal_extensions.FilePersistence(path))
 
 
-def account(app, number=0):
+def account(app, number):
     return next(one for one in app.get_accounts() if one["username"] == f"person-{number}@example.test")
 
 
 def works(directory):
     """By name: something that makes the work, which then is called again and again."""
-    def hit(cache, scopes):
+    def hit(cache, scopes, number=0):
         app = application(cache)
-        who = account(app)
+        who = account(app, number)
 
         def run():
             assert app.acquire_token_silent(scopes, who)["token_source"] == "cache"
@@ -102,11 +102,11 @@ def works(directory):
     def memory_hit(count, scopes):
         cache = msal.TokenCache()
         fill(cache, count)
-        return hit(cache, scopes)
+        return hit(cache, scopes, count // 2)
 
     def refresh(count):
         app = application(file_cache(os.path.join(directory, f"refresh-{count}"), count))
-        who = account(app)
+        who = account(app, 0)
 
         def run():
             assert "access_token" in app.acquire_token_silent(SCOPES, who, force_refresh=True)

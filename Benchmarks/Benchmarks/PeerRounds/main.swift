@@ -25,14 +25,15 @@ var removed = 0
 @MainActor func work(_ name: String) async throws -> @MainActor () async throws -> Void {
     let account = household.account(0)
     let hit = SilentParameters(scopes: Household.scopes, account: account)
-    let subsetHit = SilentParameters(scopes: Household.subset, account: account)
     switch name {
     case "hit-memory-1":
         let app = try await app(name, accounts: 1, inFile: false)
         return { _ = try await app.acquireTokenSilently(hit) }
     case "subset-memory-1", "subset-memory-1000":
-        let app = try await app(name, accounts: name == "subset-memory-1" ? 1 : 1_000, inFile: false)
-        return { _ = try await app.acquireTokenSilently(subsetHit) }
+        let count = name == "subset-memory-1" ? 1 : 1_000
+        let app = try await app(name, accounts: count, inFile: false)
+        let hit = SilentParameters(scopes: Household.subset, account: household.account(count / 2))
+        return { _ = try await app.acquireTokenSilently(hit) }
     case "hit-file":
         let app = try await app(name, accounts: 1, inFile: true)
         return { _ = try await app.acquireTokenSilently(hit) }
