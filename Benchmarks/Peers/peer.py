@@ -85,27 +85,28 @@ def file_cache(path, count):
     return msal_extensions.PersistedTokenCache(msal_extensions.FilePersistence(path))
 
 
-def account(app, number=0):
+def account(app, number):
     return next(one for one in app.get_accounts() if one["username"] == f"person-{number}@example.test")
 
 
 def works(directory):
     """By name: something that makes the work, which then is called again and again."""
-    def hit(cache):
+    def hit(cache, scopes, number=0):
         app = application(cache)
-        who = account(app)
-        result = app.acquire_token_silent(SCOPES, who)
-        assert result["access_token"] and Provider.serial == 0
-        return lambda: app.acquire_token_silent(SCOPES, who)
+        who = account(app, number)
 
-    def memory_hit(count):
+        def run():
+            assert app.acquire_token_silent(scopes, who)["token_source"] == "cache"
+        return run
+
+    def memory_hit(count, scopes):
         cache = msal.TokenCache()
         fill(cache, count)
-        return hit(cache)
+        return hit(cache, scopes, count // 2)
 
     def refresh(count):
         app = application(file_cache(os.path.join(directory, f"refresh-{count}"), count))
-        who = account(app)
+        who = account(app, 0)
 
         def run():
             assert "access_token" in app.acquire_token_silent(SCOPES, who, force_refresh=True)
@@ -117,9 +118,10 @@ def works(directory):
         return lambda: app.remove_account(next(accounts))
 
     return {
-        "hit-memory-1": lambda: memory_hit(1),
-        "hit-memory-1000": lambda: memory_hit(1000),
-        "hit-file": lambda: hit(file_cache(os.path.join(directory, "hit"), 1)),
+        "hit-memory-1": lambda: memory_hit(1, SCOPES),
+        "subset-memory-1": lambda: memory_hit(1, SCOPES[:2]),
+        "subset-memory-1000": lambda: memory_hit(1000, SCOPES[:2]),
+        "hit-file": lambda: hit(file_cache(os.path.join(directory, "hit"), 1), SCOPES),
         "refresh-1": lambda: refresh(1),
         "refresh-1000": lambda: refresh(1000),
         "remove-1000": lambda: remove(1000),

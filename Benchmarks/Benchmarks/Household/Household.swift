@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-package import FoundationEssentials
+import FoundationEssentials
 package import IdentityClient
 package import IdentityTesting
 import Synchronization
@@ -31,7 +31,7 @@ package struct Household: Sendable {
     }
 
     package static let scopes: Set<Scope> = ["User.Read", "Mail.Read", "Files.Read"]
-    package static let subset: Set<Scope> = ["mail.read", "User.Read"]
+    package static let subset: Set<Scope> = ["Mail.Read", "User.Read"]
     private static let subject = TestIdentityProvider.Person.alice.subject
 
     /// The account of the person with a number; 0 is the one who signed in.
@@ -78,7 +78,9 @@ package struct Household: Sendable {
         PublicClientApplication.Configuration(clientID: "test-client", authority: provider.authority, cache: cache)
     }
 
-    package struct Missing: Error {}
+    package struct Missing: Error {
+        package init() {}
+    }
 }
 
 /// Is empty, and remembers what it was asked for.

@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 package import HTTPTypes
-package import IdentityClient
+import IdentityClient
 import Synchronization
 
 /// Sends the first refresh to the provider, and answers later ones as that one was, but with tokens of their own: what
@@ -12,7 +12,7 @@ package final class RepeatingTransport: HTTPTransport {
     private let state = Mutex(State())
 
     private struct State {
-        var idToken = ""
+        var grant: Grant?
         var grants = 0
         var namesPerson = false
     }
@@ -23,7 +23,7 @@ package final class RepeatingTransport: HTTPTransport {
 
     /// Whether refreshes come with an ID token, which is then verified.
     package func givesIDTokens(_ gives: Bool) {
-        state.withLock { bash.namesPerson = gives }
+        state.withLock { $0.namesPerson = gives }
     }
 
     /// How many tokens were asked for.
@@ -33,17 +33,18 @@ package final class RepeatingTransport: HTTPTransport {
         guard let body, String(decoding: body, as: UTF8.self).contains("grant_type=refresh_token") else {
             return try await base.send(request, body: body)
         }
-        if state.withLock({ $0.idToken.isEmpty }) {
+        if state.withLock({ $0.grant == nil }) {
             let (_, answer) = try await base.send(request, body: body)
             let grant = try JSONDecoder().decode(Grant.self, from: Data(answer))
-            state.withLock { $0.idToken = grant.idToken }
+            state.withLock { $0.grant = grant }
         }
-        let (number, idToken) = state.withLock { state in
+        let (number, grant) = state.withLock { state in
             state.grants += 1
-            return (state.grants, state.namesPerson ? state.idToken : nil)
+            return (state.grants, state.namesPerson ? state.grant : nil)
         }
-        let token = "\(number)-" + String(repeating: "t", count: 2000)
-        let identity = idToken.map { #","id_token":"\#($0)""# } ?? ""
+        // An ID token names the access token it came with.
+        let token = grant?.accessToken ?? "\(number)-" + String(repeating: "t", count: 2000)
+        let identity = grant.map { #","id_token":"\#($0.idToken)""# } ?? ""
         let answer =
             #"{"access_token":"\#(token)","refresh_token":"r\#(number)","token_type":"Bearer","expires_in":3600"#
         let fields: HTTPFields = [.contentType: "application/json"]
@@ -51,9 +52,11 @@ package final class RepeatingTransport: HTTPTransport {
     }
 
     private struct Grant: Decodable {
+        var accessToken: String
         var idToken: String
 
         enum CodingKeys: String, CodingKey {
+            case accessToken = "access_token"
             case idToken = "id_token"
         }
     }

@@ -72,7 +72,7 @@ private enum Peer {
                     received += count
                 } while received < 1400 || text[received - 1] != UInt8(ascii: "a")
                 guard received > 0 else { break }
-                send(connection, answer, answer.count, Int32(MSG_NOSIGNAL.rawValue))
+                send(connection, answer, answer.count, Int32(MSG_NOSIGNAL))
             }
             close(connection)
         }

@@ -12,19 +12,23 @@ extension BenchmarkMetric {
 
 extension Benchmark.Configuration {
     /// Rounds of a thousand calls each.
-    static let calls = Benchmark.Configuration(
-        metrics: [.processor, .wallClock],
-        warmupIterations: 3,
-        scalingFactor: .kilo,
-        maxDuration: .seconds(1)
-    )
+    static var calls: Benchmark.Configuration {
+        .init(
+            metrics: [.processor, .wallClock],
+            warmupIterations: 3,
+            scalingFactor: .kilo,
+            maxDuration: .seconds(1)
+        )
+    }
     /// Calls that are long enough to be measured one by one.
-    static let longCalls = Benchmark.Configuration(
-        metrics: [.processor, .wallClock],
-        warmupIterations: 3,
-        maxDuration: .seconds(1),
-        maxIterations: 500
-    )
+    static var longCalls: Benchmark.Configuration {
+        .init(
+            metrics: [.processor, .wallClock],
+            warmupIterations: 3,
+            maxDuration: .seconds(1),
+            maxIterations: 500
+        )
+    }
 }
 
 extension Benchmark {

@@ -11,7 +11,7 @@ var directories: [ScratchDirectory] = []
 var apps: [String: PublicClientApplication] = [:]
 var removed = 0
 
-func app(_ name: String, accounts count: Int, inFile: Bool) async throws -> PublicClientApplication {
+@MainActor func app(_ name: String, accounts count: Int, inFile: Bool) async throws -> PublicClientApplication {
     if let app = apps[name] { return app }
     let directory = ScratchDirectory()
     directories.append(directory)
@@ -22,18 +22,24 @@ func app(_ name: String, accounts count: Int, inFile: Bool) async throws -> Publ
     return app
 }
 
-func work(_ name: String) async throws -> () async throws -> Void {
-    let hit = SilentParameters(scopes: Household.subset, account: household.account(0))
+@MainActor func work(_ name: String) async throws -> @MainActor () async throws -> Void {
+    let account = household.account(0)
+    let hit = SilentParameters(scopes: Household.scopes, account: account)
     switch name {
-    case "hit-memory-1", "hit-memory-1000":
-        let app = try await app(name, accounts: name == "hit-memory-1" ? 1 : 1_000, inFile: false)
+    case "hit-memory-1":
+        let app = try await app(name, accounts: 1, inFile: false)
+        return { _ = try await app.acquireTokenSilently(hit) }
+    case "subset-memory-1", "subset-memory-1000":
+        let count = name == "subset-memory-1" ? 1 : 1_000
+        let app = try await app(name, accounts: count, inFile: false)
+        let hit = SilentParameters(scopes: Household.subset, account: household.account(count / 2))
         return { _ = try await app.acquireTokenSilently(hit) }
     case "hit-file":
         let app = try await app(name, accounts: 1, inFile: true)
         return { _ = try await app.acquireTokenSilently(hit) }
     case "refresh-1", "refresh-1000":
         let app = try await app(name, accounts: name == "refresh-1" ? 1 : 1_000, inFile: true)
-        return { _ = try await app.acquireTokenSilently(Household.forced(household.account(0))) }
+        return { _ = try await app.acquireTokenSilently(Household.forced(account)) }
     case "remove-1000":
         let app = try await app(name, accounts: 1_000, inFile: true)
         return {
@@ -59,6 +65,6 @@ while let line = readLine() {
     let (processor, clock) = (processorTime(), clockTime())
     for _ in 0..<times { try await work() }
     print((processorTime() - processor) / times, (clockTime() - clock) / times)
-    fflush(stdout)
+    fflush(nil)
 }
 directories = []

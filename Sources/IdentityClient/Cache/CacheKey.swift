@@ -20,6 +20,11 @@ public struct CacheKey: Hashable, Sendable {
         self.kind = kind
         self.name = name
     }
+
+    /// Hashes the name alone, which hardly two keys of a cache share.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+    }
 }
 
 extension CacheKey {

@@ -15,6 +15,11 @@ package struct RecordID: Hashable, Sendable {
         accountID = account.rawValue
     }
 
+    /// Hashes the account alone: a program has few partitions.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(accountID)
+    }
+
     func key(in group: CacheGroup, clientID: String) -> CacheKey {
         CacheKey(
             group: group,

@@ -26,6 +26,8 @@ package final class CachedAccessToken: Sendable {
     package let requested: Set<String>
     /// `scopes` as a program sees them.
     package let scopeSet: Set<Scope>
+    /// Whether all that was asked for was granted.
+    package let declinesNothing: Bool
 
     package init(
         secret: String,
@@ -53,6 +55,7 @@ package final class CachedAccessToken: Sendable {
         scopeSet = Set(scopes.map(Scope.init(rawValue:)))
         granted = rule.matchable(scopes)
         requested = rule.matchable(requestedScopes)
+        declinesNothing = requested.isSubset(of: granted)
     }
 
     /// Whether the token is good for `leeway` more seconds, or a tenth of its lifetime where that is less.

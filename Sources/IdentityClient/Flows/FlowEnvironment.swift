@@ -79,6 +79,8 @@ extension AuthenticationResult {
     }
 
     private static func declined(_ requested: Set<Scope>, token: CachedAccessToken, rule: ScopeRule) -> Set<Scope> {
+        // A token is given only to who asked for no more than was granted, or for what was asked for then.
+        guard !token.declinesNothing else { return [] }
         var declined: Set<Scope> = []
         for scope in requested {
             if !token.covers(scope, by: rule) { declined.insert(scope) }

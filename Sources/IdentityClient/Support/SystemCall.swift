@@ -72,7 +72,9 @@ enum SystemCall {
     /// The fingerprint of the file at `path`, or `nil` where there is none to be had.
     static func fingerprint(of path: String) -> FileFingerprint? {
         var status = stat()
-        return unsafe lstat(path, &status) == 0 ? FileFingerprint(status) : nil
+        // A string that is an argument of C is copied first; its own bytes serve as well.
+        let result = unsafe path.withCString { unsafe lstat($0, &status) }
+        return result == 0 ? FileFingerprint(status) : nil
     }
 
     /// Makes a directory that only its owner may enter, under any umask.
