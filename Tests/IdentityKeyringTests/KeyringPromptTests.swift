@@ -1,0 +1,103 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import Testing
+
+@testable import IdentityKeyring
+
+@Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
+struct KeyringPromptTests {
+    private func tell(_ session: KeyringSession, _ name: String, _ value: String) throws {
+        try session.run(
+            "gdbus call --session -d org.freedesktop.secrets -o /org/freedesktop/secrets "
+                + "-m org.example.Control.Set \(name) \(value)")
+    }
+
+    /// What the keyring was asked to show, and to take away.
+    private func log(_ session: KeyringSession) -> String {
+        // Nothing was asked, so nothing was written.
+        (try? String(contentsOfFile: "\(session.directory)/fake.log", encoding: .utf8)) ?? ""
+    }
+
+    @Test(.timeLimit(.minutes(1))) func storesWhereEveryNewItemIsAnsweredWithAPrompt() async throws {
+        let session = try KeyringSession(.fake)
+        let (cache, key) = (try session.cache(), try randomKey())
+        try tell(session, "prompts", "yes")
+        #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
+        #expect(try await session.cache().record(for: key) == CacheRecord("one"))
+        #expect(try await cache.replace(CacheRecord("one"), with: CacheRecord("two"), for: key))
+        #expect(try await session.cache().record(for: key) == CacheRecord("two"))
+        #expect(try await cache.replace(CacheRecord("two"), with: nil, for: key))
+        #expect(try await cache.record(for: key) == nil)
+        #expect(log(session) == "prompt\nprompt\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func asksNobodyUnlessToldTo() async throws {
+        let session = try KeyringSession(.fake)
+        let (cache, key) = (try session.cache(), try randomKey())
+        try tell(session, "locked", "yes")
+        #expect(await failure { try await cache.record(for: key) }.code == .keyringLocked)
+        #expect(await failure { try await cache.replace(nil, with: CacheRecord("x"), for: key) }.code == .keyringLocked)
+        #expect(log(session).isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func asksOnceAndGoesOnWhenThePersonUnlocks() async throws {
+        let session = try KeyringSession(.fake)
+        let (cache, key) = (try session.cache(prompting: .allowed()), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        try tell(session, "locked", "yes")
+        try tell(session, "unlock", "done")
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask { #expect(await failure { try await cache.record(for: key) }.code == nil) }
+            }
+        }
+        #expect(log(session) == "prompt\n")
+        #expect(try await cache.record(for: key) == CacheRecord("x"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func asksNoSecondTimeAfterADismissal() async throws {
+        let session = try KeyringSession(.fake)
+        let (cache, key) = (try session.cache(prompting: .allowed()), try randomKey())
+        try tell(session, "locked", "yes")
+        try tell(session, "unlock", "dismissed")
+        for _ in 0..<2 {
+            #expect(await failure { try await cache.record(for: key) }.code == .keyringPromptDismissed)
+        }
+        #expect(log(session) == "prompt\n")
+        try tell(session, "locked", "no")
+        #expect(await failure { try await cache.record(for: key) }.code == nil)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func leavesADialogOpenThatNobodyAnswers() async throws {
+        let session = try KeyringSession(.fake)
+        let key = try randomKey()
+        let cache = try session.cache(prompting: .allowed(deadline: .milliseconds(400)))
+        try tell(session, "locked", "yes")
+        let first = await failure { try await cache.record(for: key) }
+        #expect(first.code == .keyringTimedOut)
+        #expect(first.time < .seconds(2), "\(first.time)")
+        let second = await failure { try await cache.record(for: key) }
+        #expect(second.code == .keyringTimedOut)
+        #expect(second.time < .milliseconds(100), "\(second.time)")
+        let patient = try session.cache(prompting: .allowed())
+        let task = Task { try await patient.record(for: key) }
+        #expect(try await eventually { log(session) == "prompt\nprompt\n" })
+        let start = ContinuousClock.now
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(start.duration(to: .now) < .milliseconds(100))
+        try tell(session, "locked", "no")
+        #expect(await failure { try await patient.record(for: key) }.code == nil)
+        #expect(!log(session).contains("DISMISS"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func tellsWhoProvidesTheKeyring() async throws {
+        let session = try KeyringSession(.fake)
+        let status = try await session.cache().status()
+        #expect(status.collection == "Fake")
+        #expect(status.provider?.isEmpty == false)
+        #expect(!status.isLocked)
+    }
+}

@@ -1,0 +1,128 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import IdentityClient
+import Testing
+
+@testable import IdentityKeyring
+
+/// Where the scripts that start keyrings are, as `Scripts/test-keyring` tells; without it there are no keyring tests.
+let keyringSupport: String? = unsafe getenv("IDENTITY_KEYRING_TESTS").map { unsafe String(cString: $0) }
+
+/// A bus and a keyring of a test's own, ended with this object.
+final class KeyringSession: Sendable {
+    /// The keyring's state when it has been started.
+    enum Mode: String, CaseIterable {
+        case unlocked, locked, fake
+        case noService = "no-service"
+        case noCollection = "no-collection"
+    }
+
+    struct Failed: Error {
+        let command: String
+        let output: String
+    }
+
+    let directory: String
+
+    init(_ mode: Mode) throws {
+        directory = "/tmp/identity-keyring-\(UUID().uuidString)"
+        try Self.check("start '\(directory)' \(mode.rawValue)")
+    }
+
+    deinit {
+        _ = try? Self.check("stop '\(directory)'")
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// What the script told about the session.
+    func value(_ name: String) throws -> String {
+        let text = try String(contentsOfFile: "\(directory)/env", encoding: .utf8)
+        for line in text.split(separator: "\n") where line.hasPrefix(name + "=") {
+            return String(line.dropFirst(name.count + 1)).filter { $0 != "\\" && $0 != "'" }
+        }
+        throw Failed(command: name, output: text)
+    }
+
+    func settings() throws -> KeyringSettings {
+        var settings = KeyringSettings()
+        settings.busAddress = try value("BUS")
+        settings.directory = "\(directory)/locks"
+        return settings
+    }
+
+    func cache(
+        prompting: KeyringPrompting = .never, _ change: (inout KeyringSettings) -> Void = { _ in }
+    ) throws -> KeyringTokenCache {
+        var settings = try settings()
+        change(&settings)
+        return KeyringTokenCache(applicationName: "Test", prompting: prompting, settings: settings)
+    }
+
+    func restartKeyring() throws { try Self.check("keyring '\(directory)'") }
+
+    func signal(_ number: Int32, _ process: String) throws {
+        guard let id = try Int32(value(process)), kill(id, number) == 0 else {
+            throw Failed(command: "kill \(process)", output: "\(errno)")
+        }
+    }
+
+    /// Runs a command in the session and gives what it printed.
+    @discardableResult
+    func run(_ command: String) throws -> String {
+        try Self.shell("DBUS_SESSION_BUS_ADDRESS='\(try value("BUS"))' HOME='\(directory)/home' \(command)")
+    }
+
+    func lock() throws {
+        try run(
+            "gdbus call --session -d org.freedesktop.secrets -o /org/freedesktop/secrets "
+                + "-m org.freedesktop.Secret.Service.Lock '[\"/org/freedesktop/secrets/collection/login\"]'")
+    }
+
+    @discardableResult
+    private static func check(_ arguments: String) throws -> String {
+        try shell("timeout 40 '\(keyringSupport ?? "")/session' \(arguments)")
+    }
+
+    private static func shell(_ command: String) throws -> String {
+        guard let pipe = unsafe popen("{ \(command) ; } 2>&1 < /dev/null", "re") else {
+            throw Failed(command: command, output: "popen")
+        }
+        var output: [UInt8] = []
+        while case let byte = unsafe fgetc(pipe), byte != EOF { output.append(UInt8(truncatingIfNeeded: byte)) }
+        let text = String(decoding: output, as: UTF8.self)
+        guard unsafe pclose(pipe) == 0 else { throw Failed(command: command, output: text) }
+        return text
+    }
+}
+
+extension CacheRecord {
+    init(_ text: String) { self.init(bytes: Array(text.utf8)) }
+}
+
+func randomKey(_ kind: CacheKey.Kind = .account, group: String = "suite") throws -> CacheKey {
+    let name = (0..<64).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
+    return CacheKey(group: try CacheGroup(group), kind: kind, name: name)
+}
+
+/// The code of the error that `work` throws, and how long it took.
+func failure(_ work: () async throws -> some Sendable) async -> (code: AuthenticationError.Code?, time: Duration) {
+    let start = ContinuousClock.now
+    do {
+        _ = try await work()
+        return (nil, start.duration(to: .now))
+    } catch {
+        return ((error as? AuthenticationError)?.code, start.duration(to: .now))
+    }
+}
+
+/// Waits until `condition` holds, for at most ten seconds.
+func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
+    let end = ContinuousClock.now + .seconds(10)
+    while ContinuousClock.now < end {
+        if try await condition() { return true }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+    return false
+}
