@@ -34,6 +34,8 @@ enum KeyringProblem {
         "org.freedesktop.DBus.Error.Disconnected": .stale,
         "org.freedesktop.DBus.Error.Timeout": .timedOut,
         "org.freedesktop.DBus.Error.TimedOut": .timedOut,
+        // So many calls were left unanswered that the bus takes no more.
+        "org.freedesktop.DBus.Error.LimitsExceeded": .timedOut,
         "org.freedesktop.DBus.Error.AccessDenied": .accessDenied,
         "org.freedesktop.DBus.Error.AuthFailed": .accessDenied,
         "org.freedesktop.DBus.Error.UnknownObject": .noSuchObject,

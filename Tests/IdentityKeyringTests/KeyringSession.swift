@@ -71,7 +71,7 @@ final class KeyringSession: Sendable {
     /// Runs a command in the session and gives what it printed.
     @discardableResult
     func run(_ command: String) throws -> String {
-        try Self.shell("DBUS_SESSION_BUS_ADDRESS='\(try value("BUS"))' HOME='\(directory)/home' \(command)")
+        try Self.shell("export DBUS_SESSION_BUS_ADDRESS='\(try value("BUS"))' HOME='\(directory)/home'; \(command)")
     }
 
     func lock() throws {
