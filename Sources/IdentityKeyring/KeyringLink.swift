@@ -47,13 +47,17 @@ final class KeyringLink: Sendable {
             bus = try await BusConnection.connect(to: address, on: thread)
         } catch let failure as GLibFailure {
             throw AuthenticationError.keyring(
-                KeyringProblem(failure) == .accessDenied ? .keyringAccessDenied : .keyringNoSessionBus, failure)
+                KeyringProblem(failure) == .accessDenied ? .keyringAccessDenied : .keyringNoSessionBus,
+                failure
+            )
         }
         let end = EndOfLink(changed)
         bus.whenClosed { end.reach() }
         _ = try await bus.subscribe(to: service) { changed($0) }
         _ = try await bus.subscribe(
-            to: "org.freedesktop.DBus", interface: "org.freedesktop.DBus", member: "NameOwnerChanged",
+            to: "org.freedesktop.DBus",
+            interface: "org.freedesktop.DBus",
+            member: "NameOwnerChanged",
             firstArgument: service
         ) { signal in
             // An owner that comes is the answer to our first call; one that goes takes the session along.
@@ -62,8 +66,14 @@ final class KeyringLink: Sendable {
         let prompts = LibraryPrompts(bus, timeout: settings.writeTimeout)
         async let library = SecretLibrary.open(bus, timeout: settings.writeTimeout) { prompts.run($0) }
         let opened = try await bus.call(
-            "OpenSession", of: "org.freedesktop.Secret.Service", at: root, in: service, "('plain', <''>)",
-            returning: "(vo)", timeout: .seconds(600))
+            "OpenSession",
+            of: "org.freedesktop.Secret.Service",
+            at: root,
+            in: service,
+            "('plain', <''>)",
+            returning: "(vo)",
+            timeout: .seconds(600)
+        )
         let link = try await KeyringLink(bus: bus, session: opened[1]?.text ?? "/", library: library)
         end.watch(link)
         return link
@@ -89,7 +99,14 @@ final class KeyringLink: Sendable {
         guard isNew else { return }
         Task {
             // Answer or error: somebody is there.
-            _ = try? await call("ReadAlias", of: "Service", at: Self.root, "('default',)", "(o)", within: .seconds(3600))
+            _ = try? await call(
+                "ReadAlias",
+                of: "Service",
+                at: Self.root,
+                "('default',)",
+                "(o)",
+                within: .seconds(3600)
+            )
             state.withLock { $0.isSilent = false }
         }
     }
@@ -104,8 +121,14 @@ final class KeyringLink: Sendable {
         within timeout: Duration
     ) async throws -> Variant {
         try await bus.call(
-            method, of: interface.contains(".") ? interface : "org.freedesktop.Secret.\(interface)", at: path,
-            in: Self.service, arguments, returning: reply, timeout: timeout)
+            method,
+            of: interface.contains(".") ? interface : "org.freedesktop.Secret.\(interface)",
+            at: path,
+            in: Self.service,
+            arguments,
+            returning: reply,
+            timeout: timeout
+        )
     }
 }
 

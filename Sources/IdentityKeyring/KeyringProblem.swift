@@ -94,7 +94,10 @@ extension AuthenticationError {
         case .noSuchObject: keyring(.keyringNoDefaultCollection, failure)
         case .stale, .other:
             AuthenticationError(
-                .cache, "The keyring could not be used: \(failure.description). Try again.", underlyingError: failure)
+                .cache,
+                "The keyring could not be used: \(failure.description). Try again.",
+                underlyingError: failure
+            )
         }
     }
 
@@ -115,8 +118,10 @@ extension AuthenticationError {
             )
         case .exhausted:
             AuthenticationError(
-                .cache, "The keyring could not be used: the process is out of memory or threads.",
-                underlyingError: problem)
+                .cache,
+                "The keyring could not be used: the process is out of memory or threads.",
+                underlyingError: problem
+            )
         }
     }
 

@@ -97,9 +97,10 @@ struct KeyringItemsTests {
         await withTaskGroup { group in
             for _ in 0..<4 {
                 group.addTask {
-                    await #expect(processExitsWith: .success) { [
-                        address = address as String, directory = directory as String, name = name as String
-                    ] in
+                    await #expect(processExitsWith: .success) {
+                        [
+                            address = address as String, directory = directory as String, name = name as String
+                        ] in
                         var settings = KeyringSettings()
                         settings.busAddress = address
                         settings.directory = directory

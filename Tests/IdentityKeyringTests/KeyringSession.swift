@@ -53,7 +53,8 @@ final class KeyringSession: Sendable {
     }
 
     func cache(
-        prompting: KeyringPrompting = .never, _ change: (inout KeyringSettings) -> Void = { _ in }
+        prompting: KeyringPrompting = .never,
+        _ change: (inout KeyringSettings) -> Void = { _ in }
     ) throws -> KeyringTokenCache {
         var settings = try settings()
         change(&settings)
@@ -77,7 +78,8 @@ final class KeyringSession: Sendable {
     func lock() throws {
         try run(
             "gdbus call --session -d org.freedesktop.secrets -o /org/freedesktop/secrets "
-                + "-m org.freedesktop.Secret.Service.Lock '[\"/org/freedesktop/secrets/collection/login\"]'")
+                + "-m org.freedesktop.Secret.Service.Lock '[\"/org/freedesktop/secrets/collection/login\"]'"
+        )
     }
 
     @discardableResult
