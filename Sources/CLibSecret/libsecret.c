@@ -42,6 +42,13 @@ struct service_functions {
     void *(*prompt_finish)(void *service, void *result, struct glib_error **);
 };
 
+/// The head of GObjectClass.
+struct object_class {
+    glib_type type;
+    void *construct_properties;
+    void *(*constructor)(glib_type type, unsigned count, void *properties);
+};
+
 static struct prompts *prompts_of(void *service) {
     return (struct prompts *)((char *)service + secret.offset);
 }
@@ -78,6 +85,9 @@ void clibsecret_prompt_end(void *task, void *result) {
 
 static void set_up_class(void *class, void *data) {
     (void)data;
+    // libsecret's constructor insists on the connection that the whole process shares; a proxy's own does not.
+    const struct object_class *proxy = cgio_library.class_ref(secret.proxy_type());
+    ((struct object_class *)class)->constructor = proxy->constructor;
     struct service_functions *functions = (struct service_functions *)((char *)class + secret.class_offset);
     functions->prompt = prompt;
     functions->prompt_finish = prompt_finish;
@@ -129,16 +139,16 @@ struct making {
     int milliseconds;
 };
 
-static void made(void *source, void *result, void *data) {
+static void made(void *service, void *result, void *data) {
     struct making *making = data;
     struct glib_error *error = NULL;
-    void *service = cgio_library.initable_new_finish(source, result, &error);
     struct cgio_pending *pending = making->pending;
-    if (service) {
+    if (cgio_library.initialize_finish(service, result, &error)) {
         secret.proxy_timeout(service, making->milliseconds);
         *prompts_of(service) = making->prompts;
         cgio_pending_succeed(pending, service);
     } else {
+        cgio_library.object_unref(service);
         making->prompts.release(making->prompts.data);
         cgio_pending_fail(pending, error);
     }
@@ -152,13 +162,15 @@ void clibsecret_service_new(void *connection, int milliseconds, clibsecret_promp
     making->pending = cgio_pending_new(completion, data);
     making->prompts = (struct prompts){prompted, prompt_data, release};
     making->milliseconds = milliseconds;
-    cgio_library.initable_new(secret.type, GLIB_PRIORITY_DEFAULT, NULL, made, making,
-                              "g-connection", connection,
-                              "g-flags", GIO_PROXY_NO_PROPERTIES | GIO_PROXY_NO_SIGNALS,
-                              "g-name", "org.freedesktop.secrets",
-                              "g-object-path", "/org/freedesktop/secrets",
-                              "g-interface-name", "org.freedesktop.Secret.Service",
-                              (const char *)NULL);
+    // Without properties and signals: what changes is heard by the connection's own subscriptions.
+    void *service = cgio_library.object_new(secret.type,
+                                            "g-connection", connection,
+                                            "g-flags", GIO_PROXY_NO_PROPERTIES | GIO_PROXY_NO_SIGNALS,
+                                            "g-name", "org.freedesktop.secrets",
+                                            "g-object-path", "/org/freedesktop/secrets",
+                                            "g-interface-name", "org.freedesktop.Secret.Service",
+                                            (const char *)NULL);
+    cgio_library.initialize(service, GLIB_PRIORITY_DEFAULT, NULL, made, making);
 }
 
 void clibsecret_service_free(void *service) {

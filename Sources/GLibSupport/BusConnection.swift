@@ -72,7 +72,17 @@ package final class BusConnection: Sendable {
                 )
             }
             unsafe cgio_call(
-                handle.pointer, destination, path, interface, method, arguments, type, milliseconds, called, data)
+                handle.pointer,
+                destination,
+                path,
+                interface,
+                method,
+                arguments,
+                type,
+                milliseconds,
+                called,
+                data
+            )
         }
     }
 
@@ -108,7 +118,16 @@ package final class BusConnection: Sendable {
             reply.settle(
                 .success(
                     unsafe cgio_subscribe(
-                        handle.pointer, sender, interface, member, path, firstArgument, called, box.retained(), release)
+                        handle.pointer,
+                        sender,
+                        interface,
+                        member,
+                        path,
+                        firstArgument,
+                        called,
+                        box.retained(),
+                        release
+                    )
                 )
             )
         }

@@ -102,11 +102,15 @@ final class KeyringHints: Sendable {
             let link = try await connector.link()
             let collection = try await link.defaultCollection(within: timeout)
             for found in try await link.items(
-                with: KeyringAttributes.group(group), in: collection, within: timeout)
-            {
+                with: KeyringAttributes.group(group),
+                in: collection,
+                within: timeout
+            ) {
                 guard let item = KeyringItem(secret: found.secret) else { continue }
                 memory.note(
-                    CacheKey(group: group, kind: CacheKey.Kind(rawValue: item.kind), name: item.name), at: found.path)
+                    CacheKey(group: group, kind: CacheKey.Kind(rawValue: item.kind), name: item.name),
+                    at: found.path
+                )
             }
         }
     }

@@ -16,7 +16,14 @@ extension KeyringLink {
     /// - Throws: `.keyringNoDefaultCollection` where there is none.
     func defaultCollection(within timeout: Duration) async throws -> String {
         for alias in ["default", "login"] {
-            let reply = try await call("ReadAlias", of: "Service", at: Self.root, "('\(alias)',)", "(o)", within: timeout)
+            let reply = try await call(
+                "ReadAlias",
+                of: "Service",
+                at: Self.root,
+                "('\(alias)',)",
+                "(o)",
+                within: timeout
+            )
             if let path = reply[0]?.text, path != "/", BusConnection.isPath(path) { return path }
         }
         throw AuthenticationError.keyring(.keyringNoDefaultCollection)
@@ -29,11 +36,19 @@ extension KeyringLink {
     }
 
     func property(
-        _ name: String, of interface: String, at path: String, within timeout: Duration
+        _ name: String,
+        of interface: String,
+        at path: String,
+        within timeout: Duration
     ) async throws -> Variant {
         let reply = try await call(
-            "Get", of: Self.properties, at: path, "('org.freedesktop.Secret.\(interface)', '\(name)')", "(v)",
-            within: timeout)
+            "Get",
+            of: Self.properties,
+            at: path,
+            "('org.freedesktop.Secret.\(interface)', '\(name)')",
+            "(v)",
+            within: timeout
+        )
         guard let value = reply[0]?.content else { throw AuthenticationError.keyring(.cache) }
         return value
     }
@@ -43,9 +58,13 @@ extension KeyringLink {
     /// An empty answer is believed only if the collection was open before and is open after: a locked one hides them.
     /// - Throws: `.keyringLocked`.
     func items(
-        with attributes: [(String, String)], in collection: String, within timeout: Duration
+        with attributes: [(String, String)],
+        in collection: String,
+        within timeout: Duration
     ) async throws -> [FoundItem] {
-        guard try await !isLocked(collection, within: timeout) else { throw AuthenticationError.keyring(.keyringLocked) }
+        guard try await !isLocked(collection, within: timeout) else {
+            throw AuthenticationError.keyring(.keyringLocked)
+        }
         let paths = try await library.paths(with: attributes)
         var items: [FoundItem] = []
         let readable = paths.unlocked.filter { BusConnection.isPath($0) }
@@ -66,8 +85,13 @@ extension KeyringLink {
     private func secrets(of paths: ArraySlice<String>, within timeout: Duration) async throws -> [FoundItem] {
         let list = paths.map { "objectpath '\($0)'" }.joined(separator: ", ")
         let reply = try await call(
-            "GetSecrets", of: "Service", at: Self.root, "([\(list)], objectpath '\(session)')", "(a{o(oayays)})",
-            within: timeout)
+            "GetSecrets",
+            of: "Service",
+            at: Self.root,
+            "([\(list)], objectpath '\(session)')",
+            "(a{o(oayays)})",
+            within: timeout
+        )
         return (reply[0]?.parts ?? []).compactMap { entry in
             // A keyring that was killed while it made an item leaves an empty one behind.
             guard let path = entry[0]?.text, let secret = entry[1]?[2]?.bytes, !secret.isEmpty else { return nil }

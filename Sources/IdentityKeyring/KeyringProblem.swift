@@ -34,6 +34,8 @@ enum KeyringProblem {
         "org.freedesktop.DBus.Error.Disconnected": .stale,
         "org.freedesktop.DBus.Error.Timeout": .timedOut,
         "org.freedesktop.DBus.Error.TimedOut": .timedOut,
+        // So many calls were left unanswered that the bus takes no more.
+        "org.freedesktop.DBus.Error.LimitsExceeded": .timedOut,
         "org.freedesktop.DBus.Error.AccessDenied": .accessDenied,
         "org.freedesktop.DBus.Error.AuthFailed": .accessDenied,
         "org.freedesktop.DBus.Error.UnknownObject": .noSuchObject,
@@ -92,7 +94,10 @@ extension AuthenticationError {
         case .noSuchObject: keyring(.keyringNoDefaultCollection, failure)
         case .stale, .other:
             AuthenticationError(
-                .cache, "The keyring could not be used: \(failure.description). Try again.", underlyingError: failure)
+                .cache,
+                "The keyring could not be used: \(failure.description). Try again.",
+                underlyingError: failure
+            )
         }
     }
 
@@ -113,8 +118,10 @@ extension AuthenticationError {
             )
         case .exhausted:
             AuthenticationError(
-                .cache, "The keyring could not be used: the process is out of memory or threads.",
-                underlyingError: problem)
+                .cache,
+                "The keyring could not be used: the process is out of memory or threads.",
+                underlyingError: problem
+            )
         }
     }
 

@@ -48,7 +48,10 @@ final class KeyringPrompter: Sendable {
     }
 
     private func run(
-        _ collection: String, _ link: KeyringLink, _ result: SharedResult<Bool>, _ deadline: Duration
+        _ collection: String,
+        _ link: KeyringLink,
+        _ result: SharedResult<Bool>,
+        _ deadline: Duration
     ) async {
         let outcome: Result<Bool, any Error>
         do {
@@ -68,7 +71,13 @@ final class KeyringPrompter: Sendable {
 
     private func ask(_ collection: String, _ link: KeyringLink, _ deadline: Duration) async throws -> Bool {
         let reply = try await link.call(
-            "Unlock", of: "Service", at: KeyringLink.root, "([objectpath '\(collection)'],)", "(aoo)", within: deadline)
+            "Unlock",
+            of: "Service",
+            at: KeyringLink.root,
+            "([objectpath '\(collection)'],)",
+            "(aoo)",
+            within: deadline
+        )
         guard let prompt = reply[1]?.text, prompt != "/" else { return true }
         return try await PromptRun(link.bus, prompt).outcome(within: deadline) != nil
     }

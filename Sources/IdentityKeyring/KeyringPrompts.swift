@@ -22,7 +22,10 @@ struct PromptRun {
         guard BusConnection.isPath(path) else { throw AuthenticationError.keyring(.cache) }
         let reply = Reply<Variant?>()
         let subscription = try await bus.subscribe(
-            to: KeyringLink.service, interface: "org.freedesktop.Secret.Prompt", member: "Completed", path: path
+            to: KeyringLink.service,
+            interface: "org.freedesktop.Secret.Prompt",
+            member: "Completed",
+            path: path
         ) { signal in
             guard signal.parameters.has(type: "(bv)"), let isDismissed = signal.parameters[0]?.bool else { return }
             reply.settle(.success(isDismissed ? nil : signal.parameters[1]?.content))
@@ -32,8 +35,14 @@ struct PromptRun {
         let (bus, path) = (bus, path)
         return try await withDeadline(timeout) {
             _ = try await bus.call(
-                "Prompt", of: "org.freedesktop.Secret.Prompt", at: path, in: KeyringLink.service, "('',)",
-                returning: "()", timeout: timeout)
+                "Prompt",
+                of: "org.freedesktop.Secret.Prompt",
+                at: path,
+                in: KeyringLink.service,
+                "('',)",
+                returning: "()",
+                timeout: timeout
+            )
             return try await reply.value()
         }
     }

@@ -55,7 +55,10 @@ extension KeyringTokenCache {
         return try await connector.bounded(by: timeout) {
             try await self.connector.withLink { link in
                 let items = try await link.items(
-                    with: KeyringAttributes.kind(kind, in: group), in: collection, within: timeout)
+                    with: KeyringAttributes.kind(kind, in: group),
+                    in: collection,
+                    within: timeout
+                )
                 var records: [CacheKey: CacheRecord] = [:]
                 for found in items {
                     // What is no record is set aside, and reported, when it is asked for by its key.
@@ -96,13 +99,21 @@ extension KeyringTokenCache {
             return (.unreadable(found), items)
         }
         let record = memory.remember(
-            CacheRecord(bytes: item.bytes), for: key, at: found.path, counter: counter, count: count, since: epoch)
+            CacheRecord(bytes: item.bytes),
+            for: key,
+            at: found.path,
+            counter: counter,
+            count: count,
+            since: epoch
+        )
         return (.record(record), items)
     }
 
     /// Some keyrings have made two items of one; the one that was changed last is right.
     private func newestFirst(
-        _ items: [FoundItem], by link: KeyringLink, within timeout: Duration
+        _ items: [FoundItem],
+        by link: KeyringLink,
+        within timeout: Duration
     ) async throws -> [FoundItem] {
         var dated: [(FoundItem, UInt64)] = []
         for item in items { dated.append((item, try await link.modified(item.path, within: timeout))) }
@@ -114,8 +125,14 @@ extension KeyringLink {
     /// The program behind the keyring, or `nil` where the system does not tell.
     func provider(within timeout: Duration) async -> String? {
         let process = try? await bus.call(
-            "GetConnectionUnixProcessID", of: "org.freedesktop.DBus", at: "/org/freedesktop/DBus",
-            in: "org.freedesktop.DBus", "('\(Self.service)',)", returning: "(u)", timeout: timeout)
+            "GetConnectionUnixProcessID",
+            of: "org.freedesktop.DBus",
+            at: "/org/freedesktop/DBus",
+            in: "org.freedesktop.DBus",
+            "('\(Self.service)',)",
+            returning: "(u)",
+            timeout: timeout
+        )
         guard let number = process?[0]?.uint32 else { return nil }  // a bus that does not tell
         return ProcessName.of(number)
     }

@@ -43,13 +43,15 @@ extension KeyringTokenCache {
 
     /// Does `work` while no other process writes to `key`.
     private func underLock<Value: Sendable>(
-        _ key: CacheKey, _ work: (KeyringWrite) async throws -> Value
+        _ key: CacheKey,
+        _ work: (KeyringWrite) async throws -> Value
     ) async throws -> Value {
         let locks = try place.locks()
         let lock = try await locks.take(for: key)
         defer { lock.end() }
         return try await work(
-            KeyringWrite(cache: self, key: key, lock: lock, counter: try await locks.counter(for: key)))
+            KeyringWrite(cache: self, key: key, lock: lock, counter: try await locks.counter(for: key))
+        )
     }
 }
 
@@ -75,7 +77,9 @@ struct KeyringWrite {
             let (kept, _) = try await self.current(in: collection, by: link)
             guard kept == new else {
                 throw AuthenticationError(
-                    .cache, "The keyring said that it had stored the sign-in, and then did not have it. Try again.")
+                    .cache,
+                    "The keyring said that it had stored the sign-in, and then did not have it. Try again."
+                )
             }
             return true
         }
@@ -84,7 +88,10 @@ struct KeyringWrite {
     func moveAside(in collection: String, _ isMeant: (FoundItem) -> Bool) async throws -> String {
         try await cache.connector.withLink { link in
             let items = try await link.items(
-                with: KeyringAttributes.record(key), in: collection, within: timeout)
+                with: KeyringAttributes.record(key),
+                in: collection,
+                within: timeout
+            )
             guard let item = items.first(where: isMeant) else {
                 throw AuthenticationError(.cacheBusy, "The item of the keyring was changed meanwhile. Read it again.")
             }
@@ -94,7 +101,8 @@ struct KeyringWrite {
 
     /// What is stored now; an item that is no record is put out of the way.
     private func current(
-        in collection: String, by link: KeyringLink
+        in collection: String,
+        by link: KeyringLink
     ) async throws -> (CacheRecord?, [FoundItem]) {
         let (found, items) = try await cache.fetch(key, in: collection, by: link, counter: counter, within: timeout)
         switch found {
@@ -107,7 +115,10 @@ struct KeyringWrite {
     }
 
     private func change(
-        _ items: [FoundItem], to new: CacheRecord?, in collection: String, by link: KeyringLink
+        _ items: [FoundItem],
+        to new: CacheRecord?,
+        in collection: String,
+        by link: KeyringLink
     ) async throws {
         // Also when it fails: then it may have been done nevertheless.
         defer {
@@ -116,20 +127,28 @@ struct KeyringWrite {
         }
         if let new {
             try await store(
-                KeyringItem(new, for: key).secret, as: key, label: cache.label(of: key.kind.rawValue), in: collection,
-                by: link)
+                KeyringItem(new, for: key).secret,
+                as: key,
+                label: cache.label(of: key.kind.rawValue),
+                in: collection,
+                by: link
+            )
         }
         let rest = new == nil ? items[...] : items.filter { !$0.path.hasPrefix(collection + "/") }[...]
         for item in rest { try await remove(item, by: link) }
     }
 
     private func moveAside(
-        _ item: FoundItem, in collection: String, by link: KeyringLink
+        _ item: FoundItem,
+        in collection: String,
+        by link: KeyringLink
     ) async throws -> String {
         defer { lock.announce() }
         let aside = CacheKey(
-            group: key.group, kind: CacheKey.Kind(rawValue: key.kind.rawValue + "_corrupt"),
-            name: "\(key.name)-\(Int(Date.now.timeIntervalSince1970))")
+            group: key.group,
+            kind: CacheKey.Kind(rawValue: key.kind.rawValue + "_corrupt"),
+            name: "\(key.name)-\(Int(Date.now.timeIntervalSince1970))"
+        )
         let label = cache.label(of: aside.kind.rawValue)
         try await store(item.secret, as: aside, label: label, in: collection, by: link)
         try await remove(item, by: link)
@@ -140,13 +159,21 @@ struct KeyringWrite {
     /// What was sent to the keyring is awaited to its end, or to its time-out, also when the task is cancelled: until
     /// then nobody else may have the lock. The caller does not wait for that.
     private func store(
-        _ secret: [UInt8], as key: CacheKey, label: String, in collection: String, by link: KeyringLink
+        _ secret: [UInt8],
+        as key: CacheKey,
+        label: String,
+        in collection: String,
+        by link: KeyringLink
     ) async throws {
         let timeout = timeout
         try await Task {
             try await withDeadline(timeout) {
                 try await link.library.store(
-                    secret, label: label, attributes: KeyringAttributes.record(key), in: collection)
+                    secret,
+                    label: label,
+                    attributes: KeyringAttributes.record(key),
+                    in: collection
+                )
             }
         }.value
     }

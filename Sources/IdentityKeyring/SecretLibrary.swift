@@ -74,8 +74,14 @@ final class SecretLibrary: Sendable {
             }
             let context = PromptContext(box: CallbackBox<Prompt>(prompted), thread: thread)
             unsafe clibsecret_service_new(
-                handle.pointer, timeout.wholeMilliseconds, PromptContext.called, context.retained(),
-                PromptContext.release, called, data)
+                handle.pointer,
+                timeout.wholeMilliseconds,
+                PromptContext.called,
+                context.retained(),
+                PromptContext.release,
+                called,
+                data
+            )
         }
     }
 
@@ -112,8 +118,16 @@ final class SecretLibrary: Sendable {
             unsafe withTexts(attributes) { texts in
                 unsafe secret.withUnsafeBufferPointer { bytes in
                     unsafe clibsecret_store(
-                        service.pointer, collection, label, texts, bytes.baseAddress, bytes.count,
-                        KeyringItem.contentType(of: secret), called, data)
+                        service.pointer,
+                        collection,
+                        label,
+                        texts,
+                        bytes.baseAddress,
+                        bytes.count,
+                        KeyringItem.contentType(of: secret),
+                        called,
+                        data
+                    )
                 }
             }
         }
@@ -144,7 +158,12 @@ private final class PromptContext: Sendable {
         }
         unsafe context.box.body(
             SecretLibrary.Prompt(
-                path: String(cString: path), result: String(cString: result), task: GLibPointer(task), thread: thread))
+                path: String(cString: path),
+                result: String(cString: result),
+                task: GLibPointer(task),
+                thread: thread
+            )
+        )
     }
 
     static let release: cgio_work = { data in
@@ -154,7 +173,11 @@ private final class PromptContext: Sendable {
 
 extension GLibFailure {
     fileprivate static let noService = GLibFailure(
-        domain: "identity-client", code: 1, name: nil, message: "libsecret made no service.")
+        domain: "identity-client",
+        code: 1,
+        name: nil,
+        message: "libsecret made no service."
+    )
 }
 
 /// The texts of an array that NULL ends.

@@ -3,21 +3,26 @@
 import GLibSupport
 import Synchronization
 
-/// Lets one task after the other through, in the order in which they came.
+/// Lets so many tasks through at a time, in the order in which they came.
 final class Turnstile: Sendable {
     private struct State {
-        var isTaken = false
+        var free: Int
         var waiting: [Reply<Void>] = []
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    /// - Parameter width: How many have a turn at the same time.
+    init(width: Int = 1) {
+        state = Mutex(State(free: width))
+    }
 
     /// Waits for the caller's turn; it lasts until `pass`.
     /// - Throws: `CancellationError`; then there is no turn.
     func enter() async throws {
         let reply: Reply<Void>? = state.withLock { state in
-            guard state.isTaken else {
-                state.isTaken = true
+            guard state.free == 0 else {
+                state.free -= 1
                 return nil
             }
             let reply = Reply<Void>()
@@ -32,7 +37,7 @@ final class Turnstile: Sendable {
         while true {
             let next: Reply<Void>? = state.withLock { state in
                 guard !state.waiting.isEmpty else {
-                    state.isTaken = false
+                    state.free += 1
                     return nil
                 }
                 return state.waiting.removeFirst()

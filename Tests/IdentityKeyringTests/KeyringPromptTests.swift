@@ -11,7 +11,8 @@ struct KeyringPromptTests {
     private func tell(_ session: KeyringSession, _ name: String, _ value: String) throws {
         try session.run(
             "gdbus call --session -d org.freedesktop.secrets -o /org/freedesktop/secrets "
-                + "-m org.example.Control.Set \(name) \(value)")
+                + "-m org.example.Control.Set \(name) \(value)"
+        )
     }
 
     /// What the keyring was asked to show, and to take away.

@@ -53,7 +53,8 @@ final class KeyringSession: Sendable {
     }
 
     func cache(
-        prompting: KeyringPrompting = .never, _ change: (inout KeyringSettings) -> Void = { _ in }
+        prompting: KeyringPrompting = .never,
+        _ change: (inout KeyringSettings) -> Void = { _ in }
     ) throws -> KeyringTokenCache {
         var settings = try settings()
         change(&settings)
@@ -71,13 +72,14 @@ final class KeyringSession: Sendable {
     /// Runs a command in the session and gives what it printed.
     @discardableResult
     func run(_ command: String) throws -> String {
-        try Self.shell("DBUS_SESSION_BUS_ADDRESS='\(try value("BUS"))' HOME='\(directory)/home' \(command)")
+        try Self.shell("export DBUS_SESSION_BUS_ADDRESS='\(try value("BUS"))' HOME='\(directory)/home'; \(command)")
     }
 
     func lock() throws {
         try run(
             "gdbus call --session -d org.freedesktop.secrets -o /org/freedesktop/secrets "
-                + "-m org.freedesktop.Secret.Service.Lock '[\"/org/freedesktop/secrets/collection/login\"]'")
+                + "-m org.freedesktop.Secret.Service.Lock '[\"/org/freedesktop/secrets/collection/login\"]'"
+        )
     }
 
     @discardableResult

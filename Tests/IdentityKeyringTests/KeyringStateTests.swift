@@ -60,7 +60,8 @@ struct KeyringStateTests {
         #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
         try session.signal(SIGKILL, "BUS_PID")
         #expect(
-            try await eventually { await failure { try await cache.record(for: key) }.code == .keyringNoSessionBus })
+            try await eventually { await failure { try await cache.record(for: key) }.code == .keyringNoSessionBus }
+        )
     }
 
     @Test(.timeLimit(.minutes(1))) func answersInTimeWhenTheDaemonIsStoppedAndRecovers() async throws {
@@ -122,7 +123,9 @@ struct KeyringStateTests {
             try await killer.value
             try session.restartKeyring()
             let group = try CacheGroup("suite")
-            #expect(try await eventually { await failure { try await cache.records(of: .account, in: group) }.code == nil })
+            #expect(
+                try await eventually { await failure { try await cache.records(of: .account, in: group) }.code == nil }
+            )
             let found = try await cache.records(of: .account, in: group)
             for (key, record) in acknowledged { #expect(found[key] == record) }
         }

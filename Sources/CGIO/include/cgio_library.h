@@ -98,8 +98,10 @@ enum {
     X(unsubscribe, "g_dbus_connection_signal_unsubscribe", void, (void *, unsigned)) \
     X(error_name, "g_dbus_error_get_remote_error", char *, (const struct glib_error *)) \
     X(error_strip, "g_dbus_error_strip_remote_error", int, (struct glib_error *)) \
-    X(initable_new, "g_async_initable_new_async", void, (glib_type, int, void *, glib_ready, void *, const char *, ...)) \
-    X(initable_new_finish, "g_async_initable_new_finish", void *, (void *, void *, struct glib_error **)) \
+    X(object_new, "g_object_new", void *, (glib_type, const char *, ...)) \
+    X(class_ref, "g_type_class_ref", void *, (glib_type)) \
+    X(initialize, "g_async_initable_init_async", void, (void *, int, void *, glib_ready, void *)) \
+    X(initialize_finish, "g_async_initable_init_finish", int, (void *, void *, struct glib_error **)) \
     X(proxy_path, "g_dbus_proxy_get_object_path", const char *, (void *)) \
     X(task_new, "g_task_new", void *, (void *, void *, glib_ready, void *)) \
     X(task_return, "g_task_return_pointer", void, (void *, void *, void (*)(void *))) \
