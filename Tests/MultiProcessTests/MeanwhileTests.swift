@@ -108,6 +108,7 @@ struct MeanwhileTests {
         for worker in workers { worker.go() }
         for worker in workers { #expect(try #require(try await worker.report()).error == nil) }
         let sent = house.sentRefreshTokens
-        #expect(Set(sent).count == sent.count && sent.count <= 3)
+        // None asks twice: what one of them wrote "in the future" may be worth nothing to the others.
+        #expect(Set(sent).count == sent.count && sent.count <= 6)
     }
 }
