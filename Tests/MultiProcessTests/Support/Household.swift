@@ -107,3 +107,10 @@ final class TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 }
+
+extension Household {
+    /// Removes the whole directory, as a person with a file manager would.
+    func removeCache() throws {
+        try FileManager.default.removeItem(atPath: cachePath)
+    }
+}
