@@ -66,6 +66,16 @@ let package = Package(
             dependencies: ["IdentityKeyring", "IdentityClient", "IdentityTesting", "GLibSupport"]
         ),
         .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", httpTypes]),
+        .testTarget(
+            name: "MultiProcessTests",
+            dependencies: ["IdentityClient", "IdentityTesting", "OAuthWire", "refresh-worker"]
+        ),
+        // What those tests start many of. It is no product.
+        .executableTarget(
+            name: "refresh-worker",
+            dependencies: ["IdentityClient", httpTypes],
+            path: "Tests/Support/RefreshWorker"
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -54,7 +54,7 @@ extension AuthenticationError.Code {
     public static let serverUnavailable = Self(rawValue: "server_unavailable")
     /// The server asked to wait: try again after `retryAfter`.
     public static let throttled = Self(rawValue: "server_unavailable.throttled")
-    /// The provider stopped a loop of identical requests: wait some minutes.
+    /// A loop of identical requests was stopped, by the provider or on this side: wait for `retryAfter`, or some minutes.
     public static let requestLoop = Self(rawValue: "server_unavailable.loop")
 
     // The network

@@ -12,6 +12,7 @@ final class FlowEnvironment: Sendable {
     let verifier: IDTokenVerifier
     let refreshes = RefreshQueue<RefreshWish, AcquiredToken>()
     let throttle = Throttle()
+    let brake = LoopBrake()
     /// Of the configured authority, computed once.
     let partition: String
     let scopeRule: ScopeRule

@@ -81,7 +81,9 @@ struct RefreshFlow: Sendable {
         _ metadata: AuthorityMetadata,
         _ lease: RefreshLeaseHolder.Held
     ) async throws -> AcquiredToken {
+        let loopKey = request.loopKey(snapshot.credentials, token)
         try environment.throttle.check(request.throttleKey, at: environment.clock.unixSeconds, context: context)
+        try environment.brake.check(loopKey, at: environment.clock.unixSeconds, context: context)
         let scopes = RefreshScopes(request, stored: token)
         let form = TokenRequestMessage.refreshToken(
             clientID: environment.clientID,
@@ -109,9 +111,11 @@ struct RefreshFlow: Sendable {
                 metadata: metadata,
                 requestedScopes: scopes.requested
             )
+            environment.brake.forget(loopKey)
             return try await commit(grant, replacing: token, of: snapshot, for: request, metadata)
         } catch let error as AuthenticationError {
             environment.throttle.note(error, for: request.throttleKey, at: environment.clock.unixSeconds)
+            environment.brake.note(error, for: loopKey, at: environment.clock.unixSeconds)
             throw scopes.explaining(error)
         }
     }

@@ -130,6 +130,21 @@ struct RefreshAnswerTests {
         }
     }
 
+    /// The provider has rotated the refresh token by then: refusing the answer for a wrong clock would be a sign-out.
+    @Test(arguments: [-86_400, 86_400])
+    func refreshesWithAClockThatIsADayWrong(_ offset: Int) async throws {
+        let stage = try Stage()
+        let (_, first) = try await stage.signedIn()
+        let wrong = ManualClock(now: stage.clock.now.addingTimeInterval(Double(offset)))
+        let application = try stage.application { $0.clock = wrong }
+        for _ in 0..<3 {
+            let next = try await application.acquireTokenSilently(
+                SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+            )
+            #expect(next.source == .identityProvider)
+        }
+    }
+
     @Test(arguments: [["test-client"], ["test-client", "another-api"]])
     func acceptsAnArrayOfAudiences(_ audience: [String]) async throws {
         let stage = try Stage()

@@ -1,0 +1,116 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// A program that asks in a tight loop is stopped before the provider does it (T13).
+@Suite(.timeLimit(.minutes(1)))
+struct RequestLoopTests {
+    static let refusals: [TestIdentityProvider.Fault] = [
+        .refusal("invalid_grant"), .emptyBadRequest, .throttled(retryAfter: nil), .serverError(), .html,
+        .refusal("invalid_client"),
+    ]
+
+    @Test(arguments: refusals)
+    func sendsFiveOfFiveHundredIdenticalRequests(_ refusal: TestIdentityProvider.Fault) async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failAlways(.token, with: refusal)
+        stage.provider.forgetRequests()
+        var last: AuthenticationError?
+        for _ in 0..<500 {
+            do {
+                _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            } catch let error as AuthenticationError {
+                last = error
+            }
+        }
+        // An answer that leaves open whether the server acted is asked for twice.
+        #expect((5...10).contains(stage.provider.count(of: .token)))
+        #expect(last?.code == .requestLoop && last?.retryAfter == .seconds(60))
+        #expect(last?.underlyingError is AuthenticationError)
+    }
+
+    @Test func goesOnAfterAMinute() async throws {
+        let stage = try Stage()
+        let (application, first) = try await Self.looping(stage)
+        stage.clock.advance(by: .seconds(59))
+        let error = try await expectError(.requestLoop) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        #expect(error.retryAfter == .seconds(1))
+        stage.clock.advance(by: .seconds(1))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+    }
+
+    @Test func goesOnWhenTheClockIsSetBack() async throws {
+        let stage = try Stage()
+        let (application, first) = try await Self.looping(stage)
+        stage.clock.advance(by: .seconds(-600))
+        let next = try await application.acquireTokenSilently(
+            SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+        )
+        #expect(next.source == .identityProvider)
+    }
+
+    @Test func goesOnAfterASignIn() async throws {
+        let stage = try Stage()
+        let (application, first) = try await Self.looping(stage)
+        _ = try await application.acquireTokenInteractively(scopes: ["api.read"])
+        let next = try await application.acquireTokenSilently(
+            SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+        )
+        #expect(next.source == .identityProvider)
+    }
+
+    @Test func goesOnWhenAnotherProgramPutAnotherRefreshToken() async throws {
+        let stage = try Stage()
+        let (application, first) = try await Self.looping(stage)
+        let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+        #expect(try await stage.application().acquireTokenSilently(forced).source == .identityProvider)
+        #expect(try await application.acquireTokenSilently(forced).source == .identityProvider)
+    }
+
+    @Test func doesNotStopOtherRequests() async throws {
+        let stage = try Stage(.entra)
+        let (application, first) = try await Self.looping(stage)
+        let other = try await application.acquireTokenSilently(scopes: ["api.other"], account: first.account)
+        #expect(other.source == .identityProvider)
+    }
+
+    @Test func countsNothingWhileOffline() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        stage.transport.isOffline = true
+        for _ in 0..<20 {
+            try await expectError(.connectionFailed) {
+                try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            }
+        }
+        stage.transport.isOffline = false
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+    }
+
+    /// A program that was stopped, and a provider that would answer again.
+    private static func looping(_ stage: Stage) async throws -> (PublicClientApplication, AuthenticationResult) {
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failAlways(.token, with: .refusal("invalid_grant"))
+        for _ in 0..<5 {
+            await #expect(throws: AuthenticationError.self) {
+                try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            }
+        }
+        try await expectError(.requestLoop) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        stage.provider.failAlways(.token, with: nil)
+        return (application, first)
+    }
+}

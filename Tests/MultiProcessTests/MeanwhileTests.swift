@@ -1,0 +1,114 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// What other processes do while one refreshes.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct MeanwhileTests {
+    @Test func signsOutWhileAnotherProcessRefreshes() async throws {
+        let house = try await Household()
+        let gate = Gate()
+        house.provider.failNext(.token, with: .held(by: gate))
+        let refresher = try await house.worker()
+        let leaver = try await house.worker("--remove")
+        refresher.go()
+        try await house.provider.waitForRequest(.token)
+        leaver.go()
+        #expect(try #require(try await leaver.report()).error == nil)
+        gate.open()
+        #expect(try #require(try await refresher.report()).error == "interaction_required.account_removed")
+        #expect(try await house.application().allAccounts().isEmpty)
+    }
+
+    @Test func keepsANewSignInFromTheAnswerToAnOldRefresh() async throws {
+        let house = try await Household()
+        let gate = Gate()
+        house.provider.failNext(.token, with: .held(by: gate))
+        let refresher = try await house.worker()
+        refresher.go()
+        try await house.provider.waitForRequest(.token)
+        let newer = try await house.signIn(.alice)
+        gate.open()
+        let late = try #require(try await refresher.report())
+        #expect(late.error != nil || late.token == newer.accessToken, "\(late)")
+        #expect(try #require(try await house.acquire()).token == newer.accessToken)
+        #expect(try #require(try await house.acquire("--force")).error == nil)
+    }
+
+    @Test func refreshesTwoAccountsSideBySide() async throws {
+        let house = try await Household(people: [.alice, .bob])
+        let gate = Gate()
+        house.provider.failNext(.token, with: .held(by: gate))
+        let alice = try await house.worker("--username", TestIdentityProvider.Person.alice.username)
+        alice.go()
+        try await house.provider.waitForRequest(.token)
+        // Alice's answer is held back; Bob's must not wait for it.
+        let bob = try #require(
+            try await house.acquire("--username", TestIdentityProvider.Person.bob.username)
+        )
+        #expect(bob.error == nil && bob.source == "identityProvider")
+        gate.open()
+        #expect(try #require(try await alice.report()).error == nil)
+    }
+
+    @Test func refreshesAtTwoProvidersSideBySide() async throws {
+        let house = try await Household()
+        let other = try await Household(directory: house.directory)
+        let gate = Gate()
+        house.provider.failNext(.token, with: .held(by: gate))
+        let first = try await house.worker()
+        first.go()
+        try await house.provider.waitForRequest(.token)
+        let second = try #require(try await other.acquire())
+        #expect(second.error == nil && second.source == "identityProvider")
+        gate.open()
+        #expect(try #require(try await first.report()).error == nil)
+    }
+
+    @Test func forcedAndOrdinaryRefreshesComeOneAfterTheOther() async throws {
+        let house = try await Household()
+        let gate = Gate()
+        house.provider.failNext(.token, with: .held(by: gate))
+        let ordinary = try await house.worker()
+        let forced = try await house.worker("--force")
+        ordinary.go()
+        try await house.provider.waitForRequest(.token)
+        forced.go()
+        gate.open()
+        let first = try #require(try await ordinary.report())
+        let second = try #require(try await forced.report())
+        #expect(first.error == nil && second.error == nil)
+        #expect(second.source == "identityProvider" && second.token != first.token)
+        let sent = house.sentRefreshTokens
+        #expect(sent.count == 2 && Set(sent).count == 2)
+    }
+
+    /// A program whose clock is a day wrong neither loops nor signs out, and the others go on.
+    @Test(arguments: [-86_400, 86_400])
+    func bearsAClockThatIsADayWrong(_ offset: Int) async throws {
+        let house = try await Household()
+        for round in 0..<3 {
+            let wrong = try #require(try await house.acquire("--clock-offset", "\(offset)"))
+            #expect(wrong.error == nil, "\(wrong), round \(round)")
+            let right = try #require(try await house.acquire())
+            #expect(right.error == nil, "\(right), round \(round)")
+        }
+        let sent = house.sentRefreshTokens
+        #expect(Set(sent).count == sent.count && sent.count <= 6)
+    }
+
+    @Test func bearsAClockThatIsADayWrongWhileOthersWait() async throws {
+        let house = try await Household()
+        house.provider.failNext(.token, with: .delay(.milliseconds(200)))
+        var workers = try await house.workers(4)
+        workers.append(try await house.worker("--clock-offset", "86400"))
+        workers.append(try await house.worker("--clock-offset", "-86400"))
+        for worker in workers { worker.go() }
+        for worker in workers { #expect(try #require(try await worker.report()).error == nil) }
+        let sent = house.sentRefreshTokens
+        // None asks twice: what one of them wrote "in the future" may be worth nothing to the others.
+        #expect(Set(sent).count == sent.count && sent.count <= 6)
+    }
+}

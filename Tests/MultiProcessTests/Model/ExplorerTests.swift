@@ -1,0 +1,47 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+/// Every order of the steps of three processes: at most one request per refresh token, none lost, no account back.
+@Suite(.timeLimit(.minutes(10)))
+struct ExplorerTests {
+    static let budgets = [
+        Budget(crashes: 2, ticks: 0),
+        Budget(crashes: 1, ticks: 1),
+        Budget(ticks: 4),
+        Budget(clockJumps: 1, ticks: 1),
+        Budget(signOuts: 1, signIns: 1, ticks: 0),
+        Budget(crashes: 1, signOuts: 1, signIns: 1, writesBeside: 1, ticks: 0),
+        Budget(suspensions: 1, ticks: 3),
+    ]
+
+    /// What takes minutes.
+    static let deepBudgets = [
+        Budget(crashes: 2, ticks: 3),
+        Budget(crashes: 1, clockJumps: 1, ticks: 2),
+        Budget(crashes: 1, signOuts: 1, signIns: 1, writesBeside: 1, ticks: 1),
+    ]
+
+    @Test(arguments: Repetitions.isSoak ? budgets + deepBudgets : budgets)
+    func holdsInEveryOrder(_ budget: Budget) throws {
+        var explorer = Explorer()
+        try explorer.explore(budget)
+        print("MODEL \(budget): \(explorer.stateCount) states")
+        fflush(nil)
+        #expect(explorer.violations.isEmpty, "\(explorer.violations)")
+        #expect(explorer.stateCount > 1000, "An explorer that goes nowhere finds nothing.")
+    }
+
+    @Test(arguments: PlantedBug.allCases)
+    func findsThePlantedBug(_ bug: PlantedBug) throws {
+        var found: [String] = []
+        for budget in Self.budgets where found.isEmpty {
+            var explorer = Explorer(bug: bug)
+            try explorer.explore(budget)
+            found = explorer.violations
+        }
+        print("MODEL \(bug): \(found)")
+        #expect(!found.isEmpty)
+    }
+}

@@ -1,0 +1,107 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import HTTPTypes
+import IdentityClient
+import Synchronization
+
+/// Where the worker kills itself with SIGKILL, which no program can catch.
+enum CrashPoint: Equatable {
+    case beforeLease, afterLease
+    case beforeRequest, afterAnswer
+    case beforeWrite, afterWrite
+    /// That many microseconds after the write began.
+    case duringWrite(UInt32)
+    case beforeRelease
+
+    init?(environment name: String) {
+        guard let value = unsafe getenv(name) else { return nil }
+        switch unsafe String(cString: value) {
+        case "before-lease": self = .beforeLease
+        case "after-lease": self = .afterLease
+        case "before-request": self = .beforeRequest
+        case "after-answer": self = .afterAnswer
+        case "before-write": self = .beforeWrite
+        case "after-write": self = .afterWrite
+        case "before-release": self = .beforeRelease
+        case let text where text.hasPrefix("during-write:"):
+            self = .duringWrite(UInt32(text.dropFirst("during-write:".count)) ?? 0)
+        default: return nil
+        }
+    }
+
+    static func die() {
+        kill(getpid(), SIGKILL)
+    }
+}
+
+/// Sends requests through another transport, and may die around one to the token endpoint.
+struct FatalTransport: HTTPTransport {
+    private let transport: any HTTPTransport
+    private let point: CrashPoint?
+
+    init(_ transport: any HTTPTransport, diesAt point: CrashPoint?) {
+        self.transport = transport
+        self.point = point
+    }
+
+    func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+        if request.method == .post, point == .beforeRequest { CrashPoint.die() }
+        let answer = try await transport.send(request, body: body)
+        if request.method == .post, point == .afterAnswer { CrashPoint.die() }
+        return answer
+    }
+}
+
+/// Keeps records in another cache, and may die around a write.
+struct FatalCache: TokenCache {
+    private let cache: any TokenCache
+    private let point: CrashPoint?
+
+    init(_ cache: any TokenCache, diesAt point: CrashPoint?) {
+        self.cache = cache
+        self.point = point
+    }
+
+    func record(for key: CacheKey) async throws -> CacheRecord? {
+        try await cache.record(for: key)
+    }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        try await cache.records(of: kind, in: group)
+    }
+
+    func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
+        cache.changes(in: group)
+    }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        switch (key.kind, point) {
+        case (.lease, .beforeLease), (.account, .beforeWrite): CrashPoint.die()
+        case (.lease, .beforeRelease) where new == nil: CrashPoint.die()
+        case (.account, .duringWrite(let delay)): Self.dieSoon(delay)
+        default: break
+        }
+        let isReplaced = try await cache.replace(expected, with: new, for: key)
+        switch (key.kind, point) {
+        case (.lease, .afterLease) where isReplaced, (.account, .afterWrite): CrashPoint.die()
+        default: break
+        }
+        return isReplaced
+    }
+
+    private static func dieSoon(_ microseconds: UInt32) {
+        var thread = pthread_t()
+        let argument = unsafe UnsafeMutableRawPointer(bitPattern: UInt(microseconds) + 1)
+        unsafe pthread_create(
+            &thread,
+            nil,
+            { argument in
+                usleep(UInt32(truncatingIfNeeded: Int(bitPattern: argument) - 1))
+                CrashPoint.die()
+                return nil
+            },
+            argument
+        )
+    }
+}
