@@ -14,7 +14,7 @@ let keyringSupport: String? = unsafe getenv("IDENTITY_KEYRING_TESTS").map { unsa
 final class KeyringSession: Sendable {
     /// The keyring's state when it has been started.
     enum Mode: String, CaseIterable {
-        case unlocked, locked, fake
+        case unlocked, locked, fake, keepassxc
         case noService = "no-service"
         case noCollection = "no-collection"
     }
