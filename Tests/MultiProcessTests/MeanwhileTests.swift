@@ -85,6 +85,21 @@ struct MeanwhileTests {
         #expect(sent.count == 2 && Set(sent).count == 2)
     }
 
+    /// One refresh token serves several requests, so they wait for each other.
+    @Test func refreshesForTwoAudiencesWithOneRefreshToken() async throws {
+        let house = try await Household()
+        house.provider.failNext(.token, with: .delay(.milliseconds(50)))
+        var workers: [Worker] = []
+        for number in 0..<8 {
+            workers.append(try await house.worker("--scope", number % 2 == 0 ? "api.read" : "api.write"))
+        }
+        for worker in workers { worker.go() }
+        for worker in workers { #expect(try #require(try await worker.report()).error == nil) }
+        let sent = house.sentRefreshTokens
+        #expect(Set(sent).count == sent.count && (1...2).contains(sent.count))
+        #expect(try #require(try await house.acquire("--force")).error == nil)
+    }
+
     /// A program whose clock is a day wrong neither loops nor signs out, and the others go on.
     @Test(arguments: [-86_400, 86_400])
     func bearsAClockThatIsADayWrong(_ offset: Int) async throws {

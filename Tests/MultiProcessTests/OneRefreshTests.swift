@@ -24,6 +24,22 @@ struct OneRefreshTests {
         #expect(house.provider.accepts(accessToken: try #require(next.token)))
     }
 
+    /// The arrangement is worth nothing unless it notices that leases are missing.
+    @Test func noticesProgramsWithoutLeases() async throws {
+        let house = try await Household()
+        var workers: [Worker] = []
+        for _ in 0..<4 { workers.append(try await house.worker(crash: "no-leases")) }
+        let gate = Gate()
+        house.provider.failAlways(.token, with: .held(by: gate))
+        for worker in workers { worker.go() }
+        try await house.provider.waitForRequest(.token, count: 4)
+        gate.open()
+        for worker in workers { _ = try await worker.report() }
+        let sent = house.sentRefreshTokens
+        #expect(Set(sent).count < sent.count)
+        #expect(try #require(try await house.acquire("--force")).error == "interaction_required.sign_in_expired")
+    }
+
     @Test func waitsShortlyForAProviderThatTakesFiftyMilliseconds() async throws {
         var waits: [Double] = []
         for _ in 0..<Repetitions.count {

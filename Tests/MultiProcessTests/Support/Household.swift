@@ -52,7 +52,7 @@ struct Household {
     func signIn(_ person: TestIdentityProvider.Person) async throws -> AuthenticationResult {
         browser.forgetCookies()
         browser.person = person
-        return try await application().acquireTokenInteractively(scopes: ["api.read"])
+        return try await application().acquireTokenInteractively(scopes: ["api.read", "api.write"])
     }
 
     var cachePath: String { "\(directory.path)/cache" }

@@ -47,7 +47,7 @@ import IdentityClient
                 try await application.remove(account)
             } else {
                 let parameters = SilentParameters(
-                    scopes: ["api.read"],
+                    scopes: [Scope(rawValue: options.scope)],
                     account: account,
                     forcesRefresh: options.forces
                 )
@@ -93,6 +93,7 @@ struct Options {
     var directory = ""
     var issuer = ""
     var username: String?
+    var scope = "api.read"
     var clockOffset = 0.0
     var rounds = 1
     var forces = false
@@ -106,6 +107,7 @@ struct Options {
             case "--remove": removes = true
             case "--directory": directory = words.next() ?? ""
             case "--issuer": issuer = words.next() ?? ""
+            case "--scope": scope = words.next() ?? ""
             case "--username": username = words.next()
             case "--clock-offset": clockOffset = words.next().flatMap(Double.init) ?? 0
             case "--rounds": rounds = words.next().flatMap(Int.init) ?? 1
