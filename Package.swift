@@ -46,7 +46,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "identityctl",
-            dependencies: ["IdentityClient", "IdentityTesting", "OAuthWire", argumentParser, logging]
+            dependencies: [
+                "IdentityClient", "IdentityKeyring", "IdentityTesting", "OAuthWire", argumentParser, logging,
+            ]
         ),
 
         .testTarget(name: "OAuthWireTests", dependencies: ["OAuthWire", crypto, cryptoExtras]),
@@ -59,7 +61,10 @@ let package = Package(
         ),
         .testTarget(
             name: "IdentityctlTests",
-            dependencies: ["identityctl", "IdentityClient", "IdentityTesting", "OAuthWire", argumentParser, logging]
+            dependencies: [
+                "identityctl", "IdentityClient", "IdentityKeyring", "IdentityTesting", "OAuthWire", argumentParser,
+                logging,
+            ]
         ),
         .testTarget(
             name: "IdentityKeyringTests",

@@ -17,7 +17,10 @@ struct Identityctl: AsyncParsableCommand {
             4 token cache unavailable; 5 an answer was not believed; 6 cancelled, timed out or no browser; \
             7 the provider or the person said no; 64 wrong usage; 1 anything else.
             """,
-        subcommands: [LoginCommand.self, TokenCommand.self, AccountsCommand.self, LogoutCommand.self, DemoCommand.self]
+        subcommands: [
+            LoginCommand.self, TokenCommand.self, AccountsCommand.self, LogoutCommand.self, DoctorCommand.self,
+            DemoCommand.self,
+        ]
     )
 
     static func main() async {

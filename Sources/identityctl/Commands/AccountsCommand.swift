@@ -14,7 +14,7 @@ struct AccountsCommand: ToolCommand {
     @OptionGroup var output: OutputOptions
 
     func run(in session: Session) async throws {
-        let configuration = try provider.configuration(session.environment)
+        let configuration = try provider.configuration(session.environment, logger: session.logger)
         let accounts = try await session.application(configuration).allAccounts()
         if session.isJSON {
             try session.result(JSONReport.accounts(accounts).line + "\n")

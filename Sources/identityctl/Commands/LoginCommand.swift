@@ -30,7 +30,7 @@ struct LoginCommand: ToolCommand {
         var parameters = try signIn.parameters(token, environment)
         let browser = try signIn.browserCommand(environment)
         let wanted = try environment.given("account", account.account)
-        var configuration = try provider.configuration(environment)
+        var configuration = try provider.configuration(environment, logger: session.logger)
         configuration.redirectURI = try signIn.redirect(environment, isManual: isManual)
         configuration.browser = ReportingBrowser(
             launcher: SystemBrowserLauncher(command: browser),

@@ -26,7 +26,9 @@ struct LogoutCommand: ToolCommand {
 
     func run(in session: Session) async throws {
         let wanted = all ? nil : try session.environment.given("account", account.account)
-        let application = try session.application(try provider.configuration(session.environment))
+        let application = try session.application(
+            try provider.configuration(session.environment, logger: session.logger)
+        )
         let accounts = try await leaving(application, wanted)
         for account in accounts {
             try await application.remove(account)

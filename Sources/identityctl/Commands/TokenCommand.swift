@@ -25,7 +25,7 @@ struct TokenCommand: ToolCommand {
         let claims = try token.claims(environment)
         let forcesRefresh = try environment.isOn("force-refresh", forceRefresh)
         let wanted = try environment.given("account", account.account)
-        let configuration = try provider.configuration(environment)
+        let configuration = try provider.configuration(environment, logger: session.logger)
         let application = try session.application(configuration)
         let parameters = SilentParameters(
             scopes: scopes,

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import IdentityClient
+import Logging
 
 /// Whose sign-in it is: the client, the provider, and where tokens rest.
 struct ProviderOptions: ParsableArguments {
@@ -19,7 +20,9 @@ struct ProviderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Any other OpenID Connect provider's issuer.", valueName: "url"))
     var issuer: String?
 
-    @Option(help: ArgumentHelp("Where tokens rest: memory, file, or file:DIRECTORY.", valueName: "cache"))
+    @Option(
+        help: ArgumentHelp("Where tokens rest: auto, keyring, file, file:DIRECTORY, or memory.", valueName: "cache")
+    )
     var cache: String?
 
     @Option(help: ArgumentHelp("Share the tokens with the programs that name the same group.", valueName: "name"))
@@ -30,14 +33,17 @@ extension ProviderOptions {
     /// What an application object is made of.
     ///
     /// - Throws: `UsageError` when an option is missing or cannot be used.
-    func configuration(_ environment: Environment) throws -> PublicClientApplication.Configuration {
+    func configuration(
+        _ environment: Environment,
+        logger: Logger = Logger(label: "identityctl") { _ in SwiftLogNoOpLogHandler() }
+    ) throws -> PublicClientApplication.Configuration {
         guard let clientID = try environment.given("client-id", clientID) else {
             throw UsageError("Which client? Give --client-id, or set IDENTITYCTL_CLIENT_ID.")
         }
         var configuration = PublicClientApplication.Configuration(
             clientID: ClientID(rawValue: clientID.text),
             authority: try chosenAuthority(environment),
-            cache: try CacheChoice(environment.given("cache", cache)).cache
+            cache: try CacheChoice(environment.given("cache", cache)).cache(logger: logger)
         )
         configuration.cacheGroup = try environment.given("group", group).map { given in
             try given.checked { try CacheGroup(given.text) }
@@ -46,6 +52,17 @@ extension ProviderOptions {
     }
 
     private func chosenAuthority(_ environment: Environment) throws -> Authority {
+        if let authority = try authority(environment) { return authority }
+        throw UsageError(
+            """
+            Which provider? Give --authority URL for Entra ID, B2C, External ID and AD FS, or --issuer URL for any \
+            other OpenID Connect provider (or set IDENTITYCTL_AUTHORITY or IDENTITYCTL_ISSUER).
+            """
+        )
+    }
+
+    /// The provider, where one is named.
+    func authority(_ environment: Environment) throws -> Authority? {
         // What the command line says replaces whichever of the two the environment says.
         let onCommandLine = authority != nil || issuer != nil
         let source = onCommandLine ? Environment([:]) : environment
@@ -57,12 +74,7 @@ extension ProviderOptions {
         case (let authority?, let issuer?):
             throw UsageError("Give one of \(authority.origin) and \(issuer.origin), not both.")
         case (nil, nil):
-            throw UsageError(
-                """
-                Which provider? Give --authority URL for Entra ID, B2C, External ID and AD FS, or --issuer URL for any \
-                other OpenID Connect provider (or set IDENTITYCTL_AUTHORITY or IDENTITYCTL_ISSUER).
-                """
-            )
+            return nil
         }
     }
 }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityKeyring
 import Logging
 import Synchronization
 
@@ -11,6 +12,7 @@ final class Session: Sendable {
     /// Whether results and errors are written as JSON.
     let isJSON: Bool
     private let logLevel: Logger.Level
+    private let desktopCache = Mutex<DesktopTokenCache?>(nil)
     private let application = Mutex<PublicClientApplication?>(nil)
 
     init(environment: Environment, console: Console, isJSON: Bool, logLevel: Logger.Level) {
@@ -20,15 +22,21 @@ final class Session: Sendable {
         self.logLevel = logLevel
     }
 
+    /// Where the library logs.
+    var logger: Logger {
+        let handler = ConsoleLogHandler(level: logLevel, console: console)
+        return Logger(label: "identityctl") { _ in handler }
+    }
+
     /// Makes the application object, whose pending work is finished before the program ends.
     func application(
         _ configuration: PublicClientApplication.Configuration
     ) throws -> PublicClientApplication {
         var configuration = configuration
-        let handler = ConsoleLogHandler(level: logLevel, console: console)
-        configuration.logger = Logger(label: "identityctl") { _ in handler }
+        configuration.logger = logger
         let made = try PublicClientApplication(configuration)
         application.withLock { $0 = made }
+        desktopCache.withLock { $0 = configuration.cache as? DesktopTokenCache }
         return made
     }
 
@@ -56,6 +64,19 @@ final class Session: Sendable {
             timer.cancel()
         }
         return await outcomes.first { _ in true } ?? false
+    }
+
+    /// Says, where tokens were written in clear text because there is no keyring, that it is so.
+    func tellOfClearText() {
+        for fallback in desktopCache.withLock({ $0 })?.fallbacksInUse ?? [] {
+            guard case .fallback(let error) = fallback.reason else { continue }
+            console.line(
+                """
+                Note: the tokens rest in files in clear text, which only you can read, because no keyring can be used \
+                (\(error.code.rawValue)); 'identityctl doctor' says more.
+                """
+            )
+        }
     }
 
     /// Writes the one result of a command.

@@ -62,7 +62,7 @@ import Testing
             ),
             (["--client-id", "c"], ["IDENTITYCTL_AUTHORITY": "https://b.test"], "IDENTITYCTL_AUTHORITY: "),
             (["--group", "a b"], complete, "--group: "),
-            (["--cache", "keyring"], complete, "'keyring' is not a cache. Possible are: memory"),
+            (["--cache", "kwallet"], complete, "'kwallet' is not a cache. Possible are: auto"),
             (["--cache", "file:"], complete, "--cache: 'file:' is not a cache"),
         ] as [([String], [String: String], String)]
     )
@@ -73,6 +73,8 @@ import Testing
 
     @Test func choosesTheCache() throws {
         #expect(try CacheChoice(nil) == .file(directory: nil))
+        #expect(try CacheChoice(Given(text: "auto", origin: "")) == .auto)
+        #expect(try CacheChoice(Given(text: "keyring", origin: "")) == .keyring)
         #expect(try CacheChoice(Given(text: "file", origin: "")) == .file(directory: nil))
         #expect(try CacheChoice(Given(text: "file:/a b", origin: "")) == .file(directory: "/a b"))
         #expect(try CacheChoice(Given(text: "memory", origin: "")) == .memory)

@@ -144,7 +144,7 @@ import Testing
         for arguments in [
             ["login", "--redirect-uri", "nonsense"], ["login", "--redirect-ports", "9-1"],
             ["login", "--timeout", "-1"],
-            ["login", "--claims", "nonsense"], ["login", "--response-mode", "smoke"], ["login", "--cache", "keyring"],
+            ["login", "--claims", "nonsense"], ["login", "--response-mode", "smoke"], ["login", "--cache", "kwallet"],
             ["login", "--authority", "nonsense"], ["login", "--issuer", "http://example.test"], ["login", "extra"],
             ["token", "--claims", "[]"], ["token", "--scope", ""], ["token", "--account", ""], ["token", "--nonsense"],
             ["token", "--log-level", "loud"], ["logout", "--all", "--account", "x"], ["logout", "--group", "a/b"],

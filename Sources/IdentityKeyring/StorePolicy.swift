@@ -1,0 +1,82 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import IdentityClient
+
+/// A place in which a desktop program's tokens may rest.
+public struct TokenStore: Hashable, Sendable, CustomStringConvertible {
+    /// The store's name, as it is remembered: `encrypted-file`, `keyring`, `file` or `memory`.
+    public let name: String
+
+    /// Encrypted files, whose key is one item of the keyring: as fast as files, protected as the keyring is.
+    public static let encryptedFile = TokenStore(name: "encrypted-file")
+
+    /// The keyring, one item for each record.
+    public static let keyring = TokenStore(name: "keyring")
+
+    /// Files in clear text, which only the user may read.
+    public static let file = TokenStore(name: "file")
+
+    /// Nowhere: everyone is signed out when the program ends.
+    public static let memory = TokenStore(name: "memory")
+
+    /// All of them.
+    static let all = [encryptedFile, keyring, file, memory]
+
+    /// Whether it is of no use without a keyring.
+    var needsKeyring: Bool { self == .encryptedFile || self == .keyring }
+
+    /// The same as ``name``.
+    public var description: String { name }
+}
+
+/// Which stores a program accepts, the best first.
+///
+/// Tokens rest in clear text only where ``TokenStore/file`` is listed.
+public struct StorePolicy: Hashable, Sendable {
+    /// The stores, the best first; there is at least one.
+    public let stores: [TokenStore]
+
+    /// Encrypted files and nothing else.
+    public static let standard = StorePolicy.require(.encryptedFile)
+
+    /// This store and nothing else.
+    public static func require(_ store: TokenStore) -> StorePolicy {
+        StorePolicy(stores: [store])
+    }
+
+    /// This store, and where the machine does not have it, the next of `others`.
+    public static func prefer(_ store: TokenStore, else others: TokenStore...) -> StorePolicy {
+        StorePolicy(stores: [store] + others)
+    }
+}
+
+/// Where the tokens of one group rest, and why.
+public struct OpenedStore: Sendable {
+    /// Who shares the tokens.
+    public let group: CacheGroup
+
+    /// Where they rest.
+    public let store: TokenStore
+
+    /// Why it is this store.
+    public let reason: Reason
+
+    /// Why a store is the one.
+    public enum Reason: Sendable {
+        /// It was chosen before, and the choice was remembered; or tokens were found in it.
+        case remembered
+        /// It is the first that the policy lists.
+        case preferred
+        /// What the policy lists before it needs a keyring, and there is none: the error says what is missing.
+        case fallback(AuthenticationError)
+    }
+
+    /// The store and the reason in words, without a secret.
+    public var explanation: String {
+        switch reason {
+        case .remembered: "The store '\(store)' was chosen before."
+        case .preferred: "The store '\(store)' is the first of the policy."
+        case .fallback(let error): "The store '\(store)' is used because there is no keyring. \(error.message)"
+        }
+    }
+}

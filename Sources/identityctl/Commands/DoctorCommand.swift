@@ -1,0 +1,73 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FoundationEssentials
+import IdentityClient
+import IdentityKeyring
+
+/// What this machine offers.
+struct DoctorCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Says what this computer has for signing in, and what to do about what it lacks.",
+        discussion: """
+            Nothing is changed, nobody is asked, and no browser is opened. With --authority or --issuer the provider is             asked for the time. Ends with status 0, or with that of the first lack: 6 browser or display, 4 keyring or             token files, 3 network, 5 clock.
+            """
+    )
+
+    @OptionGroup var provider: ProviderOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: ArgumentHelp("The browser's command, as for login.", valueName: "command"))
+    var browser: String?
+
+    func run(in session: Session) async throws {
+        let findings = try await findings(session)
+        try session.result(session.isJSON ? findings.json.line + "\n" : findings.table)
+        if findings.status != .done { throw Ended(status: findings.status) }
+    }
+
+    private func findings(_ session: Session) async throws -> [Finding] {
+        let environment = session.environment
+        let command = try environment.given("browser", browser)?.text.split(whereSeparator: \.isWhitespace).map(
+            String.init
+        )
+        let choice = try CacheChoice(environment.given("cache", provider.cache))
+        let authority = try provider.authority(environment)
+        var findings = Examination.browser(BrowserInspection(command: command))
+        let keyring = KeyringTokenCache(applicationName: "identityctl")
+        findings += Examination.keyring(try await Self.outcome { try await keyring.status() })
+        let files = FileTokenCache(directory: choice.directory)
+        findings.append(Examination.files(Result { try files.inspect() }))
+        let transport = CurlTransport()
+        findings.append(Examination.curl(try await Self.outcome { try await CurlTransport.libraryVersion() }))
+        guard let authority else {
+            return findings + [.unknown("clock", "not compared: give --authority or --issuer")]
+        }
+        let theirs = try await Self.outcome {
+            try await ProviderClock.seconds(
+                of: authority,
+                over: transport,
+                deadline: .seconds(10),
+                logger: session.logger
+            )
+        }
+        return findings + [Examination.clock(theirs, ours: Int64(Date.now.timeIntervalSince1970))]
+    }
+
+    /// What `work` gave, or why it failed; a cancelled task ends the command.
+    private static func outcome<Value>(_ work: () async throws -> Value) async throws -> Result<Value, any Error> {
+        do {
+            return .success(try await work())
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+/// The command is done, and everything is said: only the status is left to tell.
+struct Ended: Error {
+    let status: ExitStatus
+}

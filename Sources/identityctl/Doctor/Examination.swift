@@ -1,0 +1,110 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import IdentityKeyring
+
+/// What was found, as findings. Decisions without a side effect.
+enum Examination {
+    static func browser(_ browser: BrowserInspection) -> [Finding] {
+        let opener: Finding =
+            if let problem = browser.problem {
+                .lack(
+                    "browser",
+                    problem,
+                    "Sign in with 'identityctl login --manual' and a browser anywhere.",
+                    .cancelled
+                )
+            } else {
+                .ok("browser", browser.programs.joined(separator: ", "))
+            }
+        let display: Finding =
+            if let display = browser.display {
+                .ok("display", display)
+            } else {
+                .lack(
+                    "display",
+                    "DISPLAY and WAYLAND_DISPLAY are not set",
+                    "Run this in a desktop session, or sign in with 'identityctl login --manual'.",
+                    .cancelled
+                )
+            }
+        return [opener, display]
+    }
+
+    /// - Parameter status: What the keyring said of itself, or why it said nothing.
+    static func keyring(_ status: Result<KeyringStatus, any Error>) -> [Finding] {
+        let (bus, service, collection) = ("session bus", "secret service", "collection")
+        switch status {
+        case .success(let status):
+            let label = "'\(status.collection)'"
+            return [
+                .ok(bus, "there is one"),
+                .ok(service, status.provider ?? "provided by a program that the system does not name"),
+                status.isLocked
+                    ? .lack(
+                        collection,
+                        "\(label) is locked",
+                        "Unlock it, in \"Passwords and Keys\" for example; nobody has to sign in anew.",
+                        .cacheUnavailable
+                    )
+                    : .ok(collection, "\(label) is unlocked"),
+            ]
+        case .failure(let error):
+            let unasked = Finding.unknown(collection, "not asked")
+            switch (error as? AuthenticationError)?.code {
+            case .keyringLibraryMissing?:
+                return [.unknown(bus, "not asked"), .lack(service, "libsecret is missing", error), unasked]
+            case .keyringNoSessionBus?:
+                return [.lack(bus, "there is none", error), .unknown(service, "not asked"), unasked]
+            case .keyringNoService?:
+                return [.ok(bus, "there is one"), .lack(service, "nobody provides it", error), unasked]
+            case .keyringNoDefaultCollection?:
+                return [
+                    .ok(bus, "there is one"), .ok(service, "it answers"),
+                    .lack(collection, "there is no default", error),
+                ]
+            default:
+                return [.unknown(bus, "not sure"), .lack(service, "it cannot be used", error), unasked]
+            }
+        }
+    }
+
+    static func files(_ files: Result<FileCacheInspection, any Error>) -> Finding {
+        let check = "token files"
+        switch files {
+        case .failure(let error): return .lack(check, "there is no place for them", error)
+        case .success(let files):
+            let mode = files.mode.map { "mode " + String($0, radix: 8) } ?? "will be made when it is needed"
+            let found = "\(files.path) (\(mode))"
+            return files.problem.map { .lack(check, found, $0) } ?? .ok(check, found)
+        }
+    }
+
+    static func curl(_ version: Result<String, any Error>) -> Finding {
+        switch version {
+        case .success(let version): .ok("libcurl", version)
+        case .failure(let error): .lack("libcurl", "it cannot be used", error)
+        }
+    }
+
+    /// - Parameters:
+    ///   - theirs: The provider's seconds since 1970, `nil` when it does not tell.
+    ///   - ours: This computer's.
+    static func clock(_ theirs: Result<Int64?, any Error>, ours: Int64) -> Finding {
+        switch theirs {
+        case .failure(let error): return .lack("clock", "the provider was not reached", error)
+        case .success(nil): return .unknown("clock", "the provider does not tell the time")
+        case .success(let theirs?):
+            let ahead = ours - theirs
+            let found =
+                ahead == 0 ? "as the provider's" : "\(abs(ahead)) s \(ahead > 0 ? "ahead of" : "behind") the provider's"
+            guard abs(ahead) > 60 else { return .ok("clock", found) }
+            return .lack(
+                "clock",
+                found,
+                "Set this computer's clock: tokens are not believed when it is wrong (timedatectl set-ntp true).",
+                .notBelieved
+            )
+        }
+    }
+}

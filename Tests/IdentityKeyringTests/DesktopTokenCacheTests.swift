@@ -1,0 +1,113 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import Testing
+
+@testable import IdentityKeyring
+
+/// One door to the stores; the keyring is one in memory.
+@Suite struct DesktopTokenCacheTests {
+    private let keyring = InMemoryTokenCache()
+    private let directory = FileManager.default.temporaryDirectory.path + "/identity-desktop-\(UUID().uuidString)"
+    private let record = CacheRecord(bytes: Array("secret-canary".utf8))
+
+    private func cache(_ policy: StorePolicy, keyringIs problem: AuthenticationError.Code? = nil) -> DesktopTokenCache {
+        DesktopTokenCache(policy: policy, directory: directory, keyring: keyring) {
+            if let problem { throw AuthenticationError(problem, "The keyring is away.") }
+        }
+    }
+
+    private func key() throws -> CacheKey {
+        CacheKey(group: try CacheGroup("desktop"), kind: .account, name: String(repeating: "a", count: 64))
+    }
+
+    /// The contents of all files.
+    private func files() -> [String] {
+        let names = (try? FileManager.default.subpathsOfDirectory(atPath: directory)) ?? []
+        return names.compactMap { FileManager.default.contents(atPath: "\(directory)/\($0)") }
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test(
+        arguments: [
+            (.standard, nil, nil, .encryptedFile),
+            (.standard, nil, .keyringNoService, nil),
+            (.prefer(.encryptedFile, else: .file), nil, .keyringNoSessionBus, .file),
+            (.prefer(.encryptedFile, else: .memory, .file), nil, .keyringLibraryMissing, .memory),
+            (.prefer(.keyring, else: .encryptedFile), nil, .keyringNoService, nil),
+            (.prefer(.encryptedFile, else: .file), nil, .keyringLocked, nil),
+            (.prefer(.encryptedFile, else: .file), nil, .keyringTimedOut, nil),
+            (.prefer(.encryptedFile, else: .file), .file, nil, .file),
+            (.standard, .file, nil, nil),
+            (.prefer(.file, else: .keyring), .keyring, nil, .keyring),
+        ] as [(StorePolicy, TokenStore?, AuthenticationError.Code?, TokenStore?)]
+    )
+    func decidesByThePolicy(
+        policy: StorePolicy,
+        remembered: TokenStore?,
+        problem: AuthenticationError.Code?,
+        expected: TokenStore?
+    ) {
+        let error = problem.map { AuthenticationError($0, "away") }
+        let chosen = try? StoreChoice.decide(policy, remembered: remembered, problem: error).store  // Refused: none.
+        #expect(chosen == expected)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func writesNoClearTextUnlessItIsListed() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        await #expect(throws: AuthenticationError.self) {
+            _ = try await cache(.standard, keyringIs: .keyringNoService).replace(nil, with: record, for: key())
+        }
+        #expect(files().isEmpty)
+        #expect(try await cache(.standard).replace(nil, with: record, for: key()))
+        #expect(!files().isEmpty)
+        #expect(!files().contains { $0.contains("secret-canary") })
+        #expect(try await cache(.standard).record(for: key()) == record)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func staysWithTheStoreItChose() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let group = try CacheGroup("desktop")
+        let policy = StorePolicy.prefer(.encryptedFile, else: .file)
+        let first = cache(policy, keyringIs: .keyringNoService)
+        #expect(try await first.record(for: key()) == nil)
+        #expect(files().isEmpty)
+        #expect(try await first.replace(nil, with: record, for: key()))
+        #expect(first.fallbacksInUse.map(\.store) == [.file])
+
+        let second = cache(policy)
+        #expect(try await second.record(for: key()) == record)
+        let opened = try await second.openedStore(for: group)
+        #expect(opened.store == .file)
+        if case .remembered = opened.reason {} else { Issue.record("\(opened.explanation)") }
+        await #expect(throws: AuthenticationError.self) { _ = try await cache(.standard).record(for: key()) }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func movesAndFollowsAMove() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let policy = StorePolicy.prefer(.file, else: .encryptedFile, .keyring)
+        let one = cache(policy)
+        let other = cache(policy)
+        #expect(try await one.replace(nil, with: record, for: key()))
+        #expect(try await other.record(for: key()) == record)
+        for store in [TokenStore.encryptedFile, .keyring, .file] {
+            try await one.move(to: store, in: CacheGroup("desktop"))
+            #expect(try await one.openedStore(for: CacheGroup("desktop")).store == store)
+            #expect(try await other.record(for: key()) == record)
+            #expect(files().contains { $0.contains("secret-canary") } == (store == .file))
+        }
+        #expect(try await keyring.records(of: .account, in: CacheGroup("desktop")).isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func makesNoSecondKeyForRecordsOfALostOne() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        #expect(try await cache(.standard).replace(nil, with: record, for: key()))
+        let kind = CacheKey.Kind(rawValue: "key")
+        for (item, value) in try await keyring.records(of: kind, in: CacheGroup("desktop")) {
+            #expect(try await keyring.replace(value, with: nil, for: item))
+        }
+        await #expect(throws: AuthenticationError.self) { _ = try await cache(.standard).record(for: key()) }
+        #expect(try await keyring.records(of: kind, in: CacheGroup("desktop")).isEmpty)
+    }
+}
