@@ -97,10 +97,16 @@ enum DetachedProcess {
         if let problem = problems.first(where: { $0 != 0 }) { return .failure(Failure(code: problem)) }
 
         var process: pid_t = 0
-        let problem = unsafe withCStrings(arguments) { arguments in
-            unsafe withCStrings(environment) { environment in
-                unsafe posix_spawn(&process, executable, &actions, &attributes, arguments, environment)
+        var problem: Int32 = 0
+        for _ in 0..<50 {
+            problem = unsafe withCStrings(arguments) { arguments in
+                unsafe withCStrings(environment) { environment in
+                    unsafe posix_spawn(&process, executable, &actions, &attributes, arguments, environment)
+                }
             }
+            // A program that somebody writes at this moment, an update for example, is there a moment later.
+            guard problem == ETXTBSY else { break }
+            usleep(10_000)
         }
         return problem == 0 ? .success(process) : .failure(Failure(code: problem))
     }

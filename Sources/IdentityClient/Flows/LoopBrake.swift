@@ -18,7 +18,8 @@ final class LoopBrake: Sendable {
     /// Seconds.
     private static let window: Int64 = 60
 
-    /// - Throws: `.requestLoop`, with the last refusal beneath, while the request is not to be sent.
+    /// - Throws: While the request is not to be sent, the last refusal's code where a person or the set-up can change it,
+    ///   else `.requestLoop`; with the last refusal beneath.
     func check(_ key: String, at now: Int64, context: RequestContext) throws {
         let known = failures.withLock { failures in
             // A clock that was set back must not make a wait longer than it can have been.
@@ -30,11 +31,13 @@ final class LoopBrake: Sendable {
         guard let known, known.times.count >= Self.most, let first = known.times.first, let last = known.times.last,
             last - first <= Self.window
         else { return }
+        let isForSomebodyToChange = .interactionRequired ~= known.last.code || .configuration ~= known.last.code
         throw AuthenticationError(
-            .requestLoop,
+            isForSomebodyToChange ? known.last.code : .requestLoop,
             "The server refused this request \(Self.most) times in a minute; it is not sent again for "
                 + "\(last + Self.window - now) s. The last answer: \(known.last.message)",
             serverError: known.last.serverError,
+            claims: known.last.claims,
             retryAfter: .seconds(last + Self.window - now),
             correlationID: context.correlationID,
             underlyingError: known.last

@@ -8,13 +8,18 @@ import Testing
 /// A program that asks in a tight loop is stopped before the provider does it (T13).
 @Suite(.timeLimit(.minutes(1)))
 struct RequestLoopTests {
-    static let refusals: [TestIdentityProvider.Fault] = [
-        .refusal("invalid_grant"), .emptyBadRequest, .throttled(retryAfter: nil), .serverError(), .html,
-        .refusal("invalid_client"),
+    /// A person is told that they are needed, and the set-up what is wrong with it, however often is asked.
+    static let refusals: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
+        (.refusal("invalid_grant"), .signInExpired), (.emptyBadRequest, .signInExpired),
+        (.throttled(retryAfter: nil), .requestLoop), (.serverError(), .requestLoop), (.html, .requestLoop),
+        (.refusal("invalid_client"), .clientNotRegistered),
     ]
 
     @Test(arguments: refusals)
-    func sendsFiveOfFiveHundredIdenticalRequests(_ refusal: TestIdentityProvider.Fault) async throws {
+    func sendsFiveOfFiveHundredIdenticalRequests(
+        _ refusal: TestIdentityProvider.Fault,
+        _ code: AuthenticationError.Code
+    ) async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
         stage.clock.advance(by: .seconds(3600))
@@ -30,7 +35,7 @@ struct RequestLoopTests {
         }
         // An answer that leaves open whether the server acted is asked for twice.
         #expect((5...10).contains(stage.provider.count(of: .token)))
-        #expect(last?.code == .requestLoop && last?.retryAfter == .seconds(60))
+        #expect(last?.code == code && last?.retryAfter == .seconds(60))
         #expect(last?.underlyingError is AuthenticationError)
     }
 
@@ -38,7 +43,7 @@ struct RequestLoopTests {
         let stage = try Stage()
         let (application, first) = try await Self.looping(stage)
         stage.clock.advance(by: .seconds(59))
-        let error = try await expectError(.requestLoop) {
+        let error = try await expectError(.signInExpired) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
         #expect(error.retryAfter == .seconds(1))
@@ -107,7 +112,7 @@ struct RequestLoopTests {
                 try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             }
         }
-        try await expectError(.requestLoop) {
+        try await expectError(.signInExpired) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
         stage.provider.failAlways(.token, with: nil)
