@@ -76,10 +76,6 @@ extension AccountCredentials {
             tenantProfiles: profiles.map(\.tenantProfile)
         )
     }
-
-    package func profile(inRealm realm: String) -> CachedProfile? {
-        profiles.first { $0.realm == realm } ?? (profiles.count == 1 ? profiles[0] : nil)
-    }
 }
 
 extension CachedProfile {
