@@ -4,7 +4,7 @@ extension ScriptedBrowser {
     /// What the person does on the provider's pages.
     public struct Behaviour: Hashable, Sendable {
         enum Kind: Hashable, Sendable {
-            case approve, deny, cancel, forgetPassword, abandon
+            case approve, deny, cancel, signUp, forgetPassword, abandon
         }
 
         let kind: Kind
@@ -15,7 +15,10 @@ extension ScriptedBrowser {
         public static let deny = Behaviour(kind: .deny)
         /// Cancels on the first page that can be cancelled.
         public static let cancel = Behaviour(kind: .cancel)
-        /// Has forgotten the password, and says so where the page offers it (B2C); cancels elsewhere.
+        /// Signs up where the page offers it (B2C), and does as ``approve`` elsewhere.
+        public static let signUp = Behaviour(kind: .signUp)
+        /// Has forgotten the password, says so where the page offers it (B2C), and types it as a new one where that is
+        /// asked for; cancels elsewhere.
         public static let forgetPassword = Behaviour(kind: .forgetPassword)
         /// Leaves the first page as it is.
         public static let abandon = Behaviour(kind: .abandon)
@@ -23,10 +26,11 @@ extension ScriptedBrowser {
         /// The button to press, the best first.
         var buttons: [String] {
             switch kind {
-            case .approve: ["sign-in", "choose", "allow", "back"]
+            case .approve: ["sign-in", "choose", "create", "reset", "save", "allow", "back"]
             case .deny: ["sign-in", "choose", "deny", "back"]
             case .cancel: ["cancel", "deny", "back"]
-            case .forgetPassword: ["forgot", "cancel", "deny", "back"]
+            case .signUp: ["sign-up", "create", "choose", "save", "allow", "back"]
+            case .forgetPassword: ["forgot", "reset", "cancel", "deny", "back"]
             case .abandon: []
             }
         }

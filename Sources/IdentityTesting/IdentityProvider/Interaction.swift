@@ -22,6 +22,10 @@ struct Interaction: Sendable {
     var signedIn: String?
     var choseAccount = false
     var consented = false
+    /// Whose profile the person edits.
+    var editing: String?
+    /// Whether the page of the policy that edits profiles is done with.
+    var editedProfile = false
 }
 
 /// What is wrong with an authorization request, and whether the browser may be sent back with it.

@@ -8,22 +8,47 @@ struct ProviderPages {
     var action: String
     /// Whether there is a way to another policy for those who forgot the password.
     var offersPasswordReset = false
+    /// Whether those who have no account can make one.
+    var offersSignUp = false
+    /// The people with a button of their own.
+    var people: [TestIdentityProvider.Person] = []
 
     func page(_ page: AuthorizationStep.Page) -> ProviderResponse {
         switch page {
         case .signIn(let interaction, let problem):
-            let note = problem.map { #"<p role="alert">\#(Self.escaped($0))</p>"# } ?? ""
             return form(
                 "Sign in",
                 interaction,
-                note + """
+                Self.note(problem) + """
                     <label>Username <input name="username" id="username" autocomplete="username" \
                     value="\(Self.escaped(interaction.loginHint ?? ""))"></label>
                     <label>Password <input name="password" id="password" type="password" \
                     autocomplete="current-password"></label>
                     """,
                 buttons: [("sign-in", "Sign in")] + (offersPasswordReset ? [("forgot", "Forgot password?")] : [])
-                    + [("cancel", "Cancel")]
+                    + (offersSignUp ? [("sign-up", "Sign up now")] : []) + [("cancel", "Cancel")],
+                after: peopleButtons
+            )
+        case .signUp(let interaction, let problem):
+            return form(
+                "Sign up",
+                interaction,
+                Self.note(problem) + Self.nameField("") + Self.newPasswordFields(username: ""),
+                buttons: [("create", "Create"), ("cancel", "Cancel")]
+            )
+        case .resetPassword(let interaction, let problem):
+            return form(
+                "Reset the password",
+                interaction,
+                Self.note(problem) + Self.newPasswordFields(username: interaction.loginHint ?? ""),
+                buttons: [("reset", "Continue"), ("cancel", "Cancel")]
+            )
+        case .editProfile(let interaction, let name, let problem):
+            return form(
+                "Edit your profile",
+                interaction,
+                Self.note(problem) + Self.nameField(name),
+                buttons: [("save", "Continue"), ("cancel", "Cancel")]
             )
         case .chooseAccount(let interaction, let usernames):
             let choices = usernames.map { name in
@@ -61,20 +86,27 @@ struct ProviderPages {
         _ title: String,
         _ interaction: Interaction,
         _ content: String,
-        buttons: [(String, String)]
+        buttons: [(String, String)],
+        after: String = ""
     ) -> ProviderResponse {
         let hidden = #"<input type="hidden" name="interaction" value="\#(Self.escaped(interaction.id))">"#
-        return Self.form(title, action: action, content: hidden + content, buttons: buttons)
+        return Self.form(title, action: action, content: hidden + content, buttons: buttons, after: after)
     }
 
-    static func form(_ title: String, action: String, content: String, buttons: [(String, String)]) -> ProviderResponse
-    {
+    static func form(
+        _ title: String,
+        action: String,
+        content: String,
+        buttons: [(String, String)],
+        after: String = ""
+    ) -> ProviderResponse {
         let buttons = buttons.map { value, label in
             #"<button name="action" id="\#(value)" value="\#(value)">\#(label)</button>"#
         }
         return document(
             title,
-            #"<form method="post" action="\#(escaped(action))">\#(content)<p>\#(buttons.joined(separator: " "))</p></form>"#
+            #"<form method="post" action="\#(escaped(action))">\#(content)<p>\#(buttons.joined(separator: " "))</p>"#
+                + "\(after)</form>"
         )
     }
 
@@ -124,6 +156,32 @@ struct ProviderPages {
         input:not([type=radio]){display:block;width:100%;box-sizing:border-box;padding:.5rem;font:inherit}\
         button{padding:.5rem 1rem;font:inherit}[role=alert]{color:#a00}
         """
+
+    private var peopleButtons: String {
+        guard !people.isEmpty else { return "" }
+        let buttons = people.map { person in
+            let username = Self.escaped(person.username)
+            return #"<button name="person" value="\#(username)">\#(Self.escaped(person.name))</button>"#
+        }
+        return "<p>For trying things out, without a password:</p><p>\(buttons.joined(separator: " "))</p>"
+    }
+
+    private static func note(_ problem: String?) -> String {
+        problem.map { #"<p role="alert">\#(escaped($0))</p>"# } ?? ""
+    }
+
+    private static func nameField(_ name: String) -> String {
+        #"<label>Name <input name="name" id="name" autocomplete="name" value="\#(escaped(name))"></label>"#
+    }
+
+    private static func newPasswordFields(username: String) -> String {
+        """
+        <label>Username <input name="username" id="username" autocomplete="username" \
+        value="\(escaped(username))"></label>
+        <label>New password <input name="password" id="password" type="password" \
+        autocomplete="new-password"></label>
+        """
+    }
 
     private static func list(_ texts: [String]) -> String {
         "<ul>" + texts.map { "<li>\(escaped($0))</li>" }.joined() + "</ul>"

@@ -11,6 +11,9 @@ enum AuthorizationStep: Sendable {
 
     enum Page: Sendable {
         case signIn(Interaction, problem: String?)
+        case signUp(Interaction, problem: String?)
+        case resetPassword(Interaction, problem: String?)
+        case editProfile(Interaction, name: String, problem: String?)
         case chooseAccount(Interaction, usernames: [String])
         case consent(Interaction, username: String, scopes: [String])
         case administrator(Interaction, scopes: [String])
@@ -48,6 +51,10 @@ extension ProviderState {
                 step: .page(.failure("This page is no longer valid. Start again from the program."))
             )
         }
+        if settings.offersPeople, let account = request["person"].flatMap(account) {
+            interaction.signedIn = account.person.username
+            return advance(interaction, request, now: now)
+        }
         switch request["action"] {
         case "sign-in":
             guard let account = account(request["username"] ?? ""), account.person.password == request["password"]
@@ -58,6 +65,8 @@ extension ProviderState {
                 )
             }
             interaction.signedIn = account.person.username
+        case "sign-up", "create", "reset", "save":
+            if let page = interactUserFlow(&interaction, request) { return show(page, interaction) }
         case "choose":
             interaction.choseAccount = true
             let chosen = request["account"] ?? ""
@@ -77,7 +86,7 @@ extension ProviderState {
         return advance(interaction, request, now: now)
     }
 
-    private mutating func advance(
+    mutating func advance(
         _ interaction: Interaction,
         _ request: ProviderRequest,
         now: Date
@@ -89,6 +98,7 @@ extension ProviderState {
                 interaction.signedIn ?? (interaction.loginHint.flatMap(account) ?? accounts.first)?.person.username
             interaction.consented = true
             interaction.choseAccount = true
+            interaction.editedProfile = true
         }
         guard let username = interaction.signedIn ?? settledUsername(session, interaction, now: now) else {
             if interaction.prompts.contains("none") {
@@ -98,11 +108,16 @@ extension ProviderState {
                     Refusal(hasSession ? "interaction_required" : "login_required", "The person must sign in.")
                 )
             }
-            return show(.signIn(interaction, problem: nil), interaction)
+            let isReset = userFlow(at: interaction.address) == .passwordReset
+            let page =
+                isReset
+                ? AuthorizationStep.Page.resetPassword(interaction, problem: nil) : .signIn(interaction, problem: nil)
+            return show(page, interaction)
         }
         if interaction.prompts.contains("select_account"), !interaction.choseAccount, interaction.signedIn == nil {
             return show(.chooseAccount(interaction, usernames: [username]), interaction)
         }
+        if let step = editProfileStep(interaction, username: username) { return step }
         if let step = consentStep(&interaction, username: username) { return step }
         return finish(interaction, username: username, session: session, request, now: now)
     }
@@ -110,6 +125,7 @@ extension ProviderState {
     /// Who the browser's session stands for, when that is enough for this request.
     private func settledUsername(_ session: BrowserSession?, _ interaction: Interaction, now: Date) -> String? {
         guard let session, let account = account(session.username), !interaction.prompts.contains("login"),
+            userFlow(at: interaction.address) != .passwordReset,
             !account.needsSecondFactor, !account.passwordIsExpired
         else { return nil }
         if let maxAge = interaction.maxAge, now.timeIntervalSince(session.authenticatedAt) > Double(maxAge) {

@@ -37,7 +37,8 @@ extension ProviderState {
             granted.scopes = scopes
             accessTokens[token] = IssuedAccessToken(
                 authorization: granted,
-                expires: now.addingTimeInterval(settings.accessTokenLifetime.timeInterval)
+                expires: now.addingTimeInterval(settings.accessTokenLifetime.timeInterval),
+                claims: request["claims"]
             )
         }
         if settings.issuesRefreshTokens, offline, !isRefresh || settings.rotatesRefreshTokens {

@@ -109,6 +109,8 @@ struct IssuedRefreshToken: Sendable {
 struct IssuedAccessToken: Sendable {
     var authorization: Authorization
     var expires: Date
+    /// The claims parameter that it was asked for with, JSON.
+    var claims: String?
 }
 
 /// A device that waits for its person.

@@ -84,7 +84,13 @@ extension TestIdentityProvider {
         var response: ProviderResponse
         switch answer.step {
         case .page(let page):
-            let pages = ProviderPages(action: address.url(of: .interaction) ?? "", offersPasswordReset: profile.isB2C)
+            let state = snapshot
+            let pages = ProviderPages(
+                action: address.url(of: .interaction) ?? "",
+                offersPasswordReset: profile.isB2C,
+                offersSignUp: state.userFlow(at: address) == .signUpOrSignIn,
+                people: state.settings.offersPeople ? state.accounts.prefix(4).map(\.person) : []
+            )
             response = pages.page(page)
         case .back(let interaction, let items):
             if interaction.responseMode == "form_post" {

@@ -29,6 +29,18 @@ extension TestIdentityProvider {
         }
     }
 
+    /// What a B2C policy lets the person do before it sends them back signed in.
+    public enum UserFlow: Hashable, Sendable {
+        /// Sign in.
+        case signIn
+        /// Sign in, or sign up first.
+        case signUpOrSignIn
+        /// Change the name for display.
+        case editProfile
+        /// Choose a new password. What comes by e-mail elsewhere is left out.
+        case passwordReset
+    }
+
     /// One of the provider's addresses.
     public struct Endpoint: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// Its name in records and errors.

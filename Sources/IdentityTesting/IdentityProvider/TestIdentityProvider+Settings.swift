@@ -43,6 +43,12 @@ extension TestIdentityProvider {
         /// The scopes that are silently left out of what is granted.
         public var declinedScopes: Set<String> = []
 
+        /// What a B2C policy lets the person do, by its name in lower case. A policy that is not named here signs in.
+        public var userFlows: [String: UserFlow] = [:]
+        /// Whether the sign-in page has a button for each of the first people, who then need no password: for trying
+        /// things out.
+        public var offersPeople = false
+
         /// Whether the first person, or the one the login hint names, signs in and agrees without seeing a page.
         public var autoApproves = false
 

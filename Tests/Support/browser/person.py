@@ -5,7 +5,8 @@ Both are called with the address to open as the last argument, return immediatel
 they can be $BROWSER, or given as --browser. What they do is set by environment variables:
 
   PERSON_MODE        approve (default), deny, badpass (types a wrong password), abandon (sees the page and leaves);
-                     form-person also tampers with the answer, see there
+                     chromium-person also forgot (says so where the page offers it, else types PERSON_PASSWORD, as a
+                     new one where that is asked for); form-person also tampers with the answer, see there
   PERSON_PROVIDER    env file of a provider started by the test support: name, password and authority come from it
   PERSON_USERNAME, PERSON_PASSWORD, PERSON_CA   the same one by one; PERSON_CA is a PEM file of an authority to trust
   PERSON_PROFILE     directory that keeps cookies, and so the session, from one run to the next
@@ -28,6 +29,7 @@ ARRIVED, STUCK, FAILED, UNREACHABLE = 0, 3, 4, 5
 USERNAME = r"^(user(_?name)?|login|email|sub|identifier|account)$"
 YES = r"\b(allow|authori[sz]e|accept|approve|grant|confirm|continue|verify|yes|agree|submit)\b"
 NO = r"\b(deny|cancel|reject|refuse|decline|disagree|no)\b"
+FORGOT = r"\bforgot\b"
 SIGN_OUT = r"\b(log ?out|sign ?out|end session)\b"
 
 

@@ -1,0 +1,46 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import IdentityTesting
+
+/// How the two identity providers are set up.
+enum Providers {
+    static let clientID: ClientID = "7d1f0f5c-5a3e-4a0e-9c41-2f0d3f6f9a10"
+    static let b2cTenant = "contoso.onmicrosoft.com"
+    static let tasksScope = "https://contoso.onmicrosoft.com/tasks/"
+    static let graphScope = "https://graph.microsoft.com/"
+
+    /// What only an administrator can agree to, as in a real directory.
+    private static let administratorsScopes = ["User.Read.All", "Directory.Read.All", "Directory.AccessAsUser.All"]
+
+    static func entra() throws -> TestIdentityProvider {
+        var settings = TestIdentityProvider.Settings(.entra)
+        settings.adminConsentScopes = Set(administratorsScopes + administratorsScopes.map { graphScope + $0 })
+        settings.offersPeople = true
+        return try TestIdentityProvider(
+            profile: .entra,
+            clients: [TestIdentityProvider.Client(id: clientID)],
+            people: DirectoryPerson.all.map(\.account),
+            settings: settings
+        )
+    }
+
+    static func b2c() throws -> TestIdentityProvider {
+        let flows: [String: TestIdentityProvider.UserFlow] = [
+            "b2c_1_susi": .signUpOrSignIn, "b2c_1_edit": .editProfile, "b2c_1_reset": .passwordReset,
+        ]
+        let profile = TestIdentityProvider.Profile.b2c(
+            tenant: b2cTenant,
+            policies: Array(flows.keys.sorted().reversed())
+        )
+        var settings = TestIdentityProvider.Settings(profile)
+        settings.userFlows = flows
+        settings.offersPeople = true
+        return try TestIdentityProvider(
+            profile: profile,
+            clients: [TestIdentityProvider.Client(id: clientID)],
+            people: DirectoryPerson.all.prefix(4).map(\.account),
+            settings: settings
+        )
+    }
+}

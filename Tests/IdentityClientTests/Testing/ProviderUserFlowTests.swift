@@ -1,0 +1,138 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import OAuthWire
+import Testing
+
+/// B2C's policies besides signing in, as a program and the person in front of it meet them.
+@Suite(.timeLimit(.minutes(1)))
+struct ProviderUserFlowTests {
+    private static let policies = ["b2c_1_susi", "b2c_1_edit", "b2c_1_reset"]
+
+    private func stage(_ change: (inout TestIdentityProvider.Settings) -> Void = { _ in }) throws -> Stage {
+        try Stage(.b2c(tenant: "contoso.onmicrosoft.com", policies: Self.policies)) { settings in
+            settings.userFlows = [
+                "b2c_1_susi": .signUpOrSignIn, "b2c_1_edit": .editProfile, "b2c_1_reset": .passwordReset,
+            ]
+            change(&settings)
+        }
+    }
+
+    private func visit(_ policy: String, _ stage: Stage) async throws -> AuthenticationResult {
+        var parameters = InteractiveParameters(scopes: ["test-client"])
+        parameters.authority = try stage.provider.authority(policy: policy)
+        return try await stage.application().acquireTokenInteractively(parameters)
+    }
+
+    private func name(_ result: AuthenticationResult) throws -> String {
+        try JSONWebToken(compact: #require(result.idToken)).claims.string("name") ?? ""
+    }
+
+    @Test func signsUpAndKnowsThePersonFromThenOn() async throws {
+        let stage = try stage()
+        var newcomer = TestIdentityProvider.Person.alice
+        newcomer.username = "mairead@example.test"
+        newcomer.name = "Máiréad O'Neill"
+        stage.browser.person = newcomer
+        stage.browser.behaviour = .signUp
+        let first = try await visit("b2c_1_susi", stage)
+        #expect(try name(first) == "Máiréad O'Neill")
+
+        stage.browser.forgetCookies()
+        stage.browser.behaviour = .approve
+        let second = try await visit("b2c_1_susi", stage)
+        #expect(second.account.id == first.account.id)
+        #expect(stage.browser.pages.map { $0.body.contains("Sign up</h1>") } == [false, true, false])
+    }
+
+    @Test func refusesToSignUpTwice() async throws {
+        let stage = try stage()
+        stage.browser.behaviour = .signUp
+        let items = ProviderClient(provider: stage.provider).authorizationItems()
+        let endpoint = try #require(stage.provider.authority.templates?.authorizationEndpoint)
+        let url = try #require(URL(string: EndpointURL.appending(items, to: endpoint)))
+        let page = try await stage.browser.visit(url)
+        #expect(page.body.contains("There is an account with this username already."))
+    }
+
+    @Test func editsTheNameOfWhoeverIsSignedIn() async throws {
+        let stage = try stage()
+        let before = try await visit("b2c_1_susi", stage)
+        #expect(try name(before) == "Alice Example")
+        stage.browser.person.name = "Álice"
+        let edited = try await visit("b2c_1_edit", stage)
+        #expect(try name(edited) == "Álice")
+        #expect(edited.account.id == before.account.id)
+        #expect(stage.browser.pages.map { $0.body.contains("Edit your profile</h1>") } == [false, true])
+    }
+
+    @Test func cancelsAnEditWithB2CsNumber() async throws {
+        let stage = try stage()
+        stage.browser.behaviour = .cancel
+        try await expectError(.userCancelled) { try await visit("b2c_1_edit", stage) }
+    }
+
+    @Test func setsANewPassword() async throws {
+        let stage = try stage()
+        stage.browser.person.password = "a new one"
+        stage.browser.behaviour = .forgetPassword
+        try await expectError(.passwordResetRequired) { try await visit("b2c_1_susi", stage) }
+        let reset = try await visit("b2c_1_reset", stage)
+        #expect(try name(reset) == "Alice Example")
+
+        // The session in the browser is enough for the other policy, and the new password for another browser.
+        stage.browser.behaviour = .approve
+        let pages = stage.browser.pages.count
+        _ = try await visit("b2c_1_susi", stage)
+        #expect(stage.browser.pages.count == pages)
+        stage.browser.forgetCookies()
+        #expect(try await visit("b2c_1_susi", stage).account.id == reset.account.id)
+        #expect(stage.browser.pages.count == pages + 1)
+    }
+
+    @Test func asksForThePasswordToResetWhoeverIsSignedIn() async throws {
+        let stage = try stage()
+        _ = try await visit("b2c_1_susi", stage)
+        _ = try await visit("b2c_1_reset", stage)
+        #expect(stage.browser.pages.last?.body.contains("Reset the password</h1>") == true)
+    }
+
+    @Test func offersPeopleOnlyWhereItIsSaidSo() async throws {
+        for offers in [false, true] {
+            let provider = try TestIdentityProvider()
+            provider.settings.offersPeople = offers
+            let client = ProviderClient(provider: provider)
+            let page = try await client.authorize()
+            let button = #"<button name="person" value="bob@example.test">Bob Example</button>"#
+            #expect(page.text.contains(button) == offers)
+
+            let marker = #"name="interaction" value=""#
+            let id = try #require(page.text.split(separator: marker).last?.prefix { $0 != "\"" })
+            let form = [("interaction", String(id)), ("person", "bob@example.test")]
+            let answer = try await client.post("/interaction", form)
+            #expect(try (answer.redirect["code"] != nil) == offers, "without the setting, no password means no sign-in")
+        }
+    }
+
+    @Test func tellsWhatATokenStandsFor() async throws {
+        let stage = try stage()
+        let result = try await visit("b2c_1_susi", stage)
+        let known = try #require(stage.provider.introspect(accessToken: result.accessToken))
+        #expect(known.clientID == "test-client" && known.person == .alice)
+        #expect(known.scopes.contains("test-client") && known.requestedClaims == nil)
+        #expect(known.expires > stage.clock.now)
+        #expect(stage.provider.introspect(accessToken: result.accessToken + "x") == nil)
+
+        let challenge = #"{"access_token":{"acrs":{"essential":true,"value":"c1"}}}"#
+        var silent = SilentParameters(scopes: ["test-client"], account: result.account)
+        silent.claims = challenge
+        let stronger = try await stage.application().acquireTokenSilently(silent)
+        let asked = try #require(stage.provider.introspect(accessToken: stronger.accessToken)?.requestedClaims)
+        #expect(asked.contains(#""acrs":{"essential":true,"value":"c1"}"#))
+
+        stage.clock.advance(by: .seconds(3600))
+        #expect(stage.provider.introspect(accessToken: result.accessToken) == nil)
+    }
+}
