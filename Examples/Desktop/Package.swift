@@ -1,0 +1,53 @@
+// swift-tools-version: 6.2
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// A user's package, for the desktop: Swift 6 mode, GTK 4.8 and libadwaita 1.2.
+let identityClient = Target.Dependency.product(name: "IdentityClient", package: "swift-identity-client")
+let identityKeyring = Target.Dependency.product(name: "IdentityKeyring", package: "swift-identity-client")
+let identityTesting = Target.Dependency.product(name: "IdentityTesting", package: "swift-identity-client")
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+
+let package = Package(
+    name: "identity-desktop-examples",
+    dependencies: [
+        .package(name: "swift-identity-client", path: "../.."),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
+    ],
+    targets: [
+        // GTK and libadwaita, and what their C has that Swift cannot call.
+        .systemLibrary(
+            name: "CAdwaita",
+            pkgConfig: "libadwaita-1",
+            providers: [.apt(["libadwaita-1-dev"])]
+        ),
+
+        // The thin layer that the programs share.
+        .target(
+            name: "DesktopKit",
+            dependencies: ["CAdwaita", identityClient, identityKeyring, argumentParser]
+        ),
+        .testTarget(
+            name: "DesktopKitTests",
+            dependencies: ["DesktopKit", "CAdwaita", identityClient, argumentParser]
+        ),
+
+        // Sign in, call Microsoft Graph, sign out.
+        .executableTarget(
+            name: "QuickStart",
+            dependencies: ["DesktopKit", identityClient, identityKeyring, identityTesting, argumentParser, httpTypes]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = [
+        .treatAllWarnings(as: .error),
+        // Later versions of libadwaita deprecate what Debian 12 offers.
+        .treatWarning("DeprecatedDeclaration", as: .warning),
+    ]
+}
