@@ -3,8 +3,11 @@
 
 import PackageDescription
 
+// A user's package, for the desktop: Swift 6 mode, GTK 4.8 and libadwaita 1.2.
 let identityClient = Target.Dependency.product(name: "IdentityClient", package: "swift-identity-client")
+let identityKeyring = Target.Dependency.product(name: "IdentityKeyring", package: "swift-identity-client")
 let identityTesting = Target.Dependency.product(name: "IdentityTesting", package: "swift-identity-client")
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let flyingFox = Target.Dependency.product(name: "FlyingFox", package: "FlyingFox")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 
@@ -12,10 +15,28 @@ let package = Package(
     name: "identity-desktop-examples",
     dependencies: [
         .package(name: "swift-identity-client", path: "../.."),
-        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
+        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     ],
     targets: [
+        // GTK and libadwaita, and what their C has that Swift cannot call.
+        .systemLibrary(
+            name: "CAdwaita",
+            pkgConfig: "libadwaita-1",
+            providers: [.apt(["libadwaita-1-dev"])]
+        ),
+
+        // The thin layer that the programs share.
+        .target(
+            name: "DesktopKit",
+            dependencies: ["CAdwaita", identityClient, identityKeyring, argumentParser]
+        ),
+        .testTarget(
+            name: "DesktopKitTests",
+            dependencies: ["DesktopKit", "CAdwaita", identityClient, argumentParser]
+        ),
+
         // The cloud on this machine, for trying the programs out and for their tests.
         .target(
             name: "StandIn",
@@ -29,10 +50,20 @@ let package = Package(
             name: "StandInTests",
             dependencies: ["StandIn", flyingFox, identityClient, identityTesting, httpTypes]
         ),
+
+        // Sign in, call Microsoft Graph, sign out.
+        .executableTarget(
+            name: "QuickStart",
+            dependencies: ["DesktopKit", identityClient, identityKeyring, identityTesting, argumentParser, httpTypes]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )
 
 for target in package.targets where target.type != .system {
-    target.swiftSettings = [.treatAllWarnings(as: .error)]
+    target.swiftSettings = [
+        .treatAllWarnings(as: .error),
+        // Later versions of libadwaita deprecate what Debian 12 offers.
+        .treatWarning("DeprecatedDeclaration", as: .warning),
+    ]
 }

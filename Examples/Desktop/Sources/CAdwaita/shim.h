@@ -1,0 +1,48 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+//
+// libadwaita, and what its C has that Swift cannot call: variadic functions, macros, callbacks whose type is a lie.
+
+#pragma once
+
+#include <adwaita.h>
+#include <libintl.h>
+#include <locale.h>
+
+// Calls handler(data) whenever the signal is emitted; what the signal says besides is left unread. release(data) is
+// called once, when nothing can call the handler any more.
+static inline gulong kit_connect(
+    gpointer instance, const char *signal, gpointer data, void (*handler)(gpointer data), void (*release)(gpointer data)
+) {
+    return g_signal_connect_data(
+        instance, signal, G_CALLBACK(handler), data, (GClosureNotify)(void (*)(void))release, G_CONNECT_SWAPPED
+    );
+}
+
+// The same for a signal whose handler answers whether it has dealt with it.
+static inline gulong kit_connect_answering(
+    gpointer instance, const char *signal, gpointer data, gboolean (*handler)(gpointer data),
+    void (*release)(gpointer data)
+) {
+    return g_signal_connect_data(
+        instance, signal, G_CALLBACK(handler), data, (GClosureNotify)(void (*)(void))release, G_CONNECT_SWAPPED
+    );
+}
+
+// What a screen reader says.
+static inline void kit_set_accessible_label(GtkWidget *widget, const char *label) {
+    gtk_accessible_update_property(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+}
+
+static inline void kit_set_accessible_description(GtkWidget *widget, const char *text) {
+    gtk_accessible_update_property(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, text, -1);
+}
+
+static inline void kit_set_accessible_busy(GtkWidget *widget, gboolean busy) {
+    gtk_accessible_update_state(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_STATE_BUSY, busy, -1);
+}
+
+// Whether an action that is enabled or not is; GAction itself cannot be told.
+static inline void kit_set_action_enabled(GActionMap *map, const char *name, gboolean enabled) {
+    GAction *action = g_action_map_lookup_action(map, name);
+    if (action != NULL) g_simple_action_set_enabled(G_SIMPLE_ACTION(action), enabled);
+}

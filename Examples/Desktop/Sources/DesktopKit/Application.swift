@@ -1,0 +1,82 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CAdwaita
+
+/// A GTK program: its main loop, its actions and their keys.
+@MainContext
+public final class Application {
+    let pointer: UnsafeMutablePointer<AdwApplication>
+
+    private init(id: String) {
+        pointer = adw_application_new(id, G_APPLICATION_NON_UNIQUE)
+    }
+
+    /// Runs a program until its last window is closed. Call it on the process's first thread.
+    ///
+    /// - Parameters:
+    ///   - id: The program's name on the bus and for the desktop, for example `org.example.Mail`.
+    ///   - name: What people call it.
+    ///   - start: Opens the first window. What it gives is kept until the end.
+    /// - Returns: The status to exit with.
+    public nonisolated static func run(
+        id: String,
+        name: String,
+        start: @escaping @MainContext (Application) -> AnyObject
+    ) -> Int32 {
+        g_main_context_acquire(g_main_context_default())
+        defer { g_main_context_release(g_main_context_default()) }
+        return MainContext.assumeIsolated {
+            Translation.begin()
+            g_set_prgname(id)
+            g_set_application_name(name)
+            return Application(id: id).run(start)
+        }
+    }
+
+    private func run(_ start: @escaping @MainContext (Application) -> AnyObject) -> Int32 {
+        let program = Holder()
+        connect(pointer, "activate") { [unowned self] in
+            if program.object == nil { program.object = start(self) }
+        }
+        let status = g_application_run(cast(pointer), 0, nil)
+        program.object = nil
+        g_object_unref(pointer)
+        return status
+    }
+
+    /// Ends the main loop.
+    public func quit() {
+        g_application_quit(cast(pointer))
+    }
+
+    /// Makes `app.NAME` known to menus, buttons and keys.
+    ///
+    /// - Parameters:
+    ///   - name: The action's name.
+    ///   - keys: Its accelerators as GTK writes them, for example `<Control>q`.
+    ///   - action: What it does.
+    public func addAction(_ name: String, keys: [String] = [], _ action: @escaping @MainContext () -> Void) {
+        let simple = g_simple_action_new(name, nil)
+        connect(simple.map(UnsafeMutableRawPointer.init), "activate", action)
+        g_action_map_add_action(OpaquePointer(pointer), simple)
+        g_object_unref(simple.map(UnsafeMutableRawPointer.init))
+        setKeys(keys, forAction: "app.\(name)")
+    }
+
+    /// Says whether an action can be chosen.
+    public func setAction(_ name: String, isEnabled: Bool) {
+        kit_set_action_enabled(OpaquePointer(pointer), name, isEnabled ? 1 : 0)
+    }
+
+    /// Sets the accelerators of any action, such as `win.close`.
+    public func setKeys(_ keys: [String], forAction action: String) {
+        guard !keys.isEmpty else { return }
+        var words: [UnsafePointer<CChar>?] = keys.map { UnsafePointer(strdup($0)) } + [nil]
+        gtk_application_set_accels_for_action(cast(pointer), action, &words)
+        for word in words { free(UnsafeMutablePointer(mutating: word)) }
+    }
+
+    private final class Holder {
+        var object: AnyObject?
+    }
+}

@@ -1,0 +1,79 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CAdwaita
+
+/// Widgets in a row or a column.
+@MainContext
+public final class Box: Widget {
+    /// A column, from top to bottom.
+    public static func column(spacing: Int = 0, _ children: Widget...) -> Box {
+        Box(GTK_ORIENTATION_VERTICAL, spacing, children)
+    }
+
+    /// A row, in reading direction.
+    public static func row(spacing: Int = 0, _ children: Widget...) -> Box {
+        Box(GTK_ORIENTATION_HORIZONTAL, spacing, children)
+    }
+
+    private convenience init(_ orientation: GtkOrientation, _ spacing: Int, _ children: [Widget]) {
+        self.init(made: gtk_box_new(orientation, Int32(spacing)))
+        for child in children { append(child) }
+    }
+
+    /// Adds a widget at the end.
+    public func append(_ child: Widget) {
+        gtk_box_append(pointer(), child.widget)
+    }
+}
+
+/// A text.
+@MainContext
+public final class Label: Widget {
+    /// Makes a text that is wrapped where it is too long.
+    public convenience init(_ text: String = "") {
+        self.init(made: gtk_label_new(text))
+        gtk_label_set_xalign(opaque, 0)
+        gtk_label_set_wrap(opaque, 1)
+    }
+
+    /// The text.
+    public var text: String {
+        get { String(cString: gtk_label_get_text(opaque)) }
+        set { gtk_label_set_text(opaque, newValue) }
+    }
+
+    /// Keeps it on one line, and ends it with dots where there is no room.
+    public func onOneLine() -> Self {
+        gtk_label_set_wrap(opaque, 0)
+        gtk_label_set_ellipsize(opaque, PANGO_ELLIPSIZE_END)
+        return self
+    }
+
+    /// Lets people select and copy it.
+    public func selectable() -> Self {
+        gtk_label_set_selectable(opaque, 1)
+        return self
+    }
+}
+
+/// A button.
+@MainContext
+public final class Button: Widget {
+    /// A button with a text; an underscore is before the letter that works with Alt.
+    public convenience init(_ text: String, _ action: @escaping @MainContext () -> Void) {
+        self.init(made: gtk_button_new_with_mnemonic(text))
+        connect(widget, "clicked", action)
+    }
+
+    /// A button with a picture of the desktop's icon theme.
+    public convenience init(icon: String, hint: String, _ action: @escaping @MainContext () -> Void) {
+        self.init(made: gtk_button_new_from_icon_name(icon))
+        self.hint(hint)
+        connect(widget, "clicked", action)
+    }
+
+    /// The text.
+    public func setText(_ text: String) {
+        gtk_button_set_label(pointer(), text)
+    }
+}

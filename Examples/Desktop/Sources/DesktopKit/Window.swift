@@ -1,0 +1,72 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CAdwaita
+
+/// A window with a header bar.
+@MainContext
+public final class Window: Widget {
+    /// Makes a window, which ``present()`` shows.
+    ///
+    /// - Parameters:
+    ///   - application: Ends with its last window.
+    ///   - title: What the desktop calls the window.
+    ///   - width: Its width at first, in pixels.
+    ///   - height: Its height at first, in pixels.
+    public convenience init(_ application: Application, title: String, width: Int, height: Int) {
+        self.init(made: adw_application_window_new(cast(application.pointer)))
+        gtk_window_set_title(pointer(), title)
+        gtk_window_set_default_size(pointer(), Int32(width), Int32(height))
+    }
+
+    /// What fills the window, header bar included.
+    public var content: Widget? {
+        didSet { adw_application_window_set_content(pointer(), content?.widget) }
+    }
+
+    /// The name in the title bar and in the desktop's overview.
+    public func setTitle(_ title: String) {
+        gtk_window_set_title(pointer(), title)
+    }
+
+    /// Shows it, in front.
+    public func present() {
+        gtk_window_present(pointer())
+    }
+
+    /// Closes it.
+    public func close() {
+        gtk_window_close(pointer())
+    }
+
+    /// Calls `action` when the window is about to close; it cannot be kept open.
+    public func onClose(_ action: @escaping @MainContext () -> Void) {
+        connectAnswering(widget, "close-request") {
+            action()
+            return false
+        }
+    }
+}
+
+/// The bar at the top of a window, with its title and what is always at hand.
+@MainContext
+public final class HeaderBar: Widget {
+    /// Makes a bar that shows the window's title.
+    public convenience init() {
+        self.init(made: adw_header_bar_new())
+    }
+
+    /// Shows `widget` instead of the title.
+    public func setTitle(_ widget: Widget) {
+        adw_header_bar_set_title_widget(opaque, widget.widget)
+    }
+
+    /// Adds at the left.
+    public func add(atStart widget: Widget) {
+        adw_header_bar_pack_start(opaque, widget.widget)
+    }
+
+    /// Adds at the right.
+    public func add(atEnd widget: Widget) {
+        adw_header_bar_pack_end(opaque, widget.widget)
+    }
+}
