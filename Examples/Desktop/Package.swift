@@ -30,11 +30,18 @@ let package = Package(
         // The thin layer that the programs share.
         .target(
             name: "DesktopKit",
-            dependencies: ["CAdwaita", identityClient, identityKeyring, argumentParser]
+            dependencies: ["CAdwaita", "StandIn", identityClient, identityKeyring, argumentParser, httpTypes]
         ),
         .testTarget(
             name: "DesktopKitTests",
-            dependencies: ["DesktopKit", "CAdwaita", identityClient, argumentParser]
+            dependencies: ["DesktopKit", "TestSupport", identityClient, argumentParser]
+        ),
+
+        // GTK's thread for tests.
+        .target(
+            name: "TestSupport",
+            dependencies: ["CAdwaita", "DesktopKit"],
+            path: "Tests/TestSupport"
         ),
 
         // The cloud on this machine, for trying the programs out and for their tests.
@@ -54,7 +61,21 @@ let package = Package(
         // Sign in, call Microsoft Graph, sign out.
         .executableTarget(
             name: "QuickStart",
-            dependencies: ["DesktopKit", identityClient, identityKeyring, identityTesting, argumentParser, httpTypes]
+            dependencies: ["DesktopKit", identityClient, identityKeyring, argumentParser]
+        ),
+        .testTarget(
+            name: "QuickStartTests",
+            dependencies: ["QuickStart", "DesktopKit", "StandIn", "TestSupport", identityClient, identityTesting]
+        ),
+
+        // Search the people of an organisation.
+        .executableTarget(
+            name: "GraphSearch",
+            dependencies: ["DesktopKit", identityClient, argumentParser]
+        ),
+        .testTarget(
+            name: "GraphSearchTests",
+            dependencies: ["GraphSearch", "DesktopKit", "TestSupport", identityClient, identityTesting]
         ),
     ],
     swiftLanguageModes: [.v6]

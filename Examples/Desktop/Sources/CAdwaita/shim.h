@@ -46,3 +46,12 @@ static inline void kit_set_action_enabled(GActionMap *map, const char *name, gbo
     GAction *action = g_action_map_lookup_action(map, name);
     if (action != NULL) g_simple_action_set_enabled(G_SIMPLE_ACTION(action), enabled);
 }
+
+// GObject's properties without a setter of their own.
+static inline void kit_set_string(gpointer object, const char *property, const char *value) {
+    g_object_set(object, property, value, NULL);
+}
+
+static inline const char *kit_type_name(gpointer instance) {
+    return G_OBJECT_TYPE_NAME(instance);
+}

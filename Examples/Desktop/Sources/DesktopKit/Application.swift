@@ -59,7 +59,7 @@ public final class Application {
         let simple = g_simple_action_new(name, nil)
         connect(simple.map(UnsafeMutableRawPointer.init), "activate", action)
         g_action_map_add_action(OpaquePointer(pointer), simple)
-        g_object_unref(simple.map(UnsafeMutableRawPointer.init))
+        release(simple)
         setKeys(keys, forAction: "app.\(name)")
     }
 

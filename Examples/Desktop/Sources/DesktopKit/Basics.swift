@@ -72,6 +72,12 @@ public final class Button: Widget {
         connect(widget, "clicked", action)
     }
 
+    /// A button for something that `Application.addAction` named; it is greyed out where that cannot be chosen.
+    public convenience init(_ text: String, action: String) {
+        self.init(made: gtk_button_new_with_mnemonic(text))
+        gtk_actionable_set_action_name(opaque, "app.\(action)")
+    }
+
     /// The text.
     public func setText(_ text: String) {
         gtk_button_set_label(pointer(), text)

@@ -7,6 +7,11 @@ func cast<From, To>(_ pointer: UnsafeMutablePointer<From>) -> UnsafeMutablePoint
     UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: To.self)
 }
 
+/// Lets go of an object that is not a widget.
+func release(_ object: OpaquePointer?) {
+    if let object { g_object_unref(UnsafeMutableRawPointer(object)) }
+}
+
 /// Calls `handler` for a signal as long as the object lives. Objects and handlers that hold each other live for ever:
 /// handlers refer to their owner weakly.
 @MainContext

@@ -9,7 +9,10 @@ import CAdwaita
 ///   - values: What stands there.
 public func tr(_ text: StaticString, _ values: String...) -> String {
     let english = text.description
-    let found = g_dgettext(Translation.domain, english).map { String(cString: $0) } ?? english
+    // Without a translation the answer is the very text that was given, which lives no longer than the call.
+    let found = english.withCString { text in
+        g_dgettext(Translation.domain, text).map { String(cString: $0) } ?? english
+    }
     return Translation.filled(found, values)
 }
 

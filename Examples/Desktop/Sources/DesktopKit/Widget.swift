@@ -45,6 +45,19 @@ public class Widget {
     }
 }
 
+/// Where a widget is in the room that it is given.
+public enum Alignment: Sendable {
+    case start, center, end
+
+    var value: GtkAlign {
+        switch self {
+        case .start: GTK_ALIGN_START
+        case .center: GTK_ALIGN_CENTER
+        case .end: GTK_ALIGN_END
+        }
+    }
+}
+
 // What is set once, when a window is built: each gives the widget back.
 extension Widget {
     /// Adds classes of libadwaita's style sheet, for example `suggested-action`.
@@ -74,9 +87,9 @@ extension Widget {
 
     /// Aligns it in the room that it is given, instead of filling it.
     @discardableResult
-    public func aligned(horizontally: GtkAlign? = nil, vertically: GtkAlign? = nil) -> Self {
-        if let horizontally { gtk_widget_set_halign(widget, horizontally) }
-        if let vertically { gtk_widget_set_valign(widget, vertically) }
+    public func aligned(horizontally: Alignment? = nil, vertically: Alignment? = nil) -> Self {
+        if let horizontally { gtk_widget_set_halign(widget, horizontally.value) }
+        if let vertically { gtk_widget_set_valign(widget, vertically.value) }
         return self
     }
 

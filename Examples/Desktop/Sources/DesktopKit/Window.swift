@@ -38,11 +38,16 @@ public final class Window: Widget {
         gtk_window_close(pointer())
     }
 
-    /// Calls `action` when the window is about to close; it cannot be kept open.
-    public func onClose(_ action: @escaping @MainContext () -> Void) {
-        connectAnswering(widget, "close-request") {
-            action()
-            return false
+    /// Calls `action` when the window is closed: it is gone at once, and the program ends when `action` has.
+    public func onClose(_ action: @escaping @Sendable @MainContext () async -> Void) {
+        connectAnswering(widget, "close-request") { [weak self] in
+            guard let self, isVisible else { return true }
+            isVisible = false
+            Task { @MainContext in
+                await action()
+                gtk_window_destroy(self.pointer())
+            }
+            return true
         }
     }
 }
@@ -53,6 +58,12 @@ public final class HeaderBar: Widget {
     /// Makes a bar that shows the window's title.
     public convenience init() {
         self.init(made: adw_header_bar_new())
+    }
+
+    /// Leaves out the buttons that close the window, where another bar beside this one has them.
+    public func hideWindowButtons(atStart: Bool = false, atEnd: Bool = false) {
+        if atStart { adw_header_bar_set_show_start_title_buttons(opaque, 0) }
+        if atEnd { adw_header_bar_set_show_end_title_buttons(opaque, 0) }
     }
 
     /// Shows `widget` instead of the title.

@@ -1,0 +1,74 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+public import IdentityClient
+import StandIn
+
+/// What a program talks to: a real cloud, or the stand-in on this machine.
+public struct Cloud: Sendable {
+    /// The program's registration.
+    public let registration: Registration
+    /// The root of Graph with its version.
+    public let graphURL: URL
+    /// The root of the stand-in's services; `nil` at a real cloud.
+    public let standInURL: URL?
+    /// Kept, so that it goes on running.
+    private let running: StandIn?
+
+    /// Finds what the options name, and starts the stand-in where they name nothing.
+    ///
+    /// - Parameters:
+    ///   - options: What was chosen.
+    ///   - fallback: The registration that a settings file names.
+    ///   - graphURL: Graph's root at the real cloud.
+    public static func open(_ options: ProgramOptions, else fallback: Registration?, graphURL: URL) async throws
+        -> Cloud
+    {
+        if let registration = try options.registration ?? fallback {
+            return Cloud(registration: registration, graphURL: graphURL, standInURL: nil, running: nil)
+        }
+        if let root = options.standIn {
+            guard let url = URL(string: root) else { throw ValidationFailure("--stand-in is not an address: \(root)") }
+            return Cloud(try await StandIn.Addresses(at: url), running: nil)
+        }
+        let standIn = try await StandIn.start()
+        return Cloud(standIn.addresses, running: standIn)
+    }
+
+    private init(registration: Registration, graphURL: URL, standInURL: URL?, running: StandIn?) {
+        self.registration = registration
+        self.graphURL = graphURL
+        self.standInURL = standInURL
+        self.running = running
+    }
+
+    private init(_ addresses: StandIn.Addresses, running: StandIn?) {
+        self.init(
+            registration: Registration(clientID: addresses.clientID, authority: addresses.authority),
+            graphURL: addresses.graph,
+            standInURL: addresses.root,
+            running: running
+        )
+    }
+
+    /// An application object for this cloud.
+    public func application(cache: any TokenCache) throws -> PublicClientApplication {
+        var configuration = PublicClientApplication.Configuration(
+            clientID: registration.clientID,
+            authority: registration.authority,
+            cache: cache
+        )
+        configuration.clientCapabilities = ["cp1"]
+        configuration.redirectURI = registration.redirectURI
+        return try PublicClientApplication(configuration)
+    }
+}
+
+/// What was given cannot be used.
+public struct ValidationFailure: Error, CustomStringConvertible, Equatable {
+    public let description: String
+
+    public init(_ description: String) {
+        self.description = description
+    }
+}

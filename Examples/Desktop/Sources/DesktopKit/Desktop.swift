@@ -1,0 +1,31 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CAdwaita
+
+/// The desktop around the program.
+@MainContext
+public enum Desktop {
+    /// Puts a text on the clipboard.
+    public static func copy(_ text: String) {
+        guard let display = gdk_display_get_default() else { return }
+        gdk_clipboard_set_text(gdk_display_get_clipboard(display), text)
+    }
+
+    /// Whether windows are dark now, because the person set the desktop so.
+    public static var isDark: Bool { adw_style_manager_get_dark(adw_style_manager_get_default()) != 0 }
+
+    /// The name of the program that opens web pages, as the desktop knows it; `nil` where none is set.
+    public static var browserName: String? {
+        guard let browser = g_app_info_get_default_for_uri_scheme("https") else { return nil }
+        defer { g_object_unref(UnsafeMutableRawPointer(browser)) }
+        return g_app_info_get_display_name(browser).map { String(cString: $0) }
+    }
+
+    /// What shows the windows: the kind of display and its name.
+    public static var displayName: String? {
+        guard let display = gdk_display_get_default() else { return nil }
+        let kind = kit_type_name(UnsafeMutableRawPointer(display))
+        let name = gdk_display_get_name(display).map { String(cString: $0) } ?? ""
+        return kind.map { String(cString: $0).contains("Wayland") ? "Wayland (\(name))" : "X11 (\(name))" } ?? name
+    }
+}

@@ -1,0 +1,72 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CAdwaita
+
+/// A field to search with.
+@MainContext
+public final class SearchField: Widget {
+    /// Makes an empty field.
+    public convenience init(hint: String) {
+        self.init(made: gtk_search_entry_new())
+        kit_set_string(widget, "placeholder-text", hint)
+        named(hint)
+    }
+
+    /// What was typed.
+    public var text: String {
+        get { String(cString: gtk_editable_get_text(opaque)) }
+        set { gtk_editable_set_text(opaque, newValue) }
+    }
+
+    /// Calls `action` with every change, at once.
+    public func onChange(_ action: @escaping @MainContext (String) -> Void) {
+        connect(widget, "changed") { [weak self] in
+            if let self { action(text) }
+        }
+    }
+}
+
+/// A field of a list, with its title inside.
+@MainContext
+public final class EntryRow: Widget {
+    /// Makes an empty field.
+    public convenience init(title: String) {
+        self.init(made: adw_entry_row_new())
+        adw_preferences_row_set_title(pointer(), title)
+    }
+
+    /// What was typed.
+    public var text: String {
+        get { String(cString: gtk_editable_get_text(opaque)) }
+        set { gtk_editable_set_text(opaque, newValue) }
+    }
+
+    /// Calls `action` when Return is pressed.
+    public func onActivation(_ action: @escaping @MainContext () -> Void) {
+        connect(widget, "entry-activated", action)
+    }
+}
+
+/// A box to tick.
+@MainContext
+public final class CheckBox: Widget {
+    /// Makes a box, ticked or not.
+    public convenience init(isChecked: Bool = false) {
+        self.init(made: gtk_check_button_new())
+        self.isChecked = isChecked
+        aligned(vertically: .center)
+    }
+
+    /// Whether it is ticked.
+    public var isChecked: Bool {
+        get { gtk_check_button_get_active(pointer()) != 0 }
+        set { gtk_check_button_set_active(pointer(), newValue ? 1 : 0) }
+    }
+
+    /// Calls `action` with every change, those by the program included.
+    public func onChange(_ action: @escaping @MainContext (Bool) -> Void) {
+        connect(widget, "toggled") { [weak self] in
+            if let self { action(isChecked) }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CAdwaita
+
+/// Rows one below the other.
+@MainContext
+public final class ListBox: Widget {
+    private var rows: [Row] = []
+
+    /// How a list looks and behaves.
+    public enum Style: Sendable {
+        /// At the side of a window: one row is chosen, and its details are shown elsewhere.
+        case sidebar
+        /// A frame with round corners; no row is chosen.
+        case boxed
+    }
+
+    /// Makes an empty list.
+    public convenience init(_ style: Style) {
+        self.init(made: gtk_list_box_new())
+        switch style {
+        case .sidebar:
+            styled("navigation-sidebar")
+            gtk_list_box_set_selection_mode(opaque, GTK_SELECTION_SINGLE)
+        case .boxed:
+            styled("boxed-list")
+            gtk_list_box_set_selection_mode(opaque, GTK_SELECTION_NONE)
+        }
+    }
+
+    /// Adds a row at the end.
+    public func append(_ row: Row) {
+        rows.append(row)
+        gtk_list_box_append(opaque, row.widget)
+    }
+
+    /// Takes a row out.
+    public func remove(_ row: Row) {
+        rows.removeAll { $0 === row }
+        gtk_list_box_remove(opaque, row.widget)
+    }
+
+    /// Takes all rows out.
+    public func removeAll() {
+        for row in rows { gtk_list_box_remove(opaque, row.widget) }
+        rows = []
+    }
+
+    /// Calls `action` with the number of the row that was clicked, or chosen with Return.
+    public func onActivation(_ action: @escaping @MainContext (Int) -> Void) {
+        connect(widget, "row-activated") { [weak self] in
+            // The signal says which row; that one is the selected one, or has the focus.
+            guard let self, let number = activatedRow else { return }
+            action(number)
+        }
+    }
+
+    private var activatedRow: Int? {
+        if let selected = gtk_list_box_get_selected_row(opaque) {
+            return Int(gtk_list_box_row_get_index(selected))
+        }
+        return rows.firstIndex { row in
+            gtk_widget_get_state_flags(row.widget).rawValue & GTK_STATE_FLAG_FOCUS_WITHIN.rawValue != 0
+        }
+    }
+}
+
+/// A row of a list: a title, a line beneath it, and widgets before and after them.
+@MainContext
+public final class Row: Widget {
+    /// Makes a row.
+    ///
+    /// - Parameters:
+    ///   - title: The text; never markup.
+    ///   - subtitle: A smaller text beneath it.
+    ///   - prefix: What stands before them.
+    ///   - isActivatable: Whether it can be clicked.
+    public convenience init(
+        title: String,
+        subtitle: String = "",
+        prefix: Widget? = nil,
+        isActivatable: Bool = false
+    ) {
+        self.init(made: adw_action_row_new())
+        adw_preferences_row_set_use_markup(pointer(), 0)
+        adw_preferences_row_set_title(pointer(), title)
+        adw_action_row_set_title_lines(pointer(), 1)
+        adw_action_row_set_subtitle(pointer(), subtitle)
+        if let prefix { adw_action_row_add_prefix(pointer(), prefix.widget) }
+        gtk_list_box_row_set_activatable(pointer(), isActivatable ? 1 : 0)
+        named(subtitle.isEmpty ? title : "\(title), \(subtitle)")
+    }
+
+    /// Adds a widget at the right.
+    public func add(_ suffix: Widget) {
+        adw_action_row_add_suffix(pointer(), suffix.widget)
+    }
+}
+
+/// A round picture of a person: the initials, in a colour made from the name.
+@MainContext
+public final class Avatar: Widget {
+    /// Makes a picture of a size in pixels.
+    public convenience init(_ name: String, size: Int) {
+        self.init(made: adw_avatar_new(Int32(size), name, name.isEmpty ? 0 : 1))
+    }
+
+    /// Shows someone else; without a name, nobody in particular.
+    public func show(_ name: String) {
+        adw_avatar_set_text(opaque, name)
+        adw_avatar_set_show_initials(opaque, name.isEmpty ? 0 : 1)
+    }
+}

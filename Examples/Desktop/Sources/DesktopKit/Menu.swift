@@ -1,0 +1,85 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CAdwaita
+
+/// A button that opens a menu.
+@MainContext
+public final class MenuButton: Widget {
+    /// One line of a menu.
+    public struct Item: Sendable {
+        let text: String
+        let action: String
+        let target: String?
+
+        /// Does what `Application.addAction` named.
+        public static func action(_ text: String, _ name: String) -> Item {
+            Item(text: text, action: "app.\(name)", target: nil)
+        }
+
+        /// One of the values of `Application.addChoice`, with a mark where it is the present one.
+        public static func choice(_ text: String, _ name: String, _ value: String) -> Item {
+            Item(text: text, action: "app.\(name)", target: value)
+        }
+    }
+
+    /// Makes a button with an empty menu. F10 opens the primary menu of a window.
+    public convenience init(icon: String, hint: String, isPrimary: Bool = false) {
+        self.init(made: gtk_menu_button_new())
+        gtk_menu_button_set_icon_name(opaque, icon)
+        gtk_menu_button_set_primary(opaque, isPrimary ? 1 : 0)
+        self.hint(hint)
+    }
+
+    /// Replaces the menu. Sections are separated by a line.
+    public func show(_ sections: [[Item]]) {
+        let menu = g_menu_new()
+        for section in sections {
+            let lines = g_menu_new()
+            for item in section {
+                let line = g_menu_item_new(item.text, nil)
+                g_menu_item_set_action_and_target_value(
+                    line,
+                    item.action,
+                    item.target.flatMap { g_variant_new_string($0) }
+                )
+                g_menu_append_item(lines, line)
+                release(line)
+            }
+            g_menu_append_section(menu, nil, lines.map { UnsafeMutablePointer<GMenuModel>($0) })
+            release(lines)
+        }
+        gtk_menu_button_set_menu_model(opaque, menu.map { UnsafeMutablePointer<GMenuModel>($0) })
+        release(menu)
+    }
+}
+
+extension Application {
+    /// Makes a choice between texts known to menus.
+    ///
+    /// - Parameters:
+    ///   - name: The action's name.
+    ///   - action: Is called with the value that was chosen, if it is another.
+    public func addChoice(_ name: String, _ action: @escaping @MainContext (String) -> Void) {
+        let type = g_variant_type_new("s")
+        let choice = g_simple_action_new_stateful(name, type, g_variant_new_string(""))
+        g_variant_type_free(type)
+        connect(choice.map(UnsafeMutableRawPointer.init), "notify::state") { [weak self] in
+            if let self { action(self.choice(name)) }
+        }
+        g_action_map_add_action(OpaquePointer(pointer), choice)
+        release(choice)
+    }
+
+    /// The present value of a choice.
+    public func choice(_ name: String) -> String {
+        guard let state = g_action_group_get_action_state(OpaquePointer(pointer), name) else { return "" }
+        defer { g_variant_unref(state) }
+        return g_variant_get_string(state, nil).map { String(cString: $0) } ?? ""
+    }
+
+    /// Sets a choice, which calls its action if it is another value.
+    public func setChoice(_ name: String, to value: String) {
+        guard choice(name) != value else { return }
+        g_action_group_change_action_state(OpaquePointer(pointer), name, g_variant_new_string(value))
+    }
+}

@@ -1,0 +1,63 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CAdwaita
+
+/// A bar across the window that says what went wrong, and offers to try again.
+@MainContext
+public final class ErrorBar: Widget {
+    private let label = Label().selectable()
+    private var retry: (@MainContext () -> Void)?
+    private lazy var button = Button(tr("_Retry")) { [weak self] in
+        guard let self else { return }
+        let retry = retry
+        hide()
+        retry?()
+    }
+
+    /// Makes a bar that is not seen.
+    public convenience init() {
+        self.init(made: gtk_info_bar_new())
+        gtk_info_bar_set_message_type(opaque, GTK_MESSAGE_ERROR)
+        gtk_info_bar_add_child(opaque, label.expanding().widget)
+        gtk_info_bar_add_action_widget(opaque, button.widget, Int32(GTK_RESPONSE_ACCEPT.rawValue))
+        gtk_info_bar_set_show_close_button(opaque, 1)
+        connect(widget, "response") { [weak self] in self?.hide() }
+        connect(widget, "close") { [weak self] in self?.hide() }
+        hide()
+    }
+
+    /// Shows what went wrong.
+    ///
+    /// - Parameters:
+    ///   - text: What, and what to do.
+    ///   - retry: What the button does; without it there is none.
+    public func show(_ text: String, retry: (@MainContext () -> Void)? = nil) {
+        label.text = text
+        self.retry = retry
+        button.isVisible = retry != nil
+        gtk_info_bar_set_revealed(opaque, 1)
+    }
+
+    /// Takes it away.
+    public func hide() {
+        retry = nil
+        gtk_info_bar_set_revealed(opaque, 0)
+    }
+}
+
+/// A window's content, over which short messages appear for some seconds.
+@MainContext
+public final class ToastOverlay: Widget {
+    /// Puts messages over `child`.
+    public convenience init(_ child: Widget) {
+        self.init(made: adw_toast_overlay_new())
+        adw_toast_overlay_set_child(opaque, child.widget)
+    }
+
+    /// Shows a message.
+    public func show(_ text: String) {
+        let escaped = g_markup_escape_text(text, -1)
+        adw_toast_overlay_add_toast(opaque, adw_toast_new(escaped))
+        g_free(escaped)
+    }
+}

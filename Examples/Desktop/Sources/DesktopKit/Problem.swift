@@ -1,0 +1,95 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+
+/// What went wrong, in words for the person in front of the window.
+public struct Problem: Sendable, Equatable {
+    /// What happened, and what to do.
+    public let text: String
+    /// What support asks for: code, correlation identifier and time.
+    public let details: String
+    /// Whether trying the same again may help.
+    public let canRetry: Bool
+
+    /// The text, and the details in a line of their own.
+    public var full: String { details.isEmpty ? text : "\(text)\n\(details)" }
+
+    /// Puts an error into words; `nil` for what the person did themselves.
+    ///
+    /// - Parameters:
+    ///   - error: What was thrown.
+    ///   - now: The time that support is told.
+    public init?(_ error: any Error, now: Date = Date()) {
+        if error is CancellationError { return nil }
+        guard let error = error as? AuthenticationError else {
+            self.init(text: tr("Something went wrong: {0}", "\(error)"), details: "", canRetry: true)
+            return
+        }
+        switch error.code {
+        case AuthenticationError.interactionSuperseded: return nil
+        default:
+            self.init(
+                text: Self.text(of: error),
+                details: Self.details(of: error, now: now),
+                canRetry: Self.canRetry(error)
+            )
+        }
+    }
+
+    public init(text: String, details: String, canRetry: Bool) {
+        self.text = text
+        self.details = details
+        self.canRetry = canRetry
+    }
+
+    private static func details(of error: AuthenticationError, now: Date) -> String {
+        let time = now.formatted(.iso8601)
+        guard let id = error.correlationID else { return "\(error.code) · \(time)" }
+        return "\(error.code) · \(id) · \(time)"
+    }
+
+    private static func canRetry(_ error: AuthenticationError) -> Bool {
+        switch error.code {
+        case AuthenticationError.configuration, AuthenticationError.adminConsentRequired: false
+        default: true
+        }
+    }
+}
+
+extension Problem {
+    /// The texts for what people meet; everything else speaks for itself.
+    private static func text(of error: AuthenticationError) -> String {
+        switch error.code {
+        case AuthenticationError.adminConsentRequired:
+            tr(
+                """
+                Only an administrator of your organisation can allow this. Ask them to open the program's page in the \
+                Microsoft Entra admin centre and choose “Grant admin consent”, then try again.
+                """
+            )
+        case AuthenticationError.accessDenied: tr("The sign-in was refused, in the browser or by the provider.")
+        case AuthenticationError.interactionTimedOut: tr("The sign-in was not finished in time.")
+        case AuthenticationError.browserUnavailable: tr("Could not open a browser.")
+        case AuthenticationError.interactionRequired: tr("You need to sign in again.")
+        case AuthenticationError.scopesDeclined: tr("The program was not given what it needs. Sign in and agree to it.")
+        case AuthenticationError.throttled:
+            error.retryAfter.map { tr("The server is busy. Try again in {0} s.", "\($0.components.seconds)") }
+                ?? tr("The server is busy. Try again in a moment.")
+        case AuthenticationError.requestLoop: tr("Too many identical attempts. Try again in some minutes.")
+        case AuthenticationError.serverUnavailable: tr("The server cannot answer now. Try again in a moment.")
+        case AuthenticationError.network: tr("No connection to the server. You are still signed in.")
+        case AuthenticationError.keyringLocked:
+            tr("Your login keyring is locked. Unlock it, in “Passwords and Keys” for example, and try again.")
+        case AuthenticationError.keyringNoService:
+            tr(
+                """
+                No keyring runs in this session. Start GNOME Keyring, KWallet or KeePassXC, or start this program with \
+                --cache file.
+                """
+            )
+        case AuthenticationError.keyringPromptDismissed: tr("Unlocking the keyring was cancelled.")
+        default: error.message
+        }
+    }
+}

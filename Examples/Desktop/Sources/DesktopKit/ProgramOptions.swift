@@ -1,0 +1,84 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import ArgumentParser
+public import IdentityClient
+import IdentityKeyring
+
+/// The options that all programs have: which cloud, and where tokens rest.
+public struct ProgramOptions: ParsableArguments, Sendable {
+    @Option(help: ArgumentHelp("The client id of your registration; needs --authority too.", valueName: "id"))
+    public var clientID: String?
+
+    @Option(help: ArgumentHelp("Who signs people in: the address of a tenant, policy or issuer.", valueName: "url"))
+    public var authority: String?
+
+    @Option(
+        help: ArgumentHelp("Use the stand-in at this address, which `swift run stand-in` prints.", valueName: "url")
+    )
+    public var standIn: String?
+
+    @Option(help: "Where tokens rest: desktop (the keyring protects them), file or memory.")
+    public var cache = CacheChoice.desktop
+
+    @Option(help: ArgumentHelp("Where --cache file and desktop keep their files.", valueName: "path"))
+    public var cacheDirectory: String?
+
+    public init() {}
+
+    public func validate() throws {
+        guard (clientID == nil) == (authority == nil) else {
+            throw ValidationError("--client-id and --authority go together; with neither, the cloud is a stand-in.")
+        }
+        _ = try registration
+    }
+
+    /// The registration at a real provider; `nil` means the stand-in.
+    public var registration: Registration? {
+        get throws {
+            guard let clientID, let authority else { return nil }
+            do {
+                return Registration(clientID: ClientID(rawValue: clientID), authority: try Authority(url: authority))
+            } catch let error as AuthenticationError {
+                throw ValidationError("--authority: \(error.message)")
+            }
+        }
+    }
+
+    /// The cache that was chosen.
+    ///
+    /// - Parameter applicationName: What the person sees in the keyring.
+    public func tokenCache(applicationName: String) -> any TokenCache {
+        switch cache {
+        case .desktop:
+            DesktopTokenCache(applicationName: applicationName, directory: cacheDirectory, prompting: .allowed())
+        case .file: FileTokenCache(directory: cacheDirectory)
+        case .memory: InMemoryTokenCache()
+        }
+    }
+}
+
+/// What a provider knows of a program.
+public struct Registration: Sendable, Equatable {
+    /// The program.
+    public var clientID: ClientID
+    /// The provider.
+    public var authority: Authority
+    /// Where the provider sends the browser back to.
+    public var redirectURI: RedirectURI
+
+    public init(clientID: ClientID, authority: Authority, redirectURI: RedirectURI = .loopback) {
+        self.clientID = clientID
+        self.authority = authority
+        self.redirectURI = redirectURI
+    }
+}
+
+/// Where tokens rest.
+public enum CacheChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
+    /// In encrypted files whose key is in the keyring.
+    case desktop
+    /// In files in clear text.
+    case file
+    /// Nowhere: everybody is signed out when the program ends.
+    case memory
+}

@@ -1,0 +1,44 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import DesktopKit
+
+/// What is known of one person.
+@MainContext
+final class PersonPage {
+    let widget: Widget
+    private let avatar = Avatar("", size: 96)
+    private let name = Label().styled("title-1").aligned(horizontally: .center)
+    private let list = ListBox(.boxed)
+
+    init() {
+        let column = Box.column(spacing: 18, avatar, name, list).margin(horizontal: 18, vertical: 32)
+        widget = ScrolledView(Clamp(column, width: 480))
+    }
+
+    func show(_ person: Person) {
+        avatar.show(person.title)
+        name.text = person.title
+        list.removeAll()
+        for (title, value) in Self.lines(person) {
+            let row = Row(title: title, subtitle: value)
+            let copy = Button(icon: "edit-copy-symbolic", hint: tr("Copy {0}", value)) { Desktop.copy(value) }
+            row.add(copy.styled("flat").aligned(vertically: .center))
+            list.append(row)
+        }
+    }
+
+    /// What there is to say: what Graph left out is left out.
+    static func lines(_ person: Person) -> [(title: String, value: String)] {
+        var lines: [(String, String?)] = [
+            (tr("User principal name"), person.userPrincipalName),
+            (tr("Name"), person.displayName),
+            (tr("Mail"), person.mail),
+        ]
+        for phone in person.businessPhones ?? [] { lines.append((tr("Business phone"), phone)) }
+        lines.append((tr("Mobile phone"), person.mobilePhone))
+        return lines.compactMap { title, value in
+            guard let value, !value.isEmpty else { return nil }
+            return (title, value)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import DesktopKit
+
+extension SearchWindow {
+    /// Puts the widgets into the window.
+    func build() {
+        stack.add(
+            .starting,
+            Box.column(HeaderBar(), StatusPage(icon: "network-server-symbolic", title: tr("Starting…")))
+        )
+        stack.add(.failed, Box.column(HeaderBar(), failure))
+        stack.add(.signIn, signInPane)
+        stack.add(.search, leaflet)
+        let bottom = signInBar.widget.margin(horizontal: 18, vertical: 12)
+        window.content = Box.column(errors, stack.expanding(vertically: true), bottom)
+        field.onChange { [weak self] in self?.search?.type($0) }
+        list.onActivation { [weak self] in self?.open($0) }
+        scroll.onNearingEnd { [weak self] in self?.search?.readOn() }
+        back.isVisible = false
+        leaflet.onFold { [weak self] in
+            guard let self else { return }
+            back.isVisible = leaflet.isFolded
+        }
+    }
+
+    private var signInPane: Widget {
+        let button = Button(tr("_Sign In"), action: "sign-in")
+            .styled("suggested-action", "pill").aligned(horizontally: .center)
+        return Box.column(
+            HeaderBar(),
+            StatusPage(
+                icon: "system-users-symbolic",
+                title: tr("Find People"),
+                description: tr("Sign in to search the people of your organisation."),
+                action: button
+            )
+        )
+    }
+
+    var searchPane: Widget {
+        let header = HeaderBar()
+        header.hideWindowButtons(atEnd: true)
+        header.add(atStart: accounts)
+        header.add(atEnd: spinner)
+        listStack.add(.waiting, Box.column().expanding(vertically: true))
+        listStack.add(.people, scroll)
+        listStack.add(.nothing, nothing)
+        return Box.column(header, field.margin(horizontal: 12, vertical: 6), listStack.expanding(vertically: true))
+            .sized(width: 300)
+    }
+
+    var detailsPane: Widget {
+        let header = HeaderBar()
+        header.setTitle(Label(tr("Person")).styled("heading"))
+        header.add(atStart: back)
+        let menu = MenuButton(icon: "open-menu-symbolic", hint: tr("Menu"), isPrimary: true)
+        menu.show([[.action(tr("_Refresh"), "refresh")], [.action(tr("_Quit"), "quit")]])
+        header.add(atEnd: menu)
+        let nobody = StatusPage(
+            icon: "system-users-symbolic",
+            title: tr("Nobody Chosen"),
+            description: tr("Choose somebody in the list.")
+        )
+        details.add(.nobody, nobody)
+        details.add(.person, person.widget)
+        return Box.column(header, details.expanding(vertically: true)).expanding().sized(width: 320)
+    }
+}

@@ -1,0 +1,103 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import DesktopKit
+import IdentityClient
+
+extension SearchWindow {
+    /// What the menus and the keys do.
+    func addActions() {
+        application.addChoice("account") { [weak self] id in
+            guard let self, let account = known.first(where: { $0.id.rawValue == id }) else { return }
+            use(account)
+        }
+        application.addAction("sign-in", keys: ["<Control>n"]) { [weak self] in self?.signIn() }
+        application.addAction("sign-out", keys: ["<Control><Shift>o"]) { [weak self] in self?.signOut() }
+        application.addAction("search", keys: ["<Control>f"]) { [weak self] in
+            self?.leaflet.showList()
+            self?.field.focus()
+        }
+        application.addAction("refresh", keys: ["<Control>r", "F5"]) { [weak self] in
+            guard let self else { return }
+            errors.hide()
+            search?.search(field.text)
+        }
+        application.addAction("quit", keys: ["<Control>q"]) { [weak self] in self?.window.close() }
+        application.setKeys(["<Control>w"], forAction: "window.close")
+    }
+
+    /// Shows what has become of the search.
+    func show(_ change: UserSearch.Change) {
+        guard let search else { return }
+        switch change {
+        case .replaced:
+            list.removeAll()
+            details.show(.nobody)
+            leaflet.showList()
+            add(search.people[...])
+        case .added(let start): add(search.people[start...])
+        case .phase: break
+        }
+        show(search.phase)
+    }
+
+    private func add(_ people: ArraySlice<Person>) {
+        for person in people {
+            let row = Row(
+                title: person.title,
+                subtitle: person.userPrincipalName ?? "",
+                prefix: Avatar(person.title, size: 36),
+                isActivatable: true
+            )
+            list.append(row)
+        }
+    }
+
+    private func show(_ phase: UserSearch.Phase) {
+        guard let search else { return }
+        if case .readingOn = phase { more.isSpinning = true } else { more.isSpinning = false }
+        switch phase {
+        case .idle: listStack.show(.waiting)
+        case .searching:
+            errors.hide()
+            if search.people.isEmpty { listStack.show(.waiting) }
+        case .readingOn, .paused, .complete:
+            showCount(search.people.count)
+        case .failed(let error):
+            listStack.show(search.people.isEmpty ? .waiting : .people)
+            fail(error)
+        }
+        // The first pages may not fill a high window.
+        if case .paused = phase, !search.people.isEmpty, scroll.isNearEnd { search.readOn() }
+    }
+
+    private func showCount(_ count: Int) {
+        if count == 0 {
+            nothing.show(
+                icon: "system-search-symbolic",
+                title: tr("Nobody Found"),
+                description: tr("No given name begins with “{0}”.", search?.query.prefix ?? "")
+            )
+        }
+        listStack.show(count == 0 ? .nothing : .people)
+    }
+
+    private func fail(_ error: any Error) {
+        if let error = error as? AuthenticationError, .interactionRequired ~= error.code, let problem = Problem(error) {
+            errors.show(problem.full) { [weak self] in self?.signInAgain(because: error) }
+        } else if let answer = error as? UnexpectedResponse {
+            errors.show(tr("Graph answered with status {0}.", "\(answer.response.status.code)")) { [weak self] in
+                self?.search?.retry()
+            }
+        } else if let problem = Problem(error) {
+            errors.show(problem.full) { [weak self] in self?.search?.retry() }
+        }
+    }
+
+    /// Shows one of the people at the right.
+    func open(_ number: Int) {
+        guard let people = search?.people, people.indices.contains(number) else { return }
+        person.show(people[number])
+        details.show(.person)
+        leaflet.showDetails()
+    }
+}

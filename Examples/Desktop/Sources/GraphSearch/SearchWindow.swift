@@ -1,0 +1,86 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import DesktopKit
+import IdentityClient
+
+/// The window: who may search signs in on its first page; then the people at the left, and one of them at the right.
+@MainContext
+final class SearchWindow {
+    enum Page: String { case starting, failed, signIn, search }
+    enum ListPage: String { case people, nothing, waiting }
+    enum DetailsPage: String { case nobody, person }
+
+    let window: Window
+    let application: Application
+    let choices: Choices
+    let stack = Stack<Page>()
+    let failure = StatusPage(icon: "dialog-error-symbolic", title: tr("The program cannot start"))
+    let spinner = Spinner()
+    let accounts = MenuButton(icon: "avatar-default-symbolic", hint: tr("Accounts"))
+    let field = SearchField(hint: tr("Given name"))
+    let errors = ErrorBar()
+    let list = ListBox(.sidebar)
+    let listStack = Stack<ListPage>()
+    let nothing = StatusPage(icon: "system-search-symbolic", title: tr("Nobody Found"))
+    let more = Spinner()
+    let details = Stack<DetailsPage>()
+    let person = PersonPage()
+    private(set) lazy var scroll = ScrolledView(Box.column(list, more.margin(vertical: 12)))
+    private(set) lazy var back = Button(icon: "go-previous-symbolic", hint: tr("Back")) { [weak self] in
+        self?.leaflet.showList()
+    }
+    private(set) lazy var leaflet = Leaflet(list: searchPane, details: detailsPane)
+    private(set) lazy var signInBar = SignInBar { [weak self] in self?.signIns.cancel() }
+    let signIns = Activity()
+    private var start: Task<Void, Never>?
+
+    var cloud: Cloud?
+    var client: PublicClientApplication?
+    var known: [Account] = []
+    var current: Account?
+    var search: UserSearch?
+
+    init(_ application: Application, _ choices: Choices) {
+        self.application = application
+        self.choices = choices
+        window = Window(application, title: tr("People"), width: 860, height: 620)
+        addActions()
+        build()
+        window.onClose { [weak self] in await self?.close() }
+        window.present()
+        start = Task { @MainContext [weak self] in await self?.begin() }
+    }
+
+    /// Finds the cloud and whoever is signed in, then follows who comes and goes until the window is closed.
+    private func begin() async {
+        do {
+            let cloud = try await Cloud.open(
+                choices.program,
+                else: try choices.settings.registration,
+                graphURL: choices.settings.graphURL
+            )
+            let client = try cloud.application(cache: choices.program.tokenCache(applicationName: tr("People")))
+            self.cloud = cloud
+            self.client = client
+            let changes = try await client.accountChanges()
+            show(try await client.allAccounts())
+            for await _ in changes { show(try await client.allAccounts()) }
+        } catch {
+            guard let problem = Problem(error) else { return }
+            failure.show(
+                icon: "dialog-error-symbolic",
+                title: tr("The program cannot start"),
+                description: problem.full
+            )
+            stack.show(.failed)
+        }
+    }
+
+    /// Ends what is under way, a sign-in in the browser included, and lets refreshes finish, for a moment.
+    private func close() async {
+        signIns.cancel()
+        search?.cancel()
+        start?.cancel()
+        await client?.finishPendingRefreshes(within: .seconds(3))
+    }
+}

@@ -1,0 +1,70 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import DesktopKit
+import Foundation
+import IdentityClient
+import IdentityKeyring
+
+/// What there is on this computer for signing in, and how it is used.
+struct DeviceInfo: Sendable {
+    var store: String
+    var keyring: String
+    var browser: String
+    var display: String
+    var isSharedDevice: Bool
+
+    /// A line for each.
+    var lines: [String] {
+        [
+            tr("Device mode: {0}", isSharedDevice ? tr("shared") : tr("private")),
+            tr("Tokens: {0}", store),
+            tr("Keyring: {0}", keyring),
+            tr("Browser: {0}", browser),
+            tr("Display: {0}", display),
+        ]
+    }
+
+    /// Looks around. The keyring is asked, for five seconds at most; nothing is unlocked and nothing chosen for good.
+    @MainContext
+    static func found(cache: any TokenCache, clientID: ClientID, isSharedDevice: Bool) async throws -> DeviceInfo {
+        DeviceInfo(
+            store: try await store(cache, group: .application(clientID)),
+            keyring: try await keyring(),
+            browser: browser(variable: ProcessInfo.processInfo.environment["BROWSER"], desktop: Desktop.browserName),
+            display: Desktop.displayName ?? tr("none"),
+            isSharedDevice: isSharedDevice
+        )
+    }
+
+    /// What will open the sign-in page.
+    static func browser(variable: String?, desktop: String?) -> String {
+        if let variable, !variable.isEmpty { return "$BROWSER (\(variable))" }
+        return desktop ?? tr("none that the desktop knows of")
+    }
+
+    private static func store(_ cache: any TokenCache, group: CacheGroup) async throws -> String {
+        switch cache {
+        case let desktop as DesktopTokenCache:
+            do {
+                return try await desktop.openedStore(for: group).explanation
+            } catch let error as AuthenticationError {
+                return Problem(error)?.text ?? error.message
+            }
+        case is FileTokenCache: return tr("in files in clear text, which only you may read")
+        case is InMemoryTokenCache: return tr("in memory, until the program ends")
+        default: return tr("in a store of the program's own")
+        }
+    }
+
+    private static func keyring() async throws -> String {
+        do {
+            let status = try await KeyringTokenCache(applicationName: tr("Quick Start")).status()
+            let provider = status.provider ?? tr("a program that the system does not name")
+            return status.isLocked
+                ? tr("“{0}” of {1}, locked", status.collection, provider)
+                : tr("“{0}” of {1}, unlocked", status.collection, provider)
+        } catch let error as AuthenticationError {
+            return error.message
+        }
+    }
+}

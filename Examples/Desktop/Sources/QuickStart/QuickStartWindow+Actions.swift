@@ -1,0 +1,89 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import DesktopKit
+import IdentityClient
+
+extension QuickStartWindow {
+    /// What the buttons, the menu and the keys do.
+    func addActions() {
+        application.addAction("call", keys: ["<Control>g", "F5"]) { [weak self] in self?.callGraph() }
+        application.addAction("sign-out", keys: ["<Control><Shift>o"]) { [weak self] in self?.signOut() }
+        application.addAction("device", keys: ["<Control>i"]) { [weak self] in self?.showDevice() }
+        application.addAction("clear", keys: ["<Control>l"]) { [weak self] in self?.log.clear() }
+        application.addAction("cancel", keys: ["Escape"]) { [weak self] in self?.cancel() }
+        application.addAction("quit", keys: ["<Control>q"]) { [weak self] in self?.window.close() }
+        application.setKeys(["<Control>w"], forAction: "window.close")
+    }
+
+    /// Calls Graph; signs in first where that is needed.
+    func callGraph() {
+        guard let session = program?.session else { return }
+        errors.hide()
+        activity.start { [signInBar] in
+            try await session.callGraph { parameters in
+                try await signInBar.signIn(with: session.application, parameters)
+            }
+        } then: { [weak self] outcome in
+            self?.called(outcome)
+        }
+    }
+
+    private func called(_ outcome: Result<GraphAnswer, any Error>) {
+        switch outcome {
+        case .success(let answer):
+            if answer.wasInteractive {
+                news.didSignIn(answer.account)
+                note(tr("{0} has signed in.", answer.account.label))
+            }
+            show(answer.account)
+            note(tr("Microsoft Graph answered with status {0}:", "\(answer.status)"))
+            log.append(answer.text)
+        case .failure(let error):
+            guard let problem = Problem(error) else { return note(tr("The sign-in was cancelled.")) }
+            report(problem) { [weak self] in self?.callGraph() }
+        }
+    }
+
+    /// Signs out on this computer.
+    func signOut() {
+        guard let session = program?.session, let account = current else { return }
+        errors.hide()
+        news.willSignOut(account)
+        activity.start {
+            try await session.signOut(account)
+        } then: { [weak self] outcome in
+            guard let self else { return }
+            switch outcome {
+            case .success:
+                show(nil)
+                note(tr("{0} was signed out on this computer.", account.label))
+            case .failure(let error):
+                if let problem = Problem(error) { report(problem) { [weak self] in self?.signOut() } }
+            }
+        }
+    }
+
+    /// Says what this computer has for signing in.
+    func showDevice() {
+        guard let program else { return }
+        errors.hide()
+        let isShared = choices.isSharedDevice
+        activity.start {
+            let clientID = program.cloud.registration.clientID
+            return try await DeviceInfo.found(cache: program.cache, clientID: clientID, isSharedDevice: isShared)
+        } then: { [weak self] outcome in
+            switch outcome {
+            case .success(let info): self?.note(info.lines.joined(separator: "\n          "))
+            case .failure(let error):
+                if let problem = Problem(error) { self?.report(problem) }
+            }
+        }
+    }
+
+    /// Gives up what is under way.
+    func cancel() {
+        guard activity.isRunning else { return }
+        activity.cancel()
+        note(tr("Cancelled."))
+    }
+}

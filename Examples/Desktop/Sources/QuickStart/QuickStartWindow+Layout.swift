@@ -1,0 +1,44 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import DesktopKit
+
+extension QuickStartWindow {
+    /// Puts the widgets into the window.
+    func build() {
+        let header = HeaderBar()
+        let menu = MenuButton(icon: "open-menu-symbolic", hint: tr("Menu"), isPrimary: true)
+        menu.show([[.action(tr("_Clear the Log"), "clear")], [.action(tr("_Quit"), "quit")]])
+        header.add(atEnd: menu)
+        header.add(atEnd: spinner)
+
+        stack.add(.starting, StatusPage(icon: "network-server-symbolic", title: tr("Starting…")))
+        stack.add(.ready, ready)
+        stack.add(.failed, failure)
+        window.content = Box.column(header, stack.expanding(vertically: true))
+    }
+
+    private var ready: Widget {
+        let person = Box.row(
+            spacing: 12,
+            avatar,
+            Box.column(spacing: 2, name, username).expanding().aligned(vertically: .center)
+        )
+        let buttons = Box.row(
+            spacing: 12,
+            Button(tr("_Call Microsoft Graph"), action: "call").styled("suggested-action").expanding(),
+            Button(tr("_Sign Out"), action: "sign-out").expanding(),
+            Button(tr("_Device Info"), action: "device").expanding()
+        )
+        let content = Box.column(
+            spacing: 18,
+            person,
+            buttons,
+            signInBar.widget,
+            log
+        )
+        return Box.column(
+            errors,
+            Clamp(content.margin(horizontal: 18, vertical: 18), width: 720).expanding(vertically: true)
+        )
+    }
+}

@@ -1,0 +1,168 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import DesktopKit
+import IdentityClient
+import IdentityTesting
+import TestSupport
+import Testing
+
+@testable import GraphSearch
+
+@Suite(.timeLimit(.minutes(1))) struct UserSearchTests {
+    init() { MainLoop.start() }
+
+    @Test @MainContext func searchesOnceForManyLetters() async throws {
+        let stage = Stage(pages: [[.named("Alice")]])
+        for text in ["a", "al", "ali"] { stage.search.type(text) }
+        try await stage.clock.waitForSleepers(1)
+        #expect(stage.directory.asked.isEmpty)
+        stage.clock.advance(by: UserSearch.pause)
+        await stage.until { $0.people.count == 1 }
+        #expect(stage.directory.asked == ["ali"])
+    }
+
+    @Test @MainContext func readsPageAfterPageAndKnowsTheEnd() async throws {
+        let stage = Stage(pages: [[.named("A"), .named("B")], [.named("C")]])
+        stage.search.search("")
+        await stage.until { $0.people.count == 2 }
+        stage.search.readOn()
+        stage.search.readOn()  // nothing is asked for twice
+        await stage.until { $0.people.count == 3 }
+        stage.search.readOn()
+        await stage.until { if case .complete = $0.phase { true } else { false } }
+        stage.search.readOn()
+        #expect(stage.search.people.map(\.title) == ["A", "B", "C"])
+        #expect(stage.directory.pagesAsked == 3)
+    }
+
+    @Test @MainContext func asksForTheFailedPageAgain() async throws {
+        let stage = Stage(pages: [[.named("A")], [.named("B")]])
+        stage.search.search("")
+        await stage.until { $0.people.count == 1 }
+        stage.directory.failure = AuthenticationError(.network, "Down.")
+        stage.search.readOn()
+        await stage.until { if case .failed = $0.phase { true } else { false } }
+        #expect(stage.search.people.map(\.title) == ["A"])
+        stage.directory.failure = nil
+        stage.search.retry()
+        await stage.until { $0.people.count == 2 }
+        #expect(stage.search.people.map(\.title) == ["A", "B"])
+    }
+
+    @Test @MainContext func startsAgainAfterAFailedFirstPage() async throws {
+        let stage = Stage(pages: [[.named("A")]])
+        stage.directory.failure = AuthenticationError(.network, "Down.")
+        stage.search.search("a")
+        await stage.until { if case .failed = $0.phase { true } else { false } }
+        stage.directory.failure = nil
+        stage.search.retry()
+        await stage.until { $0.people.count == 1 }
+        #expect(stage.directory.asked == ["a", "a"])
+    }
+
+    @Test @MainContext func aLateAnswerToAnOldQuestionIsNotShown() async throws {
+        let stage = Stage(pages: [[.named("Old")]])
+        let gate = Gate()
+        stage.directory.gate = gate
+        stage.search.search("old")
+        await stage.directory.untilAsked("old")
+        stage.directory.gate = nil
+        stage.directory.pages = [[.named("New")]]
+        stage.search.search("new")
+        await stage.until { $0.people.map(\.title) == ["New"] }
+        gate.open()
+        await stage.directory.untilAnswered(2)
+        #expect(stage.search.people.map(\.title) == ["New"])
+        #expect(stage.search.query.prefix == "new")
+    }
+
+    @Test @MainContext func theSameTextIsNotSearchedForTwice() async throws {
+        let stage = Stage(pages: [[.named("A")]])
+        stage.search.search("a")
+        await stage.until { $0.people.count == 1 }
+        stage.search.type(" a ")
+        #expect(stage.directory.asked == ["a"])
+        if case .paused = stage.search.phase {} else { Issue.record("a search is under way") }
+    }
+}
+
+extension Person {
+    static func named(_ name: String) -> Person { Person(id: name, displayName: name) }
+}
+
+/// A search with a directory and a clock that do what the test says.
+@MainContext
+private final class Stage {
+    let directory: ScriptedDirectory
+    let clock = ManualClock()
+    private(set) lazy var search = UserSearch(directory, clock: clock, busy: { _ in }) { [weak self] _ in
+        self?.changes.tell()
+    }
+    private let changes = News()
+
+    init(pages: [[Person]]) {
+        directory = ScriptedDirectory(pages)
+    }
+
+    func until(_ condition: (UserSearch) -> Bool) async {
+        while !condition(search) { await changes.next() }
+    }
+}
+
+/// Wakes whoever waits for something to happen.
+@MainContext
+private final class News {
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func tell() {
+        let woken = waiting
+        waiting = []
+        for continuation in woken { continuation.resume() }
+    }
+
+    func next() async { await withCheckedContinuation { waiting.append($0) } }
+}
+
+private final class ScriptedDirectory: Directory {
+    var pages: [[Person]]
+    var failure: (any Error)?
+    var gate: Gate?
+    private(set) var asked: [String] = []
+    private(set) var pagesAsked = 0
+    private var pagesAnswered = 0
+    private let news = News()
+
+    init(_ pages: [[Person]]) { self.pages = pages }
+
+    func people(_ query: UserQuery) throws -> any PeoplePages {
+        asked.append(query.prefix)
+        news.tell()
+        return ScriptedPages(self, pages)
+    }
+
+    func untilAsked(_ text: String) async { while !asked.contains(text) { await news.next() } }
+
+    func untilAnswered(_ count: Int) async { while pagesAnswered < count { await news.next() } }
+
+    final class ScriptedPages: PeoplePages {
+        private let directory: ScriptedDirectory
+        private var left: [[Person]]
+
+        init(_ directory: ScriptedDirectory, _ pages: [[Person]]) {
+            self.directory = directory
+            left = pages
+        }
+
+        func next() async throws -> [Person]? {
+            directory.pagesAsked += 1
+            // Answers late, even when nobody waits any more.
+            if let gate = directory.gate { try? await Task { try await gate.wait() }.value }
+            defer {
+                directory.pagesAnswered += 1
+                directory.news.tell()
+            }
+            if let failure = directory.failure { throw failure }
+            return left.isEmpty ? nil : left.removeFirst()
+        }
+    }
+}
