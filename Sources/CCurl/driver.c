@@ -61,6 +61,7 @@ static bool find_functions(void *handle, struct curl_library *library) {
     FIND(easy_cleanup, "curl_easy_cleanup");
     FIND(easy_set, "curl_easy_setopt");
     FIND(easy_get, "curl_easy_getinfo");
+    FIND(easy_pause, "curl_easy_pause");
     FIND(multi_init, "curl_multi_init");
     FIND(multi_cleanup, "curl_multi_cleanup");
     FIND(multi_set, "curl_multi_setopt");

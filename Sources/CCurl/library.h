@@ -18,6 +18,8 @@
     X(READ_FUNCTION, "READFUNCTION", 20012) \
     X(HTTP_HEADER, "HTTPHEADER", 10023) \
     X(HEADER_DATA, "HEADERDATA", 10029) \
+    X(LOW_SPEED_LIMIT, "LOW_SPEED_LIMIT", 19) \
+    X(LOW_SPEED_TIME, "LOW_SPEED_TIME", 20) \
     X(SSL_VERSION, "SSLVERSION", 32) \
     X(CUSTOM_REQUEST, "CUSTOMREQUEST", 10036) \
     X(NO_PROGRESS, "NOPROGRESS", 43) \
@@ -61,6 +63,9 @@ enum {
     PROTOCOL_BIT_HTTPS = 1 << 1,
     SEEK_REFUSED = 1,
     REQUEST_ABORTED = 1,
+    CALLBACK_PAUSE = 0x10000001,
+    PAUSE_RECEIVING = 1 << 0,
+    PAUSE_SENDING = 1 << 2,
     SOCKET_BAD = -1,
     INFO_PRIVATE = 0x100000 + 21,
     INFO_TUNNEL_STATUS = 0x200000 + 22,
@@ -131,6 +136,7 @@ struct curl_library {
     void (*easy_cleanup)(void *easy);
     int (*easy_set)(void *easy, int option, ...);
     int (*easy_get)(void *easy, int info, ...);
+    int (*easy_pause)(void *easy, int what);
     void *(*multi_init)(void);
     int (*multi_cleanup)(void *multi);
     int (*multi_set)(void *multi, int option, ...);

@@ -19,6 +19,7 @@ struct ccurl_transfer {
     uint64_t tag;
     int refused_option, refused_code;
     bool started, is_loopback, was_requested;
+    bool is_streamed, sending_paused, receiving_paused;
 
     struct buffer request_body;
     size_t sent;
@@ -49,7 +50,13 @@ static bool append(struct buffer *buffer, const void *bytes, size_t count) {
 static size_t receive_body(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     size_t length = size * count;
-    if (length > transfer->body_limit - transfer->body.count) {
+    if (transfer->is_streamed) {
+        // libcurl keeps these bytes, and gives them again when the transfer is resumed.
+        if (transfer->body.count >= transfer->body_limit) {
+            transfer->receiving_paused = true;
+            return CALLBACK_PAUSE;
+        }
+    } else if (length > transfer->body_limit - transfer->body.count) {
         transfer->too_large = true;
         return 0;
     }
@@ -59,6 +66,7 @@ static size_t receive_body(char *bytes, size_t size, size_t count, void *context
 /// Whether the line is a Content-Length above the limit: there is no need to wait for the bytes.
 static bool announces_too_much(const ccurl_transfer *transfer, const char *line, size_t length) {
     static const char name[] = "content-length:";
+    if (transfer->is_streamed) return false;
     const size_t prefix = sizeof name - 1;
     if (length < prefix || strncasecmp(line, name, prefix) != 0) return false;
     size_t announced = 0, index = prefix;
@@ -100,6 +108,10 @@ static size_t send_body(char *bytes, size_t size, size_t count, void *context) {
     ccurl_transfer *transfer = context;
     size_t length = size * count, left = transfer->request_body.count - transfer->sent;
     if (length > left) length = left;
+    if (transfer->is_streamed && length == 0) {
+        transfer->sending_paused = true;
+        return CALLBACK_PAUSE;
+    }
     if (length) memcpy(bytes, transfer->request_body.bytes + transfer->sent, length);
     transfer->sent += length;
     return length;
@@ -258,6 +270,28 @@ void ccurl_transfer_set_body(ccurl_transfer *transfer, const void *bytes, size_t
     set_pointer(transfer, OPTION_SEEK_DATA, transfer);
 }
 
+void ccurl_transfer_set_stream(ccurl_transfer *transfer, size_t window, long stall_seconds) {
+    transfer->is_streamed = true;
+    transfer->body_limit = window;
+    set_number(transfer, OPTION_LOW_SPEED_LIMIT, 1);
+    set_number(transfer, OPTION_LOW_SPEED_TIME, stall_seconds);
+}
+
+void ccurl_transfer_set_streamed_body(ccurl_transfer *transfer, int64_t length) {
+    set_number(transfer, OPTION_POST, 1);
+    check(
+        transfer, OPTION_POST_FIELD_SIZE,
+        transfer->driver->library.easy_set(transfer->easy, OPTION_POST_FIELD_SIZE, length));
+    if (transfer->driver->library.version >= VERSION_BEFORE_REQUEST) {
+        set_function(transfer, OPTION_BEFORE_REQUEST_FUNCTION, (void (*)(void))before_request);
+        set_pointer(transfer, OPTION_BEFORE_REQUEST_DATA, transfer);
+    }
+    set_function(transfer, OPTION_READ_FUNCTION, (void (*)(void))send_body);
+    set_pointer(transfer, OPTION_READ_DATA, transfer);
+    set_function(transfer, OPTION_SEEK_FUNCTION, (void (*)(void))refuse_seek);
+    set_pointer(transfer, OPTION_SEEK_DATA, transfer);
+}
+
 void ccurl_transfer_set_times(ccurl_transfer *transfer, long total_ms, long connect_ms) {
     set_number(transfer, OPTION_TIMEOUT_MS, total_ms);
     set_number(transfer, OPTION_CONNECT_TIMEOUT_MS, connect_ms);
@@ -290,6 +324,31 @@ int ccurl_transfer_start(ccurl_transfer *transfer) {
 }
 
 int ccurl_transfer_refused_option(const ccurl_transfer *transfer) { return transfer->refused_option; }
+
+// MARK: Streams
+
+bool ccurl_transfer_wants_body(const ccurl_transfer *transfer) {
+    return transfer->sent == transfer->request_body.count;
+}
+
+bool ccurl_transfer_give_body(ccurl_transfer *transfer, const void *bytes, size_t count) {
+    transfer->request_body.count = 0;
+    transfer->sent = 0;
+    return append(&transfer->request_body, bytes, count);
+}
+
+void ccurl_transfer_clear_body(ccurl_transfer *transfer) { transfer->body.count = 0; }
+
+bool ccurl_transfer_resume(ccurl_transfer *transfer) {
+    bool may_send = transfer->sending_paused && !ccurl_transfer_wants_body(transfer);
+    bool may_receive = transfer->receiving_paused && transfer->body.count < transfer->body_limit;
+    if (!may_send && !may_receive) return true;
+    if (may_send) transfer->sending_paused = false;
+    if (may_receive) transfer->receiving_paused = false;
+    // The callbacks may run in here, and pause again.
+    int paused = (transfer->sending_paused ? PAUSE_SENDING : 0) | (transfer->receiving_paused ? PAUSE_RECEIVING : 0);
+    return transfer->driver->library.easy_pause(transfer->easy, paused) == CCURL_OK;
+}
 
 // MARK: Answer
 

@@ -93,6 +93,12 @@ void ccurl_transfer_set_loopback(ccurl_transfer *transfer);
 /// Adds "Name: value", "Name;" for an empty value, "Name:" against a field that libcurl would add.
 void ccurl_transfer_add_field(ccurl_transfer *transfer, const char *line);
 void ccurl_transfer_set_body(ccurl_transfer *transfer, const void *bytes, size_t count);
+/// Both bodies pass through bounded buffers: what arrives is paused above `window` bytes. The transfer fails when for
+/// so long nothing moved; no limit is set to the answer's size.
+void ccurl_transfer_set_stream(ccurl_transfer *transfer, size_t window, long stall_seconds);
+/// A body of this length, which ccurl_transfer_give_body gives piece by piece.
+void ccurl_transfer_set_streamed_body(ccurl_transfer *transfer, int64_t length);
+/// 0 means no total time.
 void ccurl_transfer_set_times(ccurl_transfer *transfer, long total_ms, long connect_ms);
 void ccurl_transfer_set_limits(ccurl_transfer *transfer, size_t head_bytes, size_t body_bytes);
 /// NULL keeps the system's file or directory.
@@ -104,6 +110,17 @@ void ccurl_transfer_set_only_authorities(ccurl_transfer *transfer, const char *f
 int ccurl_transfer_start(ccurl_transfer *transfer);
 /// The number of the refused option, 0 when none was.
 int ccurl_transfer_refused_option(const ccurl_transfer *transfer);
+
+// MARK: Streamed transfers, between two calls of ccurl_driver_perform
+
+/// Whether all that was given of the body is sent.
+bool ccurl_transfer_wants_body(const ccurl_transfer *transfer);
+/// Gives the next piece, when the last one is sent. `false` without memory.
+bool ccurl_transfer_give_body(ccurl_transfer *transfer, const void *bytes, size_t count);
+/// Forgets what arrived of the body so far.
+void ccurl_transfer_clear_body(ccurl_transfer *transfer);
+/// Moves a paused transfer on where there is something to send, or room again. `false` when libcurl would not.
+bool ccurl_transfer_resume(ccurl_transfer *transfer);
 
 /// Whether the head of a final answer arrived whole: libcurl takes a connection that ends inside of it for success.
 bool ccurl_transfer_has_answer(const ccurl_transfer *transfer);

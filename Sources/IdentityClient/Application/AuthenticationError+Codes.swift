@@ -114,7 +114,7 @@ extension AuthenticationError.Code {
     public static let malformedResponse = Self(rawValue: "invalid_response.malformed")
     /// The answer was larger than 1 MiB.
     public static let responseTooLarge = Self(rawValue: "invalid_response.too_large")
-    /// The server answered with a redirect, which is never followed.
+    /// The server points to another address, where it is not followed.
     public static let unexpectedRedirect = Self(rawValue: "invalid_response.redirect")
     /// The redirect is not the answer to this request.
     public static let stateMismatch = Self(rawValue: "invalid_response.state")
@@ -142,6 +142,8 @@ extension AuthenticationError.Code {
     public static let invalidScope = Self(rawValue: "configuration.invalid_scope")
     /// The organisation's policy blocks this sign-in; asking again will not help.
     public static let blockedByPolicy = Self(rawValue: "configuration.blocked_by_policy")
+    /// A file that is to be sent or written cannot be used.
+    public static let fileUnavailable = Self(rawValue: "configuration.file_unavailable")
     /// The provider does not offer what is needed.
     public static let unsupported = Self(rawValue: "configuration.unsupported")
 }

@@ -115,7 +115,7 @@ extension AuthenticationError {
     public static var malformedResponse: Code { .malformedResponse }
     /// The answer was larger than 1 MiB.
     public static var responseTooLarge: Code { .responseTooLarge }
-    /// The server answered with a redirect, which is never followed.
+    /// The server points to another address, where it is not followed.
     public static var unexpectedRedirect: Code { .unexpectedRedirect }
     /// The redirect is not the answer to this request.
     public static var stateMismatch: Code { .stateMismatch }
@@ -143,6 +143,8 @@ extension AuthenticationError {
     public static var invalidScope: Code { .invalidScope }
     /// The organisation's policy blocks this sign-in; asking again will not help.
     public static var blockedByPolicy: Code { .blockedByPolicy }
+    /// A file that is to be sent or written cannot be used.
+    public static var fileUnavailable: Code { .fileUnavailable }
     /// The provider does not offer what is needed.
     public static var unsupported: Code { .unsupported }
 }

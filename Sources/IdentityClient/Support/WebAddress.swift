@@ -23,7 +23,13 @@ package struct WebAddress: Hashable, Sendable {
 
     /// - Returns: `nil` unless `text` has exactly this form and its host may be spoken to.
     package init?(_ text: String) {
-        guard text.utf8.count <= 2048, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x5C && $0 != 0x23 }),
+        self.init(text, maximumLength: 2048)
+    }
+
+    /// The same for at most `maximumLength` bytes.
+    package init?(_ text: String, maximumLength: Int) {
+        guard text.utf8.count <= maximumLength,
+            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x5C && $0 != 0x23 }),
             let schemeEnd = text.utf8.firstIndex(of: UInt8(ascii: ":")),
             text[schemeEnd...].hasPrefix("://")
         else { return nil }

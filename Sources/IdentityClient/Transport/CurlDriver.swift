@@ -28,7 +28,20 @@ final class CurlDriver: Sendable {
     struct Job: Sendable {
         let ticket: UInt64
         let request: CurlRequest
-        let pending: PendingAnswer
+        let caller: Caller
+    }
+
+    /// Who waits for it.
+    enum Caller: Sendable {
+        case answer(PendingAnswer)
+        case stream(CurlStream)
+
+        func fail(_ error: any Error) {
+            switch self {
+            case .answer(let pending): pending.settle(.failure(error))
+            case .stream(let stream): stream.end(.failure(error))
+            }
+        }
     }
 
     /// What callers left since the thread last looked.
@@ -73,11 +86,11 @@ final class CurlDriver: Sendable {
     }
 
     /// Takes a request in; `nil` when the driver is retired.
-    func submit(_ request: CurlRequest, _ pending: PendingAnswer) -> UInt64? {
+    func submit(_ request: CurlRequest, _ caller: Caller) -> UInt64? {
         leave { state in
             guard !state.mail.isRetired else { return nil }
             state.lastTicket += 1
-            state.mail.jobs.append(Job(ticket: state.lastTicket, request: request, pending: pending))
+            state.mail.jobs.append(Job(ticket: state.lastTicket, request: request, caller: caller))
             return state.lastTicket
         }
     }
@@ -85,6 +98,11 @@ final class CurlDriver: Sendable {
     /// Nobody waits for this answer any more.
     func abandon(_ ticket: UInt64) {
         leave { $0.mail.abandoned.append(ticket) }
+    }
+
+    /// Something was given to a stream, or taken from it.
+    func nudge() {
+        leave { _ in }
     }
 
     /// Takes no more requests, finishes those under way and ends the thread.

@@ -2,20 +2,21 @@
 
 import CCurl
 import FoundationEssentials
+import HTTPTypes
 
 /// What the driver's thread does: all calls of libcurl but the wake are made here.
 @safe struct CurlLoop {
-    @safe private struct Transfer {
+    @safe struct Transfer {
         let pointer: OpaquePointer
         let host: String
-        let pending: PendingAnswer
+        let caller: CurlDriver.Caller
     }
 
-    private let driver: CurlDriver
+    let driver: CurlDriver
     private let handle: OpaquePointer
     private let certificateFile: String?
     private let certificateDirectory: String?
-    private var transfers: [UInt64: Transfer] = [:]
+    private(set) var transfers: [UInt64: Transfer] = [:]
     /// Transfers that cannot be removed without waiting for a resolver; nobody waits for them.
     private var stragglers: [UInt64: Transfer] = [:]
 
@@ -44,8 +45,10 @@ import FoundationEssentials
         for job in mail.jobs { start(job) }
         for ticket in mail.abandoned { abandon(ticket) }
 
+        moveStreams()
         guard unsafe ccurl_driver_perform(handle) == 0 else { return false }
         finishTransfers()
+        moveStreams()
 
         // A driver with stragglers is retired: to wait for them here would hold up nobody's request any more.
         guard transfers.isEmpty else { return unsafe ccurl_driver_wait(handle, 1000) == 0 }
@@ -68,8 +71,8 @@ import FoundationEssentials
     /// Leaves no caller waiting, whatever happened.
     private mutating func end(because error: AuthenticationError) {
         driver.retire()
-        for job in driver.takeMail().jobs { job.pending.settle(.failure(error)) }
-        for transfer in transfers.values { transfer.pending.settle(.failure(error)) }
+        for job in driver.takeMail().jobs { job.caller.fail(error) }
+        for transfer in transfers.values { transfer.caller.fail(error) }
         for transfer in transfers.values { unsafe ccurl_transfer_free(transfer.pointer) }
         for transfer in stragglers.values { unsafe ccurl_transfer_free(transfer.pointer) }
         unsafe ccurl_driver_close(handle)
@@ -81,7 +84,7 @@ extension CurlLoop {
         let request = job.request
         let settings = driver.settings
         guard let pointer = unsafe ccurl_transfer_new(handle, job.ticket) else {
-            job.pending.settle(.failure(CurlDriver.exhausted()))
+            job.caller.fail(CurlDriver.exhausted())
             return
         }
         unsafe ccurl_transfer_set_target(pointer, request.method, request.target.url)
@@ -92,8 +95,15 @@ extension CurlLoop {
                 unsafe ccurl_transfer_set_body(pointer, bytes.baseAddress, bytes.count)
             }
         }
-        unsafe ccurl_transfer_set_times(pointer, settings.timeoutMilliseconds, settings.connectTimeoutMilliseconds)
-        unsafe ccurl_transfer_set_limits(pointer, settings.maximumHeadBytes, settings.maximumResponseBytes)
+        if case .stream = job.caller {
+            unsafe ccurl_transfer_set_times(pointer, 0, settings.connectTimeoutMilliseconds)
+            unsafe ccurl_transfer_set_limits(pointer, settings.maximumHeadBytes, 0)
+            unsafe ccurl_transfer_set_stream(pointer, CurlStream.window, settings.stallSeconds)
+            if let length = request.streamedLength { unsafe ccurl_transfer_set_streamed_body(pointer, length) }
+        } else {
+            unsafe ccurl_transfer_set_times(pointer, settings.timeoutMilliseconds, settings.connectTimeoutMilliseconds)
+            unsafe ccurl_transfer_set_limits(pointer, settings.maximumHeadBytes, settings.maximumResponseBytes)
+        }
         if let file = settings.certificateAuthorities {
             unsafe ccurl_transfer_set_only_authorities(pointer, file)
         } else {
@@ -106,10 +116,16 @@ extension CurlLoop {
                 version: unsafe ccurl_driver_version(handle)
             )
             unsafe ccurl_transfer_free(pointer)
-            job.pending.settle(.failure(error))
+            job.caller.fail(error)
             return
         }
-        transfers[job.ticket] = unsafe Transfer(pointer: pointer, host: request.target.host, pending: job.pending)
+        transfers[job.ticket] = unsafe Transfer(pointer: pointer, host: request.target.host, caller: job.caller)
+    }
+
+    /// Takes down a transfer that cannot go on.
+    mutating func drop(_ ticket: UInt64, because error: AuthenticationError) {
+        transfers[ticket]?.caller.fail(error)
+        abandon(ticket)
     }
 
     /// Takes down a transfer whose caller is gone. Without the quick exit of 7.87 that may block for as long as the
@@ -130,37 +146,49 @@ extension CurlLoop {
             let ticket = unsafe ccurl_transfer_tag(pointer)
             stragglers.removeValue(forKey: ticket)
             if let transfer = transfers.removeValue(forKey: ticket) {
-                unsafe transfer.pending.settle(result(of: pointer, code: Int(code), host: transfer.host))
+                switch transfer.caller {
+                case .answer(let pending): pending.settle(Result { try answer(of: transfer, code: Int(code)) })
+                case .stream(let stream): finish(stream, of: transfer, code: Int(code))
+                }
             }
             unsafe ccurl_transfer_free(pointer)
         }
     }
 
-    private func result(
-        of pointer: OpaquePointer,
-        code: Int,
-        host: String
-    ) -> Result<PendingAnswer.Answer, any Error> {
+    private func answer(of transfer: Transfer, code: Int) throws -> PendingAnswer.Answer {
+        try checkEnd(of: transfer, code: code)
+        return PendingAnswer.Answer(response: try head(of: transfer), body: body(of: transfer))
+    }
+
+    /// Throws where the transfer did not end well.
+    func checkEnd(of transfer: Transfer, code: Int) throws {
+        let pointer = unsafe transfer.pointer
         guard code == CCURL_OK else {
-            return .failure(
-                CurlFailure(
-                    code: code,
-                    reason: unsafe String(cString: ccurl_transfer_reason(pointer, Int32(code))),
-                    tunnelStatus: unsafe ccurl_transfer_tunnel_status(pointer),
-                    isTooLarge: unsafe ccurl_transfer_was_too_large(pointer)
-                ).error(host: host, settings: driver.settings)
-            )
+            throw CurlFailure(
+                code: code,
+                reason: unsafe String(cString: ccurl_transfer_reason(pointer, Int32(code))),
+                tunnelStatus: unsafe ccurl_transfer_tunnel_status(pointer),
+                isTooLarge: unsafe ccurl_transfer_was_too_large(pointer)
+            ).error(host: transfer.host, settings: driver.settings)
         }
         guard unsafe ccurl_transfer_has_answer(pointer) else {
             let failure = CurlFailure(code: CCURL_PARTIAL, reason: "the connection ended inside the head")
-            return .failure(failure.error(host: host, settings: driver.settings))
+            throw failure.error(host: transfer.host, settings: driver.settings)
         }
+    }
+
+    func head(of transfer: Transfer) throws -> HTTPResponse {
         var count = 0
-        let head = unsafe Array(UnsafeBufferPointer(start: ccurl_transfer_head(pointer, &count), count: count))
-        guard let response = ResponseHead.parse(head) else {
-            return .failure(CurlFailure.notHTTP(host: host))
-        }
-        let body = unsafe Array(UnsafeBufferPointer(start: ccurl_transfer_body(pointer, &count), count: count))
-        return .success(PendingAnswer.Answer(response: response, body: body))
+        let bytes = unsafe Array(
+            UnsafeBufferPointer(start: ccurl_transfer_head(transfer.pointer, &count), count: count)
+        )
+        guard let response = ResponseHead.parse(bytes) else { throw CurlFailure.notHTTP(host: transfer.host) }
+        return response
+    }
+
+    /// What is there of it.
+    func body(of transfer: Transfer) -> [UInt8] {
+        var count = 0
+        return unsafe Array(UnsafeBufferPointer(start: ccurl_transfer_body(transfer.pointer, &count), count: count))
     }
 }

@@ -9,6 +9,8 @@ struct CurlRequest: Sendable {
     /// `Name: value` lines.
     let fieldLines: [String]
     let body: [UInt8]?
+    /// The length of a body that is given piece by piece.
+    let streamedLength: Int64?
 
     /// Fields that say how the message travels: they are the transport's, and a program's would only contradict it.
     private static let framing: Set<String> = [
@@ -16,14 +18,17 @@ struct CurlRequest: Sendable {
         "transfer-encoding", "upgrade",
     ]
 
-    init(_ request: HTTPRequest, body: [UInt8]?) throws {
+    init(_ request: HTTPRequest, body: [UInt8]?, streamedLength: Int64? = nil) throws {
         target = try RequestTarget(request)
         method = request.method.rawValue
         guard method != "CONNECT" else {
             throw AuthenticationError(.invalidArgument, "CONNECT is no request for an answer: use another method.")
         }
         // A POST says how long its body is even when it has none.
-        self.body = body ?? (["POST", "PUT", "PATCH"].contains(method) ? [] : nil)
+        self.streamedLength = streamedLength
+        let saysLength = streamedLength == nil && ["POST", "PUT", "PATCH"].contains(method)
+        self.body = body ?? (saysLength ? [] : nil)
+        let hasBody = self.body != nil || streamedLength != nil
 
         var lines: [String] = []
         var given: Set<String> = []
@@ -41,7 +46,7 @@ struct CurlRequest: Sendable {
         // answer that is small on the wire and vast in memory could not be bounded while it arrives.
         if !given.contains("accept-encoding") { lines.append("Accept-Encoding: identity") }
         if !given.contains("accept") { lines.append("Accept:") }
-        if self.body != nil, !given.contains("content-type") { lines.append("Content-Type:") }
+        if hasBody, !given.contains("content-type") { lines.append("Content-Type:") }
         lines.append("Expect:")
         fieldLines = lines
     }
@@ -61,6 +66,9 @@ struct CurlSettings: Sendable {
     var idleTime = Duration.seconds(60)
     /// A newer libcurl is used as if it were this one (`0xXXYYZZ`).
     var newestLibraryVersion = UInt32.max
+
+    /// How long a stream may stand still; libcurl counts in seconds.
+    var stallSeconds: Int { max(1, (timeoutMilliseconds + 999) / 1000) }
 }
 
 extension Duration {

@@ -9,13 +9,16 @@ import Synchronization
 /// verified with TLS 1.2 or later, redirects are not followed, no cookies are kept, no answer is decompressed. A
 /// request whose body may have reached the server is never sent a second time.
 ///
+/// Bodies that are streamed may be of any size, and pass through buffers of some hundred kilobytes; for them the
+/// `timeout` is the longest time in which nothing moves.
+///
 /// `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's trusted certificates; `https_proxy`, `all_proxy` and
 /// `no_proxy` are honoured, except that this computer is never reached through a proxy.
 ///
 /// One object keeps connections open and has one thread while it works; after a minute without a request both are
 /// given up until the next one. Keep one object per program, not one per request. Dropping it ends the thread.
 /// A process that was forked without `exec` cannot use its parent's object.
-public final class CurlTransport: HTTPTransport {
+public final class CurlTransport: StreamingHTTPTransport {
     private let settings: CurlSettings
     private let current = Mutex<CurlDriver?>(nil)
 
@@ -62,7 +65,7 @@ public final class CurlTransport: HTTPTransport {
     public func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         try Task.checkCancellation()
         let pending = PendingAnswer()
-        let (driver, ticket) = try submit(CurlRequest(request, body: body), pending)
+        let (driver, ticket) = try submit(CurlRequest(request, body: body), .answer(pending))
         let answer = try await withTaskCancellationHandler {
             try await pending.value()
         } onCancel: {
@@ -72,11 +75,11 @@ public final class CurlTransport: HTTPTransport {
         return (answer.response, answer.body)
     }
 
-    private func submit(_ request: CurlRequest, _ pending: PendingAnswer) throws -> (CurlDriver, UInt64) {
+    func submit(_ request: CurlRequest, _ caller: CurlDriver.Caller) throws -> (CurlDriver, UInt64) {
         try current.withLock { current in
-            if let driver = current, let ticket = driver.submit(request, pending) { return (driver, ticket) }
+            if let driver = current, let ticket = driver.submit(request, caller) { return (driver, ticket) }
             let driver = try CurlDriver(settings)
-            guard let ticket = driver.submit(request, pending) else { throw CurlDriver.exhausted() }
+            guard let ticket = driver.submit(request, caller) else { throw CurlDriver.exhausted() }
             try driver.start()
             current = driver
             return (driver, ticket)

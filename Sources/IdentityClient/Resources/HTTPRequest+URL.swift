@@ -1,0 +1,43 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+public import HTTPTypes
+import OAuthWire
+
+extension HTTPRequest {
+    /// A request to a web address. The address is checked when the request is sent.
+    ///
+    /// ```swift
+    /// HTTPRequest(.get, to: users, query: ["$filter": "startswith(givenName,'O''Brien')", "$top": "25"])
+    /// ```
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - url: Where to; a fragment is left out.
+    ///   - query: Names and values that are added to the address's query, percent-encoded here.
+    ///   - headerFields: Further fields.
+    public init(
+        _ method: HTTPRequest.Method,
+        to url: URL,
+        query: KeyValuePairs<String, String> = [:],
+        headerFields: HTTPFields = [:]
+    ) {
+        let text = url.absoluteString
+        let whole = text[..<(text.firstIndex(of: "#") ?? text.endIndex)]
+        let scheme = whole.firstIndex(of: ":").map { String(whole[..<$0]) }
+        let rest = whole.firstRange(of: "://").map { whole[$0.upperBound...] } ?? ""
+        let authorityEnd = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+        var path = String(rest[authorityEnd...])
+        if !path.hasPrefix("/") { path = "/" + path }
+        for (name, value) in query {
+            path += path.contains("?") ? (path.hasSuffix("?") ? "" : "&") : "?"
+            path += "\(PercentEncoding.encode(name))=\(PercentEncoding.encode(value))"
+        }
+        self.init(
+            method: method,
+            scheme: scheme,
+            authority: String(rest[..<authorityEnd]),
+            path: path,
+            headerFields: headerFields
+        )
+    }
+}

@@ -1,0 +1,87 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+
+/// One call of a resource, from the request to the answer that is the program's.
+struct ResourceCall: Sendable {
+    private let client: AuthenticatedClient
+
+    init(_ client: AuthenticatedClient) {
+        self.client = client
+    }
+
+    /// Gives the answer, its body still arriving.
+    func run(
+        _ request: HTTPRequest,
+        _ body: RequestBody?,
+        _ meter: ProgressMeter? = nil
+    ) async throws -> any HTTPExchange {
+        var route = try ResourceRoute(request.describing(body))
+        var token = try await client.tokens.current()
+        var history = ResourceDecision.History(sentToken: true, isTokenNew: token.source == .identityProvider)
+        let clock = client.application.configuration.clock
+        while true {
+            try Task.checkCancellation()
+            history.sentToken = route.carriesToken
+            let exchange = try await open(route, token, body, meter)
+            if let next = try route.following(exchange.response) {
+                route = next
+                continue
+            }
+            let decision = ResourceDecision(
+                exchange.response,
+                after: history,
+                waitLimit: client.timeout,
+                now: clock.unixSeconds
+            )
+            switch decision {
+            case .deliver:
+                return exchange
+            case .renew(let claims):
+                token = try await client.tokens.renewed(token, claims: claims)
+                history.hasRenewed = true
+            case .askPerson(let claims):
+                throw AuthenticationError(
+                    .claimsChallenge,
+                    "\(route.address.host) demands more of the sign-in: sign in interactively with this error's claims.",
+                    claims: claims
+                )
+            case .wait(let duration):
+                history.waits += 1
+                history.waited += duration
+                try await clock.sleep(for: duration)
+            }
+        }
+    }
+
+    private func open(
+        _ route: ResourceRoute,
+        _ token: AuthenticationResult,
+        _ body: RequestBody?,
+        _ meter: ProgressMeter?
+    ) async throws -> any HTTPExchange {
+        var request = route.request
+        if route.carriesToken { request.headerFields[.authorization] = token.authorizationHeader }
+        var source: BodyReader?
+        if let body { source = try await BodyReader.open(body, meter) }
+        do {
+            return try await client.transport.exchange(request, body: source)
+        } catch let error where !(error is AuthenticationError || error is CancellationError) {
+            throw AuthenticationError(
+                .network,
+                "\(route.address.host) could not be reached. Try again; nobody has to sign in for this.",
+                underlyingError: error
+            )
+        }
+    }
+}
+
+extension HTTPRequest {
+    /// With the body's type, unless the request says one.
+    fileprivate func describing(_ body: RequestBody?) -> HTTPRequest {
+        guard let type = body?.contentType, headerFields[.contentType] == nil else { return self }
+        var request = self
+        request.headerFields[.contentType] = type
+        return request
+    }
+}

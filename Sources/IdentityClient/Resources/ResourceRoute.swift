@@ -1,0 +1,148 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+
+/// Where a request goes, redirects included, and whether the token goes there too.
+struct ResourceRoute: Sendable {
+    let address: WebAddress
+    /// Without the token.
+    let request: HTTPRequest
+    /// Not any more once the request was sent to another origin, even if it comes back.
+    let carriesToken: Bool
+    private let redirects: Int
+
+    /// Longer than the addresses of a provider's endpoints: pages and signed addresses of storage services.
+    static let maximumAddressLength = 8192
+    private static let maximumRedirects = 10
+
+    /// - Throws: `.invalidArgument` when the request is not to https, or http on this computer.
+    init(_ request: HTTPRequest) throws {
+        let text = "\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "/")"
+        guard let address = WebAddress(text, maximumLength: Self.maximumAddressLength) else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The request is not to an acceptable address: https, or http for this computer itself, without a name "
+                    + "and password, with everything but visible ASCII percent-encoded, and at most 8192 bytes."
+            )
+        }
+        var fields = request.headerFields
+        fields[.authorization] = nil
+        self.init(
+            address: address,
+            method: request.method,
+            fields: fields,
+            carriesToken: true,
+            redirects: 0
+        )
+    }
+
+    private init(
+        address: WebAddress,
+        method: HTTPRequest.Method,
+        fields: HTTPFields,
+        carriesToken: Bool,
+        redirects: Int
+    ) {
+        self.address = address
+        self.carriesToken = carriesToken
+        self.redirects = redirects
+        request = HTTPRequest(
+            method: method,
+            scheme: address.scheme,
+            authority: address.environment,
+            path: (address.path.isEmpty ? "/" : address.path) + (address.query.map { "?" + $0 } ?? ""),
+            headerFields: fields
+        )
+    }
+
+    /// The route after `response`, or `nil` when it is no redirect that is followed: of `GET` and `HEAD` alone, and with
+    /// a `Location`.
+    ///
+    /// - Throws: `.unexpectedRedirect` when it leads from https to http, to an address that is not acceptable, or on
+    ///   and on.
+    /// - SeeAlso: [RFC 9110 §15.4](https://www.rfc-editor.org/rfc/rfc9110#section-15.4)
+    func following(_ response: HTTPResponse) throws -> ResourceRoute? {
+        guard request.method == .get || request.method == .head,
+            [301, 302, 303, 307, 308].contains(response.status.code),
+            let location = response.headerFields[.location]
+        else { return nil }
+        guard redirects < Self.maximumRedirects else {
+            throw refusal("\(address.host) redirects on and on; after \(Self.maximumRedirects) redirects it is enough.")
+        }
+        guard let next = address.resolving(location), next.scheme == address.scheme || next.scheme == "https" else {
+            throw refusal(
+                "\(address.host) redirects to an address that is not followed: one without TLS, or not a web address."
+            )
+        }
+        let isSameOrigin = next.origin == address.origin
+        return ResourceRoute(
+            address: next,
+            method: request.method,
+            fields: isSameOrigin ? request.headerFields : request.headerFields.harmless,
+            carriesToken: carriesToken && isSameOrigin,
+            redirects: redirects + 1
+        )
+    }
+
+    private func refusal(_ message: String) -> AuthenticationError {
+        AuthenticationError(.unexpectedRedirect, message)
+    }
+}
+
+extension HTTPFields {
+    /// The fields that tell another origin nothing it could use: keys and cookies may be in any other.
+    fileprivate var harmless: HTTPFields {
+        let names: Set<HTTPField.Name> = [
+            .accept, .acceptLanguage, .range, .userAgent, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifRange,
+            .ifUnmodifiedSince,
+        ]
+        return HTTPFields(filter { names.contains($0.name) })
+    }
+}
+
+extension WebAddress {
+    /// The address that `reference` means here, or `nil` when it is not acceptable.
+    ///
+    /// - SeeAlso: [RFC 3986 §5.2](https://www.rfc-editor.org/rfc/rfc3986#section-5.2)
+    func resolving(_ reference: String) -> WebAddress? {
+        let reference = String(reference[..<(reference.firstIndex(of: "#") ?? reference.endIndex)])
+        let text: String
+        if Self.hasScheme(reference) {
+            text = reference
+        } else if reference.hasPrefix("//") {
+            text = "\(scheme):\(reference)"
+        } else if reference.isEmpty {
+            return self
+        } else if reference.hasPrefix("?") {
+            text = origin + path + reference
+        } else {
+            let queryStart = reference.firstIndex(of: "?") ?? reference.endIndex
+            let directory = reference.hasPrefix("/") ? "" : path[...(path.lastIndex(of: "/") ?? path.startIndex)]
+            let path = directory.isEmpty && !reference.hasPrefix("/") ? "/" : String(directory)
+            text = origin + Self.withoutDots(path + reference[..<queryStart]) + reference[queryStart...]
+        }
+        return WebAddress(text, maximumLength: ResourceRoute.maximumAddressLength)
+    }
+
+    private static func hasScheme(_ text: String) -> Bool {
+        guard let colon = text.firstIndex(where: { ":/?".contains($0) }), text[colon] == ":" else { return false }
+        return true
+    }
+
+    /// RFC 3986 §5.2.4, for a path that begins with a slash.
+    private static func withoutDots(_ path: String) -> String {
+        var kept: [Substring] = []
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        for (index, segment) in segments.enumerated() {
+            let isLast = index == segments.count - 1
+            switch segment {
+            case ".": if isLast { kept.append("") }
+            case "..":
+                _ = kept.popLast()
+                if isLast { kept.append("") }
+            default: kept.append(segment)
+            }
+        }
+        return "/" + kept.joined(separator: "/")
+    }
+}

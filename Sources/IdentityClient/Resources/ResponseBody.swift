@@ -1,0 +1,31 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// The body of an answer, piece by piece, for one loop. Leaving it ends the connection.
+///
+/// Where the loop is slow, the server is slowed down: no more than a bounded buffer is held. A body that ends early
+/// ends the loop with `AuthenticationError.network`; a cancelled task with `CancellationError`.
+public struct ResponseBody: AsyncSequence, Sendable {
+    /// Bytes, at least one.
+    public typealias Element = [UInt8]
+
+    private let exchange: any HTTPExchange
+
+    init(_ exchange: any HTTPExchange) {
+        self.exchange = exchange
+    }
+
+    /// What the loop asks.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let exchange: any HTTPExchange
+
+        /// The next piece; `nil` after the whole body.
+        public mutating func next() async throws -> [UInt8]? {
+            try await exchange.next()
+        }
+    }
+
+    /// Begins the loop.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(exchange: exchange)
+    }
+}

@@ -1,0 +1,121 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import HTTPTypes
+import Synchronization
+
+/// How far an upload or a download is.
+public struct TransferProgress: Hashable, Sendable {
+    /// The bytes of the body so far.
+    public let completedBytes: Int64
+
+    /// All bytes of the body; `nil` where the server did not say.
+    public let totalBytes: Int64?
+
+    /// From 0 to 1; `nil` where the total is not known.
+    public var fraction: Double? {
+        totalBytes.map { $0 > 0 ? min(1, Double(completedBytes) / Double($0)) : 1 }
+    }
+
+    /// Creates a progress; a program's tests do this.
+    public init(completedBytes: Int64, totalBytes: Int64?) {
+        self.completedBytes = completedBytes
+        self.totalBytes = totalBytes
+    }
+}
+
+/// An upload or a download under way. Dropping it cancels it.
+///
+/// ```swift
+/// let transfer = client.download(request, to: path)
+/// for await progress in transfer.progress { show(progress.fraction) }
+/// let (response, body) = try await transfer.value
+/// ```
+public final class Transfer: Sendable {
+    /// How far it is: at most twenty times a second, always the newest, and the last when it ends well. The sequence
+    /// ends with the transfer. For one loop; nobody has to listen.
+    public let progress: AsyncStream<TransferProgress>
+
+    private let task: Task<(HTTPResponse, [UInt8]), any Error>
+
+    init(_ work: @escaping @Sendable (ProgressMeter) async throws -> (HTTPResponse, [UInt8])) {
+        let meter = ProgressMeter()
+        progress = meter.progress
+        task = Task {
+            defer { meter.end() }
+            return try await work(meter)
+        }
+    }
+
+    deinit {
+        task.cancel()
+    }
+
+    /// The answer, when the transfer has ended. Cancelling a task that waits for it cancels the transfer.
+    ///
+    /// - Throws: What the method that began the transfer says; `CancellationError`.
+    public var value: (response: HTTPResponse, body: [UInt8]) {
+        get async throws {
+            try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
+        }
+    }
+
+    /// Ends the transfer. ``value`` then throws `CancellationError`, unless the transfer had ended.
+    public func cancel() {
+        task.cancel()
+    }
+}
+
+/// Counts the bytes of one transfer, and tells of them now and then.
+final class ProgressMeter: Sendable {
+    private struct State {
+        var completed: Int64 = 0
+        var total: Int64?
+        var lastTold: ContinuousClock.Instant?
+    }
+
+    let progress: AsyncStream<TransferProgress>
+    private let continuation: AsyncStream<TransferProgress>.Continuation
+    private let state = Mutex(State())
+    private static let pause = Duration.milliseconds(50)
+
+    init() {
+        (progress, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// From the beginning, perhaps once more.
+    func begin(total: Int64?) {
+        state.withLock { $0 = State(total: total) }
+        tell(force: true)
+    }
+
+    func add(_ count: Int) {
+        let isComplete = state.withLock { state in
+            state.completed += Int64(count)
+            return state.completed == state.total
+        }
+        tell(force: isComplete)
+    }
+
+    /// It is complete: where the total was not known, it is now.
+    func finish() {
+        state.withLock { $0.total = $0.completed }
+        tell(force: true)
+    }
+
+    func end() {
+        continuation.finish()
+    }
+
+    private func tell(force: Bool) {
+        state.withLock { state in
+            let now = ContinuousClock.now
+            if !force, let last = state.lastTold, now - last < Self.pause { return }
+            state.lastTold = now
+            continuation.yield(TransferProgress(completedBytes: state.completed, totalBytes: state.total))
+        }
+    }
+}

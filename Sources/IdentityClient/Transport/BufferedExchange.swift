@@ -1,0 +1,48 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Synchronization
+
+/// What a transport that cannot stream makes of an exchange: both bodies whole in memory.
+final class BufferedExchange: HTTPExchange {
+    let response: HTTPResponse
+    private let body: Mutex<[UInt8]?>
+
+    /// The largest body that is gathered for such a transport.
+    static let maximumBodyLength: Int64 = 16 << 20
+
+    init(_ transport: any HTTPTransport, _ request: HTTPRequest, body: (any HTTPBodySource)?) async throws {
+        var bytes: [UInt8]?
+        if let body {
+            guard body.length <= Self.maximumBodyLength else {
+                throw AuthenticationError(
+                    .invalidArgument,
+                    "The body is larger than 16 MiB, and this transport cannot stream: use CurlTransport, or a "
+                        + "transport of your own that is a StreamingHTTPTransport."
+                )
+            }
+            var gathered: [UInt8] = []
+            while let piece = try await body.next() { gathered += piece }
+            bytes = gathered
+        }
+        let (response, answer) = try await transport.send(request, body: bytes)
+        self.response = response
+        self.body = Mutex(answer.isEmpty ? nil : answer)
+    }
+
+    func next() async throws -> [UInt8]? {
+        try Task.checkCancellation()
+        return body.withLock { body in
+            defer { body = nil }
+            return body
+        }
+    }
+}
+
+extension HTTPTransport {
+    /// Begins an exchange, streamed where this transport can.
+    func exchange(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
+        if let streaming = self as? any StreamingHTTPTransport { return try await streaming.open(request, body: body) }
+        return try await BufferedExchange(self, request, body: body)
+    }
+}

@@ -1,0 +1,143 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import Synchronization
+
+/// Where one exchange's caller and the driver's thread hand over what passes: neither waits for the other's locks, and
+/// each side holds one piece at most.
+final class CurlStream: Sendable {
+    private struct State {
+        var head: HTTPResponse?
+        var headWaiter: CheckedContinuation<HTTPResponse, any Error>?
+        var received: [UInt8] = []
+        var bodyWaiter: CheckedContinuation<[UInt8]?, any Error>?
+        var outgoing: [UInt8]?
+        var giver: CheckedContinuation<Void, any Error>?
+        var end: Result<Void, any Error>?
+    }
+
+    /// The bytes of an answer that wait in libcurl's buffer, before the server is slowed down.
+    static let window = 256 << 10
+
+    private let state = Mutex(State())
+}
+
+// The caller's side.
+extension CurlStream {
+    /// The head of the answer. To be called once.
+    func head() async throws -> HTTPResponse {
+        try await withCheckedThrowingContinuation { continuation in
+            let outcome: Result<HTTPResponse, any Error>? = state.withLock { state in
+                if let head = state.head { return .success(head) }
+                if case .failure(let error)? = state.end { return .failure(error) }
+                state.headWaiter = continuation
+                return nil
+            }
+            if let outcome { continuation.resume(with: outcome) }
+        }
+    }
+
+    /// The next piece of the answer's body; `nil` at its end. One call at a time.
+    func next() async throws -> [UInt8]? {
+        try await withCheckedThrowingContinuation { continuation in
+            let outcome: Result<[UInt8]?, any Error>? = state.withLock { state in
+                if !state.received.isEmpty {
+                    defer { state.received = [] }
+                    return .success(state.received)
+                }
+                if let end = state.end { return end.map { nil } }
+                state.bodyWaiter = continuation
+                return nil
+            }
+            if let outcome { continuation.resume(with: outcome) }
+        }
+    }
+
+    /// Gives a piece of the request's body, as soon as the one before was taken. One call at a time.
+    ///
+    /// - Throws: `CancellationError` when the exchange has ended.
+    func give(_ piece: [UInt8]) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            let outcome: Result<Void, any Error>? = state.withLock { state in
+                if state.end != nil { return .failure(CancellationError()) }
+                guard state.outgoing == nil else {
+                    state.giver = continuation
+                    return nil
+                }
+                return .success(())
+            }
+            if let outcome { continuation.resume(with: outcome) }
+        }
+        state.withLock { $0.outgoing = piece }
+    }
+
+    /// Ends it. What has arrived may still be taken, unless the caller cancelled.
+    /// - Returns: `false` when it had ended before.
+    @discardableResult
+    func end(_ result: Result<Void, any Error>) -> Bool {
+        let waiters: State? = state.withLock { state in
+            guard state.end == nil else { return nil }
+            let waiters = state
+            state.end = result
+            if case .failure(let error) = result, error is CancellationError { state.received = [] }
+            state.headWaiter = nil
+            state.bodyWaiter = nil
+            state.giver = nil
+            state.outgoing = nil
+            return waiters
+        }
+        guard let waiters else { return false }
+        switch result {
+        case .success:
+            waiters.bodyWaiter?.resume(returning: nil)
+        case .failure(let error):
+            waiters.headWaiter?.resume(throwing: error)
+            waiters.bodyWaiter?.resume(throwing: error)
+        }
+        waiters.giver?.resume(throwing: CancellationError())
+        return true
+    }
+}
+
+// The thread's side.
+extension CurlStream {
+    var awaitsHead: Bool { state.withLock { $0.head == nil } }
+
+    /// Whether what arrived was taken.
+    var hasRoom: Bool { state.withLock { $0.received.isEmpty } }
+
+    func deliver(_ head: HTTPResponse) {
+        let waiter = state.withLock { state in
+            state.head = head
+            defer { state.headWaiter = nil }
+            return state.headWaiter
+        }
+        waiter?.resume(returning: head)
+    }
+
+    func deliver(_ bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        let waiter = state.withLock { state in
+            guard let waiter = state.bodyWaiter else {
+                if state.end == nil { state.received += bytes }
+                return nil as CheckedContinuation<[UInt8]?, any Error>?
+            }
+            state.bodyWaiter = nil
+            return waiter
+        }
+        waiter?.resume(returning: bytes)
+    }
+
+    /// The next piece of the request's body, if there is one.
+    func takeOutgoing() -> [UInt8]? {
+        let (piece, giver) = state.withLock { state in
+            defer {
+                state.outgoing = nil
+                state.giver = nil
+            }
+            return (state.outgoing, state.giver)
+        }
+        giver?.resume()
+        return piece
+    }
+}

@@ -1,0 +1,94 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import HTTPTypes
+
+extension CurlTransport {
+    /// Sends `request` with a body that is read piece by piece, and gives the answer as soon as its head is there.
+    ///
+    /// - Throws: As ``send(_:body:)``, and what `body` throws.
+    public func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
+        try Task.checkCancellation()
+        let stream = CurlStream()
+        let (driver, ticket) = try submit(
+            CurlRequest(request, body: nil, streamedLength: body?.length),
+            .stream(stream)
+        )
+        let feeder = body.map { body in
+            Task { await Self.feed(stream, from: body, driver, ticket) }
+        }
+        let reins = CurlReins(stream: stream, driver: driver, ticket: ticket, feeder: feeder)
+        let response = try await withTaskCancellationHandler {
+            try await stream.head()
+        } onCancel: {
+            reins.cancel()
+        }
+        return CurlExchange(response: response, reins: reins)
+    }
+
+    private static func feed(
+        _ stream: CurlStream,
+        from body: any HTTPBodySource,
+        _ driver: CurlDriver,
+        _ ticket: UInt64
+    ) async {
+        do {
+            var left = body.length
+            while left > 0 {
+                guard let piece = try await body.next(), piece.count <= left else {
+                    throw AuthenticationError(.invalidArgument, "The body has another length than was said.")
+                }
+                left -= Int64(piece.count)
+                try await stream.give(piece)
+                driver.nudge()
+            }
+        } catch {
+            if stream.end(.failure(error)) { driver.abandon(ticket) }
+        }
+    }
+}
+
+/// What holds a streamed transfer: dropped, it ends it.
+final class CurlReins: Sendable {
+    let stream: CurlStream
+    private let driver: CurlDriver
+    private let ticket: UInt64
+    private let feeder: Task<Void, Never>?
+
+    init(stream: CurlStream, driver: CurlDriver, ticket: UInt64, feeder: Task<Void, Never>?) {
+        self.stream = stream
+        self.driver = driver
+        self.ticket = ticket
+        self.feeder = feeder
+    }
+
+    deinit {
+        cancel()
+    }
+
+    func cancel() {
+        feeder?.cancel()
+        // The caller first: taking the transfer down may have to wait for a resolver.
+        if stream.end(.failure(CancellationError())) { driver.abandon(ticket) }
+    }
+
+    func next() async throws -> [UInt8]? {
+        let piece = try await stream.next()
+        driver.nudge()
+        return piece
+    }
+}
+
+/// A streamed answer.
+struct CurlExchange: HTTPExchange {
+    let response: HTTPResponse
+    let reins: CurlReins
+
+    func next() async throws -> [UInt8]? {
+        try Task.checkCancellation()
+        return try await withTaskCancellationHandler {
+            try await reins.next()
+        } onCancel: {
+            reins.cancel()
+        }
+    }
+}
