@@ -62,6 +62,7 @@ public final class Button: Widget {
     /// A button with a text; an underscore is before the letter that works with Alt.
     public convenience init(_ text: String, _ action: @escaping @MainContext () -> Void) {
         self.init(made: gtk_button_new_with_mnemonic(text))
+        forgetMnemonic()
         connect(widget, "clicked", action)
     }
 
@@ -75,11 +76,18 @@ public final class Button: Widget {
     /// A button for something that `Application.addAction` named; it is greyed out where that cannot be chosen.
     public convenience init(_ text: String, action: String) {
         self.init(made: gtk_button_new_with_mnemonic(text))
+        forgetMnemonic()
         gtk_actionable_set_action_name(opaque, "app.\(action)")
     }
 
     /// The text.
     public func setText(_ text: String) {
         gtk_button_set_label(pointer(), text)
+        forgetMnemonic()
+    }
+
+    /// GTK 4.8 tells a screen reader the text with the underscore, and then the label's: the latter is enough.
+    private func forgetMnemonic() {
+        gtk_accessible_reset_property(opaque, GTK_ACCESSIBLE_PROPERTY_LABEL)
     }
 }
