@@ -66,8 +66,10 @@ public struct Cloud: Sendable {
 
 /// What was given cannot be used.
 public struct ValidationFailure: Error, CustomStringConvertible, Equatable {
+    /// What is wrong, and what it should be.
     public let description: String
 
+    /// Says what is wrong.
     public init(_ description: String) {
         self.description = description
     }

@@ -37,6 +37,7 @@ public struct Problem: Sendable, Equatable {
         }
     }
 
+    /// Puts the parts together.
     public init(text: String, details: String, canRetry: Bool) {
         self.text = text
         self.details = details

@@ -6,25 +6,32 @@ import IdentityKeyring
 
 /// The options that all programs have: which cloud, and where tokens rest.
 public struct ProgramOptions: ParsableArguments, Sendable {
+    /// The client id of a registration.
     @Option(help: ArgumentHelp("The client id of your registration; needs --authority too.", valueName: "id"))
     public var clientID: String?
 
+    /// The address of who signs people in.
     @Option(help: ArgumentHelp("Who signs people in: the address of a tenant, policy or issuer.", valueName: "url"))
     public var authority: String?
 
+    /// The address of a stand-in that runs already.
     @Option(
         help: ArgumentHelp("Use the stand-in at this address, which `swift run stand-in` prints.", valueName: "url")
     )
     public var standIn: String?
 
+    /// Where tokens rest.
     @Option(help: "Where tokens rest: desktop (the keyring protects them), file or memory.")
     public var cache = CacheChoice.desktop
 
+    /// Where files rest; `nil` means the user's state directory.
     @Option(help: ArgumentHelp("Where --cache file and desktop keep their files.", valueName: "path"))
     public var cacheDirectory: String?
 
+    /// Nothing is chosen yet: the parser does that.
     public init() {}
 
+    /// Refuses half a registration, and an address that is none.
     public func validate() throws {
         guard (clientID == nil) == (authority == nil) else {
             throw ValidationError("--client-id and --authority go together; with neither, the cloud is a stand-in.")
@@ -66,6 +73,7 @@ public struct Registration: Sendable, Equatable {
     /// Where the provider sends the browser back to.
     public var redirectURI: RedirectURI
 
+    /// Names a program and its provider.
     public init(clientID: ClientID, authority: Authority, redirectURI: RedirectURI = .loopback) {
         self.clientID = clientID
         self.authority = authority

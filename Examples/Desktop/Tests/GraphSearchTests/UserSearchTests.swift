@@ -95,7 +95,8 @@ extension Person {
 private final class Stage {
     let directory: ScriptedDirectory
     let clock = ManualClock()
-    private(set) lazy var search = UserSearch(directory, clock: clock, busy: { _ in }) { [weak self] _ in
+    private(set) lazy var search = UserSearch(directory, clock: clock) { _ in
+    } changed: { [weak self] _ in
         self?.changes.tell()
     }
     private let changes = News()
