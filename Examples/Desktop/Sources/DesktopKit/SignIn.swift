@@ -30,7 +30,7 @@ public final class SignInBar {
             Label(tr("Finish signing in in the browser. If none has opened, copy the address of the page."))
                 .expanding(),
             copyButton,
-            Button(tr("_Cancel"), cancel)
+            Button(tr("_Cancel"), cancel).aligned(vertically: .center)
         )
         widget.isVisible = false
     }
