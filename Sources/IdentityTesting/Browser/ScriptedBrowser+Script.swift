@@ -23,8 +23,8 @@ extension ScriptedBrowser {
         /// The button to press, the best first.
         var buttons: [String] {
             switch kind {
-            case .approve: ["sign-in", "choose", "allow", "back"]
-            case .deny: ["sign-in", "choose", "deny", "back"]
+            case .approve: ["sign-in", "verify", "choose", "allow", "back"]
+            case .deny: ["sign-in", "verify", "choose", "deny", "back"]
             case .cancel: ["cancel", "deny", "back"]
             case .forgetPassword: ["forgot", "cancel", "deny", "back"]
             case .abandon: []

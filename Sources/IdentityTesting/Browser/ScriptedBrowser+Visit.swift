@@ -61,6 +61,7 @@ extension ScriptedBrowser {
         for index in items.indices {
             if items[index].0 == "username" { items[index].1 = person.username }
             if items[index].0 == "password" { items[index].1 = person.password }
+            if items[index].0 == "second_factor" { items[index].1 = provider?.settings.secondFactorCode ?? "" }
         }
         return Step(method: form.method, url: form.action, form: items + [("action", button)])
     }
