@@ -41,8 +41,8 @@ public struct InteractiveParameters: Sendable {
     /// More items for the authorization request's query. A name that the library itself uses is refused.
     public var extraQueryItems: [String: String] = [:]
 
-    /// How the answer arrives; `nil` means a form post at Microsoft's providers and where it is published, else the
-    /// query.
+    /// How the answer arrives; `nil` means a form post at Microsoft's providers and where it is published, if the
+    /// redirect receiver can take one, else the query.
     public var responseMode: ResponseMode?
 
     /// How long the person has. It is never infinite.

@@ -6,6 +6,10 @@ public import FoundationEssentials
 ///
 /// - SeeAlso: [RFC 8252 §7](https://www.rfc-editor.org/rfc/rfc8252#section-7)
 public protocol RedirectReceiver: Sendable {
+    /// The ways in which answers can arrive here. Where a sign-in leaves the choice open, it is one of these; the
+    /// default is all.
+    var responseModes: Set<ResponseMode> { get }
+
     /// Starts listening, before the authorization address is made.
     ///
     /// - Parameters:
@@ -13,6 +17,11 @@ public protocol RedirectReceiver: Sendable {
     ///   - responseMode: How the answer arrives. Only this form is accepted.
     /// - Throws: `AuthenticationError(.redirectUnavailable, …)` when the address cannot be listened on, naming the port.
     func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener
+}
+
+extension RedirectReceiver {
+    /// All there are.
+    public var responseModes: Set<ResponseMode> { Set(ResponseMode.allCases) }
 }
 
 /// Receives the answers to one authorization request.
@@ -26,7 +35,9 @@ public protocol RedirectListener: Sendable {
 
     /// The next redirect, as the full address with its parameters in the query, whichever way they came.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled or the listener is closed.
+    /// - Throws: `CancellationError` when the task is cancelled or the listener is closed;
+    ///   `AuthenticationError(.userCancelled, …)` where it can be known that the person gave up, for example by closing
+    ///   the window. The sign-in then ends.
     func receive() async throws -> ReceivedRedirect
 
     /// Tells the browser how it ended.

@@ -35,6 +35,7 @@ struct AuthorizationPreparation: Sendable {
     /// How the answer is to arrive.
     var responseMode: ResponseMode {
         if let mode = parameters.responseMode { return mode }
+        guard environment.configuration.redirectReceiver.responseModes.contains(.formPost) else { return .query }
         let published = metadata.responseModes?.contains(ResponseMode.formPost.rawValue)
         return published ?? authority.isMicrosoft ? .formPost : .query
     }

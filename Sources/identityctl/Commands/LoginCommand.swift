@@ -39,6 +39,7 @@ struct LoginCommand: ToolCommand {
         )
         configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "identityctl")
         let application = try session.application(configuration)
+        try await session.requireStore()
         try await parameters.address(wanted, application)
         let result =
             isManual
