@@ -17,6 +17,20 @@ public protocol RedirectReceiver: Sendable {
     ///   - responseMode: How the answer arrives. Only this form is accepted.
     /// - Throws: `AuthenticationError(.redirectUnavailable, …)` when the address cannot be listened on, naming the port.
     func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener
+
+    /// Starts listening for the return from a sign-out page, which brings `state` alone, in the query.
+    ///
+    /// - Parameter redirectURI: Where the browser is to come back to.
+    /// - Throws: As ``start(for:responseMode:)``.
+    /// - SeeAlso: [RP-Initiated Logout §3](https://openid.net/specs/openid-connect-rpinitiated-1_0.html#RedirectionAfterLogout)
+    func startSignOut(for redirectURI: RedirectURI) async throws -> any RedirectListener
+}
+
+extension RedirectReceiver {
+    /// Listens as for a sign-in whose answer comes in the query.
+    public func startSignOut(for redirectURI: RedirectURI) async throws -> any RedirectListener {
+        try await start(for: redirectURI, responseMode: .query)
+    }
 }
 
 extension RedirectReceiver {

@@ -72,20 +72,22 @@ struct GrantValidation: Sendable {
     /// The response to a code. An OpenID Connect provider has to say who the person is.
     func signInGrant(
         _ response: TokenResponse,
-        request: AuthorizationRequest,
+        authority: Authority,
+        metadata: AuthorityMetadata,
+        nonce: String?,
+        maxAge: Int?,
         requestedScopes: [String]
     ) async throws -> TokenGrant {
         try check(response)
-        let authority = request.authority
         var claims: IDTokenClaims?
         if let idToken = response.idToken {
-            var expectation = expectation(authority, request.metadata, response)
-            expectation.nonce = request.nonce
-            expectation.maxAge = request.maxAge
+            var expectation = expectation(authority, metadata, response)
+            expectation.nonce = nonce
+            expectation.maxAge = maxAge
             claims = try await environment.verifier.claims(
                 of: idToken,
                 expecting: expectation,
-                metadata: request.metadata,
+                metadata: metadata,
                 context: context
             )
         } else if authority.issuesIDTokens {
