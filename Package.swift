@@ -73,12 +73,14 @@ let package = Package(
         .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", httpTypes]),
         .testTarget(
             name: "MultiProcessTests",
-            dependencies: ["IdentityClient", "IdentityTesting", "OAuthWire", "refresh-worker"]
+            dependencies: [
+                "IdentityClient", "IdentityKeyring", "IdentityTesting", "OAuthWire", "refresh-worker",
+            ]
         ),
         // What those tests start many of. It is no product.
         .executableTarget(
             name: "refresh-worker",
-            dependencies: ["IdentityClient", httpTypes],
+            dependencies: ["IdentityClient", "IdentityKeyring", "IdentityTesting"],
             path: "Tests/Support/RefreshWorker"
         ),
     ],

@@ -5,6 +5,7 @@ import PackageDescription
 
 // A user's package: Swift 6 mode, and none of the flags that the library itself is built with.
 let identityClient = Target.Dependency.product(name: "IdentityClient", package: "swift-identity-client")
+let identityKeyring = Target.Dependency.product(name: "IdentityKeyring", package: "swift-identity-client")
 let identityTesting = Target.Dependency.product(name: "IdentityTesting", package: "swift-identity-client")
 
 let package = Package(
@@ -15,7 +16,7 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "silent-then-interactive",
-            dependencies: [identityClient],
+            dependencies: [identityClient, identityKeyring],
             path: "silent-then-interactive"
         ),
         .target(name: "Notes", dependencies: [identityClient], path: "in-memory-tests/Notes"),

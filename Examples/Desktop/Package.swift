@@ -77,6 +77,20 @@ let package = Package(
             name: "GraphSearchTests",
             dependencies: ["GraphSearch", "DesktopKit", "TestSupport", identityClient, identityTesting]
         ),
+
+        // A to-do list on Azure AD B2C: what it does, and the window.
+        .target(
+            name: "TodoListModel",
+            dependencies: ["StandIn", identityClient, httpTypes]
+        ),
+        .testTarget(
+            name: "TodoListModelTests",
+            dependencies: ["TodoListModel", "StandIn", identityClient, identityTesting]
+        ),
+        .executableTarget(
+            name: "TodoList",
+            dependencies: ["TodoListModel", "DesktopKit", "StandIn", identityClient, argumentParser]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -2,11 +2,13 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityKeyring
 
 let environment = ProcessInfo.processInfo.environment
 let authority = try Authority.openIDConnect(issuer: environment["ISSUER"] ?? "https://id.example.com")
 let clientID = ClientID(rawValue: environment["CLIENT_ID"] ?? "your-client-id")
-let app = try PublicClientApplication(.init(clientID: clientID, authority: authority, cache: FileTokenCache()))
+let cache = DesktopTokenCache(applicationName: "Example")
+let app = try PublicClientApplication(.init(clientID: clientID, authority: authority, cache: cache))
 
 let result: AuthenticationResult
 do {

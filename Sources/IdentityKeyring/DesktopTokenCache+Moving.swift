@@ -4,33 +4,80 @@ public import IdentityClient
 
 extension DesktopTokenCache {
     /// Moves the tokens of `group` to another store: copies them, compares every copy with its original, remembers the
-    /// new store, and removes the originals.
+    /// new store, and removes the originals. Where no store was chosen yet, this chooses it.
     ///
-    /// Until all copies are proven the old store is the one in use, so that an interrupted move is simply done again. A
-    /// record of the same name that the new store holds from earlier is replaced. Other programs of the group follow at
-    /// their next write, or when they miss something. Leases are not moved.
+    /// Until all copies are proven the old store is the one in use. A move that was interrupted is done again by calling
+    /// this again; what it had left behind is removed then. A record of the same name that the new store holds from
+    /// earlier is replaced. Writers wait meanwhile, and other programs of the group follow at once. The key of encrypted files is removed from the keyring with the last of them. Leases are not
+    /// moved.
     ///
-    /// - Throws: `.invalidArgument` for a store that the policy does not list, and for memory; `.cacheBusy` when another
-    ///   process changes or moves the tokens too fast; what the stores throw. Then the old store is still in use.
+    /// - Throws: `.invalidArgument` for a store that the policy does not accept, and for memory; `.cacheBusy` when another
+    ///   process changes or moves the tokens; what the stores throw. Then the old store is still in use.
     public func move(to store: TokenStore, in group: CacheGroup) async throws {
-        guard store != .memory, policy.stores.contains(store) else {
+        guard store != .memory, policy.accepts(store) else {
             throw AuthenticationError(
                 .invalidArgument,
-                "Tokens cannot be moved to the store '\(store)': the policy must list it, and it must last."
+                "Tokens cannot be moved to the store '\(store)': the policy must accept it, and it must last."
             )
         }
-        let marked = try await marker.store(of: group)
-        let found = if let marked { marked } else { try await foundStore(for: group) }
-        let old = if let found { found } else { try await currentStore(for: group).store }
-        guard old != store else { return }
+        let locks = try await moveLocks().takeAll(in: group)
+        defer { locks.forEach { $0.end() } }
         if store.needsKeyring { try await requireKeyring() }
-        let source = try cache(old, for: group)
+        guard let mark = try await settledMark(of: group) else { return try await moveFirst(to: store, in: group) }
+        guard mark.store != store else { return }
+        let source = try cache(mark.store, for: group)
         let target = try cache(store, for: group)
-        let copied = try await copy(group, from: source, to: target)
-        try await verify(copied, in: target)
-        try await marker.change(old, to: store, for: group)
+        let copying = StoreMark(store: mark.store, moves: mark.moves, copies: store)
+        try await marker.change(mark, to: copying, for: group)
+        let copied: [CacheKey: CacheRecord]
+        let clearing = StoreMark(store: store, moves: mark.moves + 1, copies: mark.store)
+        do {
+            copied = try await copy(group, from: source, to: target)
+            try await verify(copied, in: target)
+            try await marker.change(copying, to: clearing, for: group)
+        } catch {
+            // The error counts; what cannot be removed now is removed by the next move.
+            _ = try? await settledMark(of: group)
+            throw error
+        }
         forgetOpened(group)
-        try await clear(group, in: source, after: copied, to: target)
+        try await clear(copied, in: source)
+        try await marker.change(clearing, to: StoreMark(store: store, moves: clearing.moves), for: group)
+        if mark.store == .encryptedFile { await removeUnusedKey(of: group) }
+    }
+
+    /// Chooses a store where none is remembered; what this object has in memory goes there.
+    private func moveFirst(to store: TokenStore, in group: CacheGroup) async throws {
+        if storeInUse(for: group) == .memory {
+            let (source, target) = (try cache(.memory, for: group), try cache(store, for: group))
+            try await verify(copy(group, from: source, to: target), in: target)
+        }
+        let mark = StoreMark(store: store)
+        guard try await marker.remember(store, for: group) == mark else {
+            throw AuthenticationError(.cacheBusy, "Another process has chosen another store meanwhile. Try again.")
+        }
+        forgetOpened(group)
+    }
+
+    /// What is remembered, after the copies that an interrupted move left behind are removed; `nil` when no store was
+    /// chosen and no tokens are found.
+    private func settledMark(of group: CacheGroup) async throws -> StoreMark? {
+        guard let mark = try await marker.mark(of: group) else {
+            guard let found = try await foundStore(for: group) else { return nil }
+            return try await marker.remember(found, for: group)
+        }
+        guard let copies = mark.copies else { return mark }
+        // Encrypted ones are removed without their key.
+        let leftover: any TokenCache = copies == .encryptedFile ? try sealedFiles() : try cache(copies, for: group)
+        for kind in Self.movableKinds {
+            for (key, record) in try await leftover.records(of: kind, in: group) {
+                _ = try await leftover.replace(record, with: nil, for: key)
+            }
+        }
+        let settled = StoreMark(store: mark.store, moves: mark.moves)
+        try await marker.change(mark, to: settled, for: group)
+        if copies == .encryptedFile { await removeUnusedKey(of: group) }
+        return settled
     }
 
     private func copy(
@@ -66,28 +113,9 @@ extension DesktopTokenCache {
         }
     }
 
-    /// Removes the originals; one that was changed after it was copied is copied again first.
-    private func clear(
-        _ group: CacheGroup,
-        in source: any TokenCache,
-        after copied: [CacheKey: CacheRecord],
-        to target: any TokenCache
-    ) async throws {
-        var copied = copied
-        for kind in Self.movableKinds {
-            for (key, first) in try await source.records(of: kind, in: group) {
-                var record = first
-                for _ in 0..<8 {
-                    if copied[key] != record {
-                        // Refused where the new store already has something newer: then that counts.
-                        _ = try await target.replace(copied[key], with: record, for: key)
-                        copied[key] = record
-                    }
-                    if try await source.replace(record, with: nil, for: key) { break }
-                    guard let changed = try await source.record(for: key) else { break }
-                    record = changed
-                }
-            }
-        }
+    /// Removes the originals. One that was changed since it was copied, by a program that uses the old store directly, is
+    /// left to that program.
+    private func clear(_ copied: [CacheKey: CacheRecord], in source: any TokenCache) async throws {
+        for (key, record) in copied { _ = try await source.replace(record, with: nil, for: key) }
     }
 }

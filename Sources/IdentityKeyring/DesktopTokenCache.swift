@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// The store is chosen once for each cache group, by an explicit policy, and remembered beside the data in a small file
 /// without a secret when the first token is written. From then on it is that store: where it is out of reach, calls throw
-/// and no empty one is begun elsewhere. Unless the policy lists ``TokenStore/file``, nothing is ever written in clear
+/// and no empty one is begun elsewhere. Unless the policy names ``TokenStore/file``, nothing is ever written in clear
 /// text. A keyring that is locked or does not answer is not an absent one: then nothing is chosen either.
 ///
 /// ```swift
@@ -20,6 +20,13 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     /// The kinds of records that outlast a program.
     static let movableKinds: [CacheKey.Kind] = [.account, .application, .provider]
 
+    /// How often a call follows the tokens to another store.
+    private static let patience = 4
+    private static let moving = AuthenticationError(
+        .cacheBusy,
+        "The sign-ins are moved from store to store. Try again."
+    )
+
     let policy: StorePolicy
     let marker: StoreMarker
     private let keyring: any TokenCache
@@ -28,6 +35,8 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     private let memory = InMemoryTokenCache()
     private let logger: Logger?
     private let sealed = Mutex<FileTokenCache?>(nil)
+    private let turns = Turns()
+    private let locks = Mutex<SharedLocks?>(nil)
     private let opened = Mutex<[CacheGroup: DesktopStore]>([:])
 
     /// Names the program. Nothing is read or asked before the first use.
@@ -47,8 +56,8 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     ) {
         let keyring = KeyringTokenCache(applicationName: applicationName, prompting: prompting)
         self.init(policy: policy, directory: directory, keyring: keyring, logger: logger) {
-            guard try await keyring.status().isLocked, prompting == .never else { return }
-            throw AuthenticationError.keyring(.keyringLocked)
+            // Whoever may be asked to unlock it is asked when there is something to read or write.
+            if prompting == .never { _ = try await keyring.openCollection() } else { _ = try await keyring.status() }
         }
     }
 
@@ -70,31 +79,44 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
 
     /// Where the tokens of `group` rest, and why; chosen now if it was not before.
     ///
+    /// A store that needs the keyring is asked whether it can be used now: call this before a person signs in, and nobody
+    /// signs in for tokens that cannot be kept.
+    ///
     /// - Throws: `.keyringLocked`, `.keyringNoService` and the other second levels of `.cache` when no accepted store can
     ///   be used; `CancellationError`.
     public func openedStore(for group: CacheGroup) async throws -> OpenedStore {
-        try await store(for: group).opened
+        let current = try await currentStore(for: group)
+        if current.store.needsKeyring { try await requireKeyring() }
+        return current.opened
     }
 
-    /// The stores that were written to though the policy prefers others.
-    package var fallbacksInUse: [OpenedStore] {
-        opened.withLock { opened in
-            opened.values.filter(\.isRemembered).map(\.opened).filter { store in
-                if case .fallback = store.reason { true } else { false }
-            }
-        }
+    /// Whether the policy accepts tokens that rest in `store`.
+    package func accepts(_ store: TokenStore) -> Bool {
+        policy.accepts(store)
+    }
+
+    /// The store in which the tokens of `group` rest, whether the policy accepts it or not; `nil` when none was chosen.
+    ///
+    /// - Throws: What reading files throws.
+    package func rememberedStore(of group: CacheGroup) async throws -> TokenStore? {
+        if let mark = try await marker.mark(of: group) { return mark.store }
+        return try await foundStore(for: group)
     }
 
     /// The record under `key`, or `nil`.
     ///
     /// - Throws: As ``openedStore(for:)``, and what the store throws.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
-        let known = try await store(for: key.group)
-        if let record = try await known.cache.record(for: key) { return record }
-        guard key.kind != .lease else { return nil }
-        // Where nothing is, another process may have moved it from.
-        let current = try await currentStore(for: key.group)
-        return current.store == known.store ? nil : try await current.cache.record(for: key)
+        guard key.kind != .lease else { return try await store(for: key.group).cache.record(for: key) }
+        var current = try await currentStore(for: key.group)
+        for _ in 0..<Self.patience {
+            if let record = try await current.cache.record(for: key) { return record }
+            // Where nothing is, another process may just have moved it from.
+            let next = try await currentStore(for: key.group)
+            if next.isStill(current) { return nil }
+            current = next
+        }
+        throw Self.moving
     }
 
     /// Stores `new` under `key` if what is stored is still `expected`; the first write of a group remembers its store.
@@ -105,25 +127,30 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         guard key.kind != .lease else {
             return try await store(for: key.group).cache.replace(expected, with: new, for: key)
         }
-        var current = try await currentStore(for: key.group)
-        if new != nil { current = try await remembered(current) }
-        for _ in 0..<4 {
-            let isDone = try await current.cache.replace(expected, with: new, for: key)
-            let next = try await currentStore(for: key.group)
-            guard next.store != current.store else { return isDone }
-            // Somebody moved the tokens meanwhile: what was written to the old store goes to the new one.
-            if isDone, new != nil { _ = try await current.cache.replace(new, with: nil, for: key) }
-            if try await next.cache.record(for: key) == new { return true }
-            current = next
+        let known = try await store(for: key.group)
+        guard known.store != .memory else { return try await known.cache.replace(expected, with: new, for: key) }
+        return try await turns.take(key) {
+            // Until this is done, nobody moves the tokens.
+            let lock = try await moveLocks().take(for: key)
+            defer { lock.end() }
+            var current = try await currentStore(for: key.group)
+            if new != nil { current = try await remembered(current) }
+            return try await current.cache.replace(expected, with: new, for: key)
         }
-        throw AuthenticationError(.cacheBusy, "The sign-ins are moved from store to store. Try again.")
     }
 
     /// All records of one kind in `group`.
     ///
     /// - Throws: As ``openedStore(for:)``, and what the store throws.
     public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
-        try await currentStore(for: group).cache.records(of: kind, in: group)
+        var known = try await currentStore(for: group)
+        for _ in 0..<Self.patience {
+            let records = try await known.cache.records(of: kind, in: group)
+            let current = try await currentStore(for: group)
+            if current.isStill(known) { return records }
+            known = current
+        }
+        throw Self.moving
     }
 
     /// The hints of the store in use; they end when the tokens are moved elsewhere.
@@ -152,25 +179,31 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
 struct DesktopStore: Sendable {
     let opened: OpenedStore
     let cache: any TokenCache
-    /// Whether the marker names it.
-    let isRemembered: Bool
+    /// What the marker said of it, if there was one.
+    let mark: StoreMark?
 
     var store: TokenStore { opened.store }
+
+    /// Whether `other` is the same store, and the tokens were never away from it.
+    func isStill(_ other: DesktopStore) -> Bool {
+        store == other.store && mark?.moves ?? 0 == other.mark?.moves ?? 0
+    }
 }
 
 extension DesktopTokenCache {
     /// The store that this object has open, or the one to open.
     private func store(for group: CacheGroup) async throws -> DesktopStore {
         if let known = opened.withLock({ $0[group] }) { return known }
-        let marked = try await marker.store(of: group)
-        let remembered = if let marked { marked } else { try await foundStore(for: group) }
+        let mark = try await marker.mark(of: group)
+        var remembered = if let mark { mark.store } else { try await foundStore(for: group) }
         var problem: AuthenticationError?
         if StoreChoice.asksKeyring(policy, remembered: remembered) {
             do { try await requireKeyring() } catch let error as AuthenticationError { problem = error }
+            if problem == nil, try await isInKeyring(group) { remembered = .keyring }
         }
         let (store, reason) = try StoreChoice.decide(policy, remembered: remembered, problem: problem)
         let choice = OpenedStore(group: group, store: store, reason: reason)
-        let new = DesktopStore(opened: choice, cache: try cache(store, for: group), isRemembered: marked != nil)
+        let new = DesktopStore(opened: choice, cache: try cache(store, for: group), mark: mark)
         let (known, isFirst) = opened.withLock { opened in
             if let known = opened[group] { return (known, false) }
             opened[group] = new
@@ -183,24 +216,25 @@ extension DesktopTokenCache {
     /// The store that the marker names now, where there is one.
     func currentStore(for group: CacheGroup) async throws -> DesktopStore {
         let known = try await store(for: group)
-        guard let marked = try await marker.store(of: group) else { return known }
-        return try adopt(marked, instead: known)
+        guard let mark = try await marker.mark(of: group) else { return known }
+        return try adopt(mark, instead: known)
     }
 
     /// Remembers that the tokens rest in `known`, or gives the store that another process has remembered.
     private func remembered(_ known: DesktopStore) async throws -> DesktopStore {
-        guard !known.isRemembered, known.store != .memory else { return known }
+        guard known.mark == nil, known.store != .memory else { return known }
         return try adopt(try await marker.remember(known.store, for: known.opened.group), instead: known)
     }
 
-    private func adopt(_ marked: TokenStore, instead known: DesktopStore) throws -> DesktopStore {
-        if known.isRemembered, known.store == marked { return known }
+    private func adopt(_ mark: StoreMark, instead known: DesktopStore) throws -> DesktopStore {
+        if let old = known.mark, old.store == mark.store, old.moves == mark.moves { return known }
         let group = known.opened.group
-        let isSame = known.store == marked
-        let reason = try StoreChoice.decide(policy, remembered: marked, problem: nil).reason
-        let choice = isSame ? known.opened : OpenedStore(group: group, store: marked, reason: reason)
-        let cache = isSame ? known.cache : try cache(marked, for: group)
-        let new = DesktopStore(opened: choice, cache: cache, isRemembered: true)
+        // Tokens that went away and came back may have another key.
+        let isSame = known.store == mark.store && known.mark?.moves ?? 0 == mark.moves
+        let reason = try StoreChoice.decide(policy, remembered: mark.store, problem: nil).reason
+        let choice = isSame ? known.opened : OpenedStore(group: group, store: mark.store, reason: reason)
+        let cache = isSame ? known.cache : try cache(mark.store, for: group)
+        let new = DesktopStore(opened: choice, cache: cache, mark: mark)
         opened.withLock { $0[group] = new }
         if !isSame { tell(choice) }
         return new
@@ -210,6 +244,39 @@ extension DesktopTokenCache {
     func foundStore(for group: CacheGroup) async throws -> TokenStore? {
         if try await !sealedFiles().records(of: .account, in: group).isEmpty { return .encryptedFile }
         return try await plain.records(of: .account, in: group).isEmpty ? nil : .file
+    }
+
+    /// Whether the keyring has tokens of `group` though nothing is remembered.
+    private func isInKeyring(_ group: CacheGroup) async throws -> Bool {
+        guard policy.accepts(.keyring), policy.stores.first != .keyring else { return false }
+        return try await !keyring.records(of: .account, in: group).isEmpty
+    }
+
+    /// The store that this object has open, if any.
+    func storeInUse(for group: CacheGroup) -> TokenStore? {
+        opened.withLock { $0[group]?.store }
+    }
+
+    /// The locks that keep writers and a move apart: a write has its record's, a move has all.
+    func moveLocks() throws -> SharedLocks {
+        try locks.withLock { locks in
+            if let locks { return locks }
+            let new = SharedLocks(directory: try plain.directory() + "/.moves", timeout: .seconds(5))
+            locks = new
+            return new
+        }
+    }
+
+    /// Removes the key of encrypted files that are no more.
+    func removeUnusedKey(of group: CacheGroup) async {
+        // What fails here leaves an item behind that opens nothing; the move is done all the same.
+        guard let files = try? sealedFiles() else { return }
+        for kind in Self.movableKinds {
+            guard let records = try? await files.records(of: kind, in: group), records.isEmpty else { return }
+        }
+        let item = KeyringEncryptionKey.item(of: group)
+        guard let key = try? await keyring.record(for: item) else { return }
+        _ = try? await keyring.replace(key, with: nil, for: item)
     }
 
     /// A bounded round trip to the keyring.
@@ -233,7 +300,7 @@ extension DesktopTokenCache {
     }
 
     /// Encrypted records lie beside the groups, under a name that no group can have.
-    private func sealedFiles() throws -> FileTokenCache {
+    func sealedFiles() throws -> FileTokenCache {
         try sealed.withLock { sealed in
             if let sealed { return sealed }
             let new = FileTokenCache(directory: try plain.directory() + "/.encrypted")

@@ -37,7 +37,10 @@ struct KeyringEncryptionKey: EncryptionKeyProvider {
         return key
     }
 
-    private var item: CacheKey {
+    private var item: CacheKey { Self.item(of: group) }
+
+    /// Where the key of a group's files is in the keyring.
+    static func item(of group: CacheGroup) -> CacheKey {
         CacheKey(group: group, kind: CacheKey.Kind(rawValue: "key"), name: "encryption")
     }
 }

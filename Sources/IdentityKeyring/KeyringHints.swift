@@ -14,6 +14,8 @@ final class KeyringHints: Sendable {
         var lastSubscriber = 0
         /// Items whose keys are being asked for: some keyrings send dozens of signals for one change.
         var asked: Set<String> = []
+        /// Whether a way to the keyring is being looked for.
+        var isReturning = false
     }
 
     private let memory: KeyringMemory
@@ -43,13 +45,49 @@ final class KeyringHints: Sendable {
         continuation.onTermination = { [weak self] _ in
             _ = self?.state.withLock { $0.subscribers.removeValue(forKey: number) }
         }
-        Task { [weak self] in await self?.learn(group) }
+        Task { [weak self] in
+            if await self?.learn(group) == false { self?.comeBack() }
+        }
         return stream
+    }
+
+    /// Waits for a keyring for as long as somebody listens: after the old one has gone, or before there is one.
+    private func comeBack() {
+        let isNew = state.withLock { state in
+            guard !state.isReturning, !state.subscribers.isEmpty else { return false }
+            state.isReturning = true
+            return true
+        }
+        guard isNew else { return }
+        Task { [weak self] in
+            var pause = Duration.milliseconds(100)
+            // A sleep that ends early only asks once more.
+            while let self, await !self.isBack() {
+                try? await Task.sleep(for: pause)
+                pause = min(pause * 2, .seconds(10))
+            }
+        }
+    }
+
+    /// Whether there is nothing left to wait for; those who listen are told that anything may have changed.
+    private func isBack() async -> Bool {
+        let groups = state.withLock { Set($0.subscribers.values.map(\.group)) }
+        for group in groups {
+            guard await learn(group) else { return false }
+        }
+        state.withLock { $0.isReturning = false }
+        for group in groups { memory.knownKeys(in: group).forEach(tell) }
+        // It may have gone again before anybody could note it.
+        if connector?.isListening == false { comeBack() }
+        return true
     }
 
     /// What a signal means; `nil` when none will come any more.
     func receive(_ signal: BusConnection.Signal?) {
-        guard let signal else { return memory.invalidateAll() }
+        guard let signal else {
+            memory.invalidateAll()
+            return comeBack()
+        }
         switch (signal.interface, signal.member) {
         case ("org.freedesktop.Secret.Collection", "ItemCreated"), ("org.freedesktop.Secret.Collection", "ItemChanged"),
             ("org.freedesktop.Secret.Collection", "ItemDeleted"):
@@ -93,8 +131,9 @@ final class KeyringHints: Sendable {
     }
 
     /// Learns which items a group has, so that their removal can be told.
-    private func learn(_ group: CacheGroup) async {
-        guard let connector else { return }
+    /// - Returns: Whether the keyring's signals are heard from now on.
+    private func learn(_ group: CacheGroup) async -> Bool {
+        guard let connector else { return true }
         let memory = memory
         // A hint that is lost costs time, never correctness.
         try? await connector.bounded(by: connector.settings.readTimeout) {
@@ -113,5 +152,6 @@ final class KeyringHints: Sendable {
                 )
             }
         }
+        return connector.isListening
     }
 }

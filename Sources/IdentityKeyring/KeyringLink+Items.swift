@@ -2,6 +2,7 @@
 
 import GLibSupport
 import IdentityClient
+import Synchronization
 
 /// An item that was found, and what is in it.
 struct FoundItem: Equatable, Sendable {
@@ -97,6 +98,28 @@ extension KeyringLink {
             guard let path = entry[0]?.text, let secret = entry[1]?[2]?.bytes, !secret.isEmpty else { return nil }
             return FoundItem(path: path, secret: secret)
         }
+    }
+
+    /// Writes an item's secret in place. Some keyrings send no signal for it.
+    func set(_ secret: [UInt8], of path: String, within timeout: Duration) async throws {
+        let bytes = secret.map { "\($0)" }.joined(separator: ",")
+        _ = try await call(
+            "SetSecret",
+            of: "Item",
+            at: path,
+            "((objectpath '\(session)', @ay [], @ay [\(bytes)], '\(KeyringItem.contentType(of: secret))'),)",
+            "()",
+            within: timeout
+        )
+    }
+
+    /// Whether replacing an item makes the keyring ask the person whether this program may touch it: KeePassXC does so
+    /// for each connection but the one that made the item, also where it is told not to ask.
+    func asksBeforeReplacing(within timeout: Duration) async -> Bool {
+        if let known = replacing.withLock({ $0 }) { return known }
+        let asks = await provider(within: timeout)?.hasPrefix("keepassxc") ?? false
+        replacing.withLock { $0 = asks }
+        return asks
     }
 
     /// Removes an item.

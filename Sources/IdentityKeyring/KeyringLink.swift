@@ -20,6 +20,8 @@ final class KeyringLink: Sendable {
     let bus: BusConnection
     let session: String
     let library: SecretLibrary
+    /// What ``asksBeforeReplacing(within:)`` has found out.
+    let replacing = Mutex<Bool?>(nil)
     private let state = Mutex(State())
 
     private init(bus: BusConnection, session: String, library: SecretLibrary) {

@@ -12,7 +12,19 @@ final class KeyringMemory: Sendable {
         let count: UInt64
     }
 
+    /// All records of one kind in a group.
+    private struct Listing {
+        let records: [CacheKey: CacheRecord]
+        let counts: ChangeCounts
+    }
+
+    private struct ListingName: Hashable {
+        let kind: CacheKey.Kind
+        let group: CacheGroup
+    }
+
     private struct State {
+        var listings: [ListingName: Listing] = [:]
         var entries: [CacheKey: Entry] = [:]
         /// The keys of items, also of those that are not remembered.
         var keys: [String: CacheKey] = [:]
@@ -25,6 +37,7 @@ final class KeyringMemory: Sendable {
         }
 
         mutating func forgetAll() {
+            listings = [:]
             entries = [:]
             bytes = 0
         }
@@ -66,6 +79,29 @@ final class KeyringMemory: Sendable {
         }
     }
 
+    /// All records of a kind, if nobody has changed any record of the group since they were read.
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) -> [CacheKey: CacheRecord]? {
+        let name = ListingName(kind: kind, group: group)
+        guard let listing = state.withLock({ $0.listings[name] }), listing.counts.areCurrent else { return nil }
+        return listing.records
+    }
+
+    /// Remembers a listing, unless a signal came since `epoch` was taken; one above the limit is not remembered.
+    func remember(
+        _ records: [CacheKey: CacheRecord],
+        of kind: CacheKey.Kind,
+        in group: CacheGroup,
+        counts: ChangeCounts,
+        since epoch: UInt64
+    ) {
+        guard records.values.reduce(0, { $0 + $1.bytes.count }) <= Self.limit else { return }
+        state.withLock { state in
+            guard state.epoch == epoch else { return }
+            if state.listings.count >= 16 { state.listings = [:] }
+            state.listings[ListingName(kind: kind, group: group)] = Listing(records: records, counts: counts)
+        }
+    }
+
     /// There is no record under `key`.
     func forget(_ key: CacheKey) {
         state.withLock { $0.forget(key) }
@@ -76,6 +112,7 @@ final class KeyringMemory: Sendable {
     func invalidate(_ path: String) -> CacheKey? {
         state.withLock { state in
             state.epoch &+= 1
+            state.listings = [:]
             guard let key = state.keys[path] else { return nil }
             state.forget(key)
             return key
@@ -88,6 +125,11 @@ final class KeyringMemory: Sendable {
             state.epoch &+= 1
             state.forgetAll()
         }
+    }
+
+    /// The keys in `group` whose items are known.
+    func knownKeys(in group: CacheGroup) -> Set<CacheKey> {
+        state.withLock { Set($0.keys.values.filter { $0.group == group }) }
     }
 
     /// Notes whose item lies at `path`, so that its removal can be told.

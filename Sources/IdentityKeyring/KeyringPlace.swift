@@ -33,30 +33,3 @@ final class KeyringPlace: Sendable {
         }
     }
 }
-
-/// A turnstile and how many use it; it goes when nobody does.
-struct TurnInUse {
-    let turnstile: Turnstile
-    var users: Int
-}
-
-extension KeyringTokenCache {
-    /// Does `work` when no other task of this object writes to `key`.
-    func inTurn<Value: Sendable>(_ key: CacheKey, _ work: () async throws -> Value) async throws -> Value {
-        let turnstile = turns.withLock { turns in
-            var turn = turns[key] ?? TurnInUse(turnstile: Turnstile(), users: 0)
-            turn.users += 1
-            turns[key] = turn
-            return turn.turnstile
-        }
-        defer {
-            turns.withLock { turns in
-                turns[key]?.users -= 1
-                if turns[key]?.users == 0 { turns[key] = nil }
-            }
-        }
-        try await turnstile.enter()
-        defer { turnstile.pass() }
-        return try await work()
-    }
-}

@@ -14,6 +14,8 @@ final class KeyringPrompter: Sendable {
     }
 
     private let prompting: KeyringPrompting
+    /// Whether it is known that only the person can open the keyring: asking again would leave one more prompt unused.
+    private let needsPerson = Mutex(false)
     private let state = Mutex(State.none)
 
     init(_ prompting: KeyringPrompting) {
@@ -22,17 +24,22 @@ final class KeyringPrompter: Sendable {
 
     /// Notes that the collection is open: the next time it is locked the person may be asked.
     func sawUnlocked() {
+        needsPerson.withLock { $0 = false }
         state.withLock { state in
             if case .over = state { state = .none }
         }
     }
 
-    /// Has a locked collection unlocked.
+    /// Has a locked collection unlocked. One without a password, as many have who log in without one, opens without a
+    /// dialog, whether the person may be asked or not.
     ///
     /// - Throws: `.keyringLocked` where nobody is asked, `.keyringPromptDismissed` when the person closed the dialog,
     ///   `.keyringTimedOut` when nobody answered, `CancellationError`.
-    func unlock(_ collection: String, with link: KeyringLink) async throws {
-        guard let deadline = prompting.deadline else { throw AuthenticationError.keyring(.keyringLocked) }
+    func unlock(_ collection: String, with link: KeyringLink, within timeout: Duration) async throws {
+        guard let deadline = prompting.deadline else {
+            if try await opensByItself(collection, link, within: timeout) { return }
+            throw AuthenticationError.keyring(.keyringLocked)
+        }
         let (result, isNew) = try state.withLock { state -> (SharedResult<Bool>, Bool) in
             switch state {
             case .open(let result): return (result, false)
@@ -45,6 +52,17 @@ final class KeyringPrompter: Sendable {
         }
         if isNew { Task { await self.run(collection, link, result, deadline) } }
         guard try await result.value() else { throw AuthenticationError.keyring(.keyringPromptDismissed) }
+    }
+
+    /// Whether the collection could be opened without the person. A prompt that it would take is not opened.
+    private func opensByItself(_ collection: String, _ link: KeyringLink, within timeout: Duration) async throws -> Bool
+    {
+        guard !needsPerson.withLock({ $0 }) else { return false }
+        guard try await prompt(for: collection, link, timeout) == nil else {
+            needsPerson.withLock { $0 = true }
+            return false
+        }
+        return true
     }
 
     private func run(
@@ -70,6 +88,13 @@ final class KeyringPrompter: Sendable {
     }
 
     private func ask(_ collection: String, _ link: KeyringLink, _ deadline: Duration) async throws -> Bool {
+        guard let prompt = try await prompt(for: collection, link, deadline) else { return true }
+        return try await PromptRun(link.bus, prompt).outcome(within: deadline) != nil
+    }
+
+    /// Has the keyring unlock a collection.
+    /// - Returns: The prompt that it takes, which is not open yet; `nil` when it is done.
+    private func prompt(for collection: String, _ link: KeyringLink, _ deadline: Duration) async throws -> String? {
         let reply = try await link.call(
             "Unlock",
             of: "Service",
@@ -78,7 +103,7 @@ final class KeyringPrompter: Sendable {
             "(aoo)",
             within: deadline
         )
-        guard let prompt = reply[1]?.text, prompt != "/" else { return true }
-        return try await PromptRun(link.bus, prompt).outcome(within: deadline) != nil
+        guard let prompt = reply[1]?.text, prompt != "/" else { return nil }
+        return prompt
     }
 }

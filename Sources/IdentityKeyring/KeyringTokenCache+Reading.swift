@@ -22,7 +22,11 @@ extension KeyringTokenCache {
                 return collection
             }
             memory.invalidateAll()
-            try await prompter.unlock(collection, with: link)
+            do {
+                try await prompter.unlock(collection, with: link, within: timeout)
+            } catch {
+                throw AuthenticationError.fromKeyring(error)
+            }
         }
         throw AuthenticationError.keyring(.keyringLocked)
     }
@@ -50,10 +54,13 @@ extension KeyringTokenCache {
     }
 
     func readAll(_ kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        if connector.isListening, let records = memory.records(of: kind, in: group) { return records }
         let collection = try await openCollection()
         let timeout = connector.settings.readTimeout
+        let locks = try place.locks()
         return try await connector.bounded(by: timeout) {
             try await self.connector.withLink { link in
+                let (epoch, counts) = (self.memory.epoch, try await locks.counts(in: group))
                 let items = try await link.items(
                     with: KeyringAttributes.kind(kind, in: group),
                     in: collection,
@@ -68,6 +75,7 @@ extension KeyringTokenCache {
                     // Of two the first is the one that a lookup finds.
                     if records[key] == nil { records[key] = CacheRecord(bytes: item.bytes) }
                 }
+                self.memory.remember(records, of: kind, in: group, counts: counts, since: epoch)
                 return records
             }
         }

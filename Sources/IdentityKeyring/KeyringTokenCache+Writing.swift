@@ -15,7 +15,7 @@ extension KeyringTokenCache {
         // The person is asked before the lock is taken, so that nobody waits for both.
         let collection = try await openCollection()
         return try await connector.bounded(by: connector.settings.writeTimeout) {
-            try await self.inTurn(key) {
+            try await self.turns.take(key) {
                 if self.isKnownToDiffer(key, from: expected) { return false }
                 return try await self.underLock(key) { write in
                     try await write.replace(expected, with: new, in: collection)
@@ -29,7 +29,7 @@ extension KeyringTokenCache {
     func moveAside(_ key: CacheKey, _ isMeant: @escaping @Sendable (FoundItem) -> Bool) async throws -> String {
         let collection = try await openCollection()
         return try await connector.bounded(by: connector.settings.writeTimeout) {
-            try await self.inTurn(key) {
+            try await self.turns.take(key) {
                 try await self.underLock(key) { try await $0.moveAside(in: collection, isMeant) }
             }
         }
@@ -125,7 +125,11 @@ struct KeyringWrite {
             cache.memory.forget(key)
             lock.announce()
         }
-        if let new {
+        let first = items.first { $0.path.hasPrefix(collection + "/") }
+        if let new, let first, await link.asksBeforeReplacing(within: timeout) {
+            let secret = KeyringItem(new, for: key).secret
+            try await Task { [timeout] in try await link.set(secret, of: first.path, within: timeout) }.value
+        } else if let new {
             try await store(
                 KeyringItem(new, for: key).secret,
                 as: key,

@@ -2,7 +2,6 @@
 
 import GLibSupport
 public import IdentityClient
-import Synchronization
 
 /// Keeps credentials in the desktop's keyring: GNOME Keyring, KeePassXC, or another program that provides the Secret
 /// Service.
@@ -24,7 +23,7 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     let hints: KeyringHints
     let prompter: KeyringPrompter
     let place: KeyringPlace
-    let turns = Mutex<[CacheKey: TurnInUse]>([:])
+    let turns = Turns()
 
     /// Names the program. Nothing is loaded or asked before the first use.
     ///

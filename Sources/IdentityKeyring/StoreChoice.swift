@@ -22,7 +22,7 @@ enum StoreChoice {
         problem: AuthenticationError?
     ) throws -> (store: TokenStore, reason: OpenedStore.Reason) {
         if let remembered {
-            guard policy.stores.contains(remembered) else { throw notListed(remembered, policy) }
+            guard policy.accepts(remembered) else { throw notListed(remembered, policy) }
             return (remembered, .remembered)
         }
         guard let problem else { return (policy.stores.first ?? .encryptedFile, .preferred) }
@@ -42,11 +42,11 @@ enum StoreChoice {
     }
 
     private static func notListed(_ store: TokenStore, _ policy: StorePolicy) -> AuthenticationError {
-        let listed = policy.stores.map(\.name).joined(separator: ", ")
+        let listed = (policy.stores + policy.alsoAccepted).map(\.name).joined(separator: ", ")
         return AuthenticationError(
             .cache,
             "The sign-ins rest in the store '\(store)', which this program does not accept (it accepts: \(listed)). "
-                + "List it in the policy, or move them with DesktopTokenCache.move(to:in:)."
+                + "Accept it in the policy, or move them with DesktopTokenCache.move(to:in:)."
         )
     }
 }

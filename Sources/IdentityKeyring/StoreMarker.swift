@@ -2,68 +2,93 @@
 
 import FoundationEssentials
 import IdentityClient
+import Synchronization
+
+/// What is remembered of a group's store.
+struct StoreMark: Equatable, Sendable {
+    /// Where the tokens rest.
+    let store: TokenStore
+    /// How often they were moved.
+    var moves = 0
+    /// A store that an unfinished move has left copies in, which count for nothing.
+    var copies: TokenStore?
+}
 
 /// Remembers which store a group's tokens rest in: a small file beside the data, without a secret.
-struct StoreMarker: Sendable {
+final class StoreMarker: Sendable {
     private struct Content: Codable {
         var v = 1
         let store: String
+        var moves: Int?
+        var copies: String?
     }
 
     private let files: FileTokenCache
+    /// What was read last, and what it means.
+    private let known = Mutex<[CacheGroup: (record: CacheRecord, mark: StoreMark)]>([:])
 
     init(_ files: FileTokenCache) {
         self.files = files
     }
 
-    /// The store that is remembered.
+    /// What is remembered.
     ///
-    /// - Throws: `.cacheNewerVersion` when this version does not know it; what reading a file cache throws.
-    func store(of group: CacheGroup) async throws -> TokenStore? {
-        try await files.record(for: Self.key(group)).map(Self.decoded)
+    /// - Throws: `.cacheNewerVersion` when this version does not know the store; what reading a file cache throws.
+    func mark(of group: CacheGroup) async throws -> StoreMark? {
+        guard let record = try await files.record(for: Self.key(group)) else { return nil }
+        if let known = known.withLock({ $0[group] }), known.record == record { return known.mark }
+        let mark = try Self.decoded(record)
+        known.withLock { $0[group] = (record, mark) }
+        return mark
     }
 
     /// Remembers `store` unless another process was first.
     ///
-    /// - Returns: The store that is remembered now.
-    func remember(_ store: TokenStore, for group: CacheGroup) async throws -> TokenStore {
+    /// - Returns: What is remembered now.
+    func remember(_ store: TokenStore, for group: CacheGroup) async throws -> StoreMark {
+        let mark = StoreMark(store: store)
         for _ in 0..<8 {
-            if let known = try await self.store(of: group) { return known }
-            if try await files.replace(nil, with: Self.encoded(store), for: Self.key(group)) { return store }
+            if let known = try await self.mark(of: group) { return known }
+            if try await files.replace(nil, with: Self.encoded(mark), for: Self.key(group)) { return mark }
         }
         throw Self.busy
     }
 
-    /// Remembers `store` in place of `old`.
+    /// Remembers `new` in place of `old`.
     ///
-    /// - Throws: `.cacheBusy` when another process has moved the tokens meanwhile.
-    func change(_ old: TokenStore, to store: TokenStore, for group: CacheGroup) async throws {
+    /// - Throws: `.cacheBusy` when another process was first.
+    func change(_ old: StoreMark?, to new: StoreMark, for group: CacheGroup) async throws {
         let current = try await files.record(for: Self.key(group))
-        let isOld = try current.map(Self.decoded).map { $0 == old } ?? true
-        guard isOld, try await files.replace(current, with: Self.encoded(store), for: Self.key(group)) else {
-            throw Self.busy
-        }
+        guard try current.map(Self.decoded) == old,
+            try await files.replace(current, with: Self.encoded(new), for: Self.key(group))
+        else { throw Self.busy }
     }
 
-    private static func key(_ group: CacheGroup) -> CacheKey {
+    static func key(_ group: CacheGroup) -> CacheKey {
         CacheKey(group: group, kind: CacheKey.Kind(rawValue: "store"), name: "marker")
     }
 
-    private static func encoded(_ store: TokenStore) throws -> CacheRecord {
-        CacheRecord(bytes: Array(try JSONEncoder().encode(Content(store: store.name))))
+    private static func encoded(_ mark: StoreMark) throws -> CacheRecord {
+        let moves = mark.moves == 0 ? nil : mark.moves
+        let content = Content(store: mark.store.name, moves: moves, copies: mark.copies?.name)
+        return CacheRecord(bytes: Array(try JSONEncoder().encode(content)))
     }
 
-    private static func decoded(_ record: CacheRecord) throws -> TokenStore {
+    private static func decoded(_ record: CacheRecord) throws -> StoreMark {
         // Damaged or newer: either way it is not for this version to guess where the tokens are.
         let content = try? JSONDecoder().decode(Content.self, from: Data(record.bytes))
-        guard let content, let store = TokenStore.all.first(where: { $0.name == content.store }) else {
+        guard let content, let store = Self.store(content.store) else {
             throw AuthenticationError(
                 .cacheNewerVersion,
                 "The file store-marker.json beside the tokens does not say in which store they rest, or names one that "
                     + "this version does not know. Update the program; remove the file only to sign in anew."
             )
         }
-        return store
+        return StoreMark(store: store, moves: content.moves ?? 0, copies: content.copies.flatMap(Self.store))
+    }
+
+    private static func store(_ name: String) -> TokenStore? {
+        TokenStore.all.first { $0.name == name }
     }
 
     private static let busy = AuthenticationError(

@@ -33,11 +33,14 @@ public struct TokenStore: Hashable, Sendable, CustomStringConvertible {
 ///
 /// Tokens rest in clear text only where ``TokenStore/file`` is listed.
 public struct StorePolicy: Hashable, Sendable {
-    /// The stores, the best first; there is at least one.
+    /// The stores of which one is chosen, the best first; there is at least one.
     public let stores: [TokenStore]
 
-    /// Encrypted files and nothing else.
-    public static let standard = StorePolicy.require(.encryptedFile)
+    /// The stores that are never chosen, and used where the tokens rest in them already.
+    public private(set) var alsoAccepted: [TokenStore] = []
+
+    /// Encrypted files, or the keyring where the tokens rest in it already; nothing else.
+    public static let standard = StorePolicy.require(.encryptedFile).accepting(.keyring)
 
     /// This store and nothing else.
     public static func require(_ store: TokenStore) -> StorePolicy {
@@ -47,6 +50,19 @@ public struct StorePolicy: Hashable, Sendable {
     /// This store, and where the machine does not have it, the next of `others`.
     public static func prefer(_ store: TokenStore, else others: TokenStore...) -> StorePolicy {
         StorePolicy(stores: [store] + others)
+    }
+
+    /// The same policy, which also uses `stores` where the tokens rest in one of them already: where another program of the
+    /// group, an earlier version, or a move has put them.
+    public func accepting(_ stores: TokenStore...) -> StorePolicy {
+        var policy = self
+        policy.alsoAccepted += stores
+        return policy
+    }
+
+    /// Whether tokens that rest in `store` are used.
+    public func accepts(_ store: TokenStore) -> Bool {
+        stores.contains(store) || alsoAccepted.contains(store)
     }
 }
 

@@ -47,11 +47,19 @@ extension TokenCacheConformance {
             self.key = key
         }
 
-        /// Removes all that the rule has stored.
+        /// Removes all that the rule has stored, several records at a time.
         func clear() async throws {
             for kind in [CacheKey.Kind.account, .application, .provider, .lease] {
-                for (key, record) in try await cache.records(of: kind, in: group) {
-                    _ = try await cache.replace(record, with: nil, for: key)
+                let records = Array(try await cache.records(of: kind, in: group))
+                try await withThrowingTaskGroup { group in
+                    for worker in 0..<16 {
+                        group.addTask {
+                            for index in stride(from: worker, to: records.count, by: 16) {
+                                _ = try await cache.replace(records[index].value, with: nil, for: records[index].key)
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
                 }
             }
         }

@@ -18,8 +18,8 @@ struct Identityctl: AsyncParsableCommand {
             7 the provider or the person said no; 64 wrong usage; 1 anything else.
             """,
         subcommands: [
-            LoginCommand.self, TokenCommand.self, AccountsCommand.self, LogoutCommand.self, DoctorCommand.self,
-            DemoCommand.self,
+            LoginCommand.self, TokenCommand.self, AccountsCommand.self, LogoutCommand.self, CacheCommand.self,
+            DoctorCommand.self, DemoCommand.self,
         ]
     )
 

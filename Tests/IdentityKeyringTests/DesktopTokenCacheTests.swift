@@ -40,6 +40,10 @@ import Testing
             (.prefer(.encryptedFile, else: .file), nil, .keyringTimedOut, nil),
             (.prefer(.encryptedFile, else: .file), .file, nil, .file),
             (.standard, .file, nil, nil),
+            (.standard, .keyring, nil, .keyring),
+            (.standard.accepting(.file), .file, nil, .file),
+            (.standard.accepting(.file), nil, .keyringNoService, nil),
+            (.require(.memory), .file, nil, nil),
             (.prefer(.file, else: .keyring), .keyring, nil, .keyring),
         ] as [(StorePolicy, TokenStore?, AuthenticationError.Code?, TokenStore?)]
     )
@@ -74,7 +78,8 @@ import Testing
         #expect(try await first.record(for: key()) == nil)
         #expect(files().isEmpty)
         #expect(try await first.replace(nil, with: record, for: key()))
-        #expect(first.fallbacksInUse.map(\.store) == [.file])
+        let reason = try await first.openedStore(for: group).reason
+        if case .fallback(let error) = reason { #expect(error.code == .keyringNoService) } else { Issue.record() }
 
         let second = cache(policy)
         #expect(try await second.record(for: key()) == record)

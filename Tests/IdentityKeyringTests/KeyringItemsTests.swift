@@ -28,6 +28,26 @@ struct KeyringItemsTests {
         #expect(seen.contains("Test (sign-in) the record ['group', 'kind', 'name', 'version', 'xdg:schema']"))
     }
 
+    @Test(.timeLimit(.minutes(1))) func readsWhatOtherProgramsHaveWritten() async throws {
+        let session = try KeyringSession(.unlocked)
+        let (cache, keys) = (try session.cache(), [try randomKey(), try randomKey()])
+        func secret(_ key: CacheKey) -> String { "swift-identity-client 1 account \(key.name)\nby another" }
+        let attributes = KeyringAttributes.record(keys[0]).map { "\($0.0) \($0.1)" }.joined(separator: " ")
+        try session.run("printf '\(secret(keys[0]))' | secret-tool store --label=other \(attributes)")
+        let dictionary = KeyringAttributes.record(keys[1]).map { "\"\($0.0)\": \"\($0.1)\"" }.joined(separator: ", ")
+        try session.run(
+            """
+            /usr/bin/python3 -c 'import secretstorage
+            c = secretstorage.get_default_collection(secretstorage.dbus_init())
+            c.create_item("other", {\(dictionary)}, b"\(secret(keys[1]).replacing("\n", with: "\\n"))")'
+            """
+        )
+        for key in keys { #expect(try await cache.record(for: key) == CacheRecord("by another")) }
+        #expect(try await cache.records(of: .account, in: keys[0].group).count == 2)
+        #expect(try await cache.replace(CacheRecord("by another"), with: CacheRecord("ours"), for: keys[1]))
+        #expect(try session.run("secret-tool lookup name \(keys[1].name)").hasSuffix("\nours"))
+    }
+
     @Test(.timeLimit(.minutes(1))) func seesWhatOthersChangeAndDelete() async throws {
         let session = try KeyringSession(.unlocked)
         let (cache, other, key) = (try session.cache(), try session.cache(), try randomKey())

@@ -94,6 +94,17 @@ struct KeyringPromptTests {
         #expect(!log(session).contains("DISMISS"))
     }
 
+    @Test(.timeLimit(.minutes(1))) func saysThatTheSystemDeniesTheKeyring() async throws {
+        let session = try KeyringSession(.fake)
+        let (cache, key) = (try session.cache(), try randomKey())
+        try tell(session, "denies", "yes")
+        let error = await #expect(throws: AuthenticationError.self) { try await cache.record(for: key) }
+        #expect(error?.code == .keyringAccessDenied)
+        #expect(error?.message.contains("--talk-name") == true)
+        try tell(session, "denies", "no")
+        #expect(try await cache.record(for: key) == nil)
+    }
+
     @Test(.timeLimit(.minutes(1))) func tellsWhoProvidesTheKeyring() async throws {
         let session = try KeyringSession(.fake)
         let status = try await session.cache().status()

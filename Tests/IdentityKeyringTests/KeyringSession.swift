@@ -14,7 +14,7 @@ let keyringSupport: String? = unsafe getenv("IDENTITY_KEYRING_TESTS").map { unsa
 final class KeyringSession: Sendable {
     /// The keyring's state when it has been started.
     enum Mode: String, CaseIterable {
-        case unlocked, locked, fake, keepassxc
+        case unlocked, locked, fake, keepassxc, crowded, desktop
         case noService = "no-service"
         case noCollection = "no-collection"
     }
@@ -60,6 +60,9 @@ final class KeyringSession: Sendable {
         change(&settings)
         return KeyringTokenCache(applicationName: "Test", prompting: prompting, settings: settings)
     }
+
+    /// Starts the bus again, at the same address, and the keyring with it.
+    func restartBus() throws { try Self.check("bus '\(directory)'") }
 
     func restartKeyring() throws { try Self.check("keyring '\(directory)'") }
 

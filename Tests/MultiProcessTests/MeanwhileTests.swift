@@ -7,12 +7,13 @@ import Testing
 /// What other processes do while one refreshes.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct MeanwhileTests {
-    @Test func signsOutWhileAnotherProcessRefreshes() async throws {
-        let house = try await Household()
+    @Test(arguments: Store.chosen)
+    func signsOutWhileAnotherProcessRefreshes(_ store: Store) async throws {
+        let house = try await Household(store)
         let gate = Gate()
         house.provider.failNext(.token, with: .held(by: gate))
         let refresher = try await house.worker()
-        let leaver = try await house.worker("--remove")
+        let leaver = try await house.worker { $0.removes = true }
         refresher.go()
         try await house.provider.waitForRequest(.token)
         leaver.go()
@@ -22,8 +23,9 @@ struct MeanwhileTests {
         #expect(try await house.application().allAccounts().isEmpty)
     }
 
-    @Test func keepsANewSignInFromTheAnswerToAnOldRefresh() async throws {
-        let house = try await Household()
+    @Test(arguments: Store.chosen)
+    func keepsANewSignInFromTheAnswerToAnOldRefresh(_ store: Store) async throws {
+        let house = try await Household(store)
         let gate = Gate()
         house.provider.failNext(.token, with: .held(by: gate))
         let refresher = try await house.worker()
@@ -34,19 +36,19 @@ struct MeanwhileTests {
         let late = try #require(try await refresher.report())
         #expect(late.error != nil || late.token == newer.accessToken, "\(late)")
         #expect(try #require(try await house.acquire()).token == newer.accessToken)
-        #expect(try #require(try await house.acquire("--force")).error == nil)
+        #expect(try #require(try await house.refresh()).error == nil)
     }
 
     @Test func refreshesTwoAccountsSideBySide() async throws {
         let house = try await Household(people: [.alice, .bob])
         let gate = Gate()
         house.provider.failNext(.token, with: .held(by: gate))
-        let alice = try await house.worker("--username", TestIdentityProvider.Person.alice.username)
+        let alice = try await house.worker { $0.username = TestIdentityProvider.Person.alice.username }
         alice.go()
         try await house.provider.waitForRequest(.token)
         // Alice's answer is held back; Bob's must not wait for it.
         let bob = try #require(
-            try await house.acquire("--username", TestIdentityProvider.Person.bob.username)
+            try await house.acquire { $0.username = TestIdentityProvider.Person.bob.username }
         )
         #expect(bob.error == nil && bob.source == "identityProvider")
         gate.open()
@@ -54,8 +56,9 @@ struct MeanwhileTests {
     }
 
     @Test func refreshesAtTwoProvidersSideBySide() async throws {
-        let house = try await Household()
-        let other = try await Household(directory: house.directory)
+        let storage = try Storage(.file)
+        let house = try await Household(storage)
+        let other = try await Household(storage, group: house.group)
         let gate = Gate()
         house.provider.failNext(.token, with: .held(by: gate))
         let first = try await house.worker()
@@ -67,12 +70,13 @@ struct MeanwhileTests {
         #expect(try #require(try await first.report()).error == nil)
     }
 
-    @Test func forcedAndOrdinaryRefreshesComeOneAfterTheOther() async throws {
-        let house = try await Household()
+    @Test(arguments: Store.chosen)
+    func forcedAndOrdinaryRefreshesComeOneAfterTheOther(_ store: Store) async throws {
+        let house = try await Household(store)
         let gate = Gate()
         house.provider.failNext(.token, with: .held(by: gate))
         let ordinary = try await house.worker()
-        let forced = try await house.worker("--force")
+        let forced = try await house.worker { $0.forces = true }
         ordinary.go()
         try await house.provider.waitForRequest(.token)
         forced.go()
@@ -89,23 +93,23 @@ struct MeanwhileTests {
     @Test func refreshesForTwoAudiencesWithOneRefreshToken() async throws {
         let house = try await Household()
         house.provider.failNext(.token, with: .delay(.milliseconds(50)))
-        var workers: [Worker] = []
+        var workers: [WorkerProcess] = []
         for number in 0..<8 {
-            workers.append(try await house.worker("--scope", number % 2 == 0 ? "api.read" : "api.write"))
+            workers.append(try await house.worker { $0.scope = number % 2 == 0 ? "api.read" : "api.write" })
         }
         for worker in workers { worker.go() }
         for worker in workers { #expect(try #require(try await worker.report()).error == nil) }
         let sent = house.sentRefreshTokens
         #expect(Set(sent).count == sent.count && (1...2).contains(sent.count))
-        #expect(try #require(try await house.acquire("--force")).error == nil)
+        #expect(try #require(try await house.refresh()).error == nil)
     }
 
     /// A program whose clock is a day wrong neither loops nor signs out, and the others go on.
     @Test(arguments: [-86_400, 86_400])
-    func bearsAClockThatIsADayWrong(_ offset: Int) async throws {
+    func bearsAClockThatIsADayWrong(_ offset: Double) async throws {
         let house = try await Household()
         for round in 0..<3 {
-            let wrong = try #require(try await house.acquire("--clock-offset", "\(offset)"))
+            let wrong = try #require(try await house.acquire { $0.clockOffset = offset })
             #expect(wrong.error == nil, "\(wrong), round \(round)")
             let right = try #require(try await house.acquire())
             #expect(right.error == nil, "\(right), round \(round)")
@@ -118,8 +122,8 @@ struct MeanwhileTests {
         let house = try await Household()
         house.provider.failNext(.token, with: .delay(.milliseconds(200)))
         var workers = try await house.workers(4)
-        workers.append(try await house.worker("--clock-offset", "86400"))
-        workers.append(try await house.worker("--clock-offset", "-86400"))
+        workers.append(try await house.worker { $0.clockOffset = 86_400 })
+        workers.append(try await house.worker { $0.clockOffset = -86_400 })
         for worker in workers { worker.go() }
         for worker in workers { #expect(try #require(try await worker.report()).error == nil) }
         let sent = house.sentRefreshTokens

@@ -9,13 +9,14 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct RandomKillTests {
     /// The provider answers a refresh token once more, as real ones do for a while: so every death must be survived.
-    @Test func survivesSIGKILLAtAnyMoment() async throws {
-        let house = try await Household(grace: .seconds(30))
+    @Test(arguments: Store.chosen)
+    func survivesSIGKILLAtAnyMoment(_ store: Store) async throws {
+        let house = try await Household(store, grace: .seconds(30))
         #expect(try #require(try await house.acquire()).error == nil)
         var (killed, longest) = (0, 0.0)
         for round in 0..<Repetitions.kills {
-            let victim = try await house.worker("--force")
-            let next = try await house.worker("--force")
+            let victim = try await house.worker { $0.forces = true }
+            let next = try await house.worker { $0.forces = true }
             let moment = Duration.microseconds(Int.random(in: 0...20_000))
             victim.go()
             try await Task.sleep(for: moment)  // the moment is what is tried
@@ -32,7 +33,7 @@ struct RandomKillTests {
             #expect(report.error == nil, "round \(round), after \(moment): \(report)")
             longest = max(longest, report.milliseconds)
         }
-        print("KILLS \(killed) of \(Repetitions.kills) died; the next one took at most \(Int(longest)) ms")
+        print("KILLS \(store) \(killed) of \(Repetitions.kills) died; the next one took at most \(Int(longest)) ms")
         fflush(nil)
         #expect(killed > 0)
     }

@@ -14,8 +14,8 @@ struct UnwritableTests {
     @Test(.enabled(if: isRoot, "only root can mount"))
     func losesNothingOnAFullDisk() async throws {
         let disk = try Disk(kilobytes: 128)
-        let house = try await Household(directory: disk.directory)
-        let worker = try await house.worker("--rounds", "3")
+        let house = try await Household(Storage(.file, directory: disk.directory))
+        let worker = try await house.worker { $0.rounds = 3 }
         try disk.fill()
         worker.go()
         let first = try #require(try await worker.report())
@@ -36,10 +36,10 @@ struct UnwritableTests {
     @Test(.enabled(if: isRoot, "only root can mount"))
     func keepsTheTokenInMemoryWhenTheDiskFillsUpMeanwhile() async throws {
         let disk = try Disk(kilobytes: 128)
-        let house = try await Household(directory: disk.directory)
+        let house = try await Household(Storage(.file, directory: disk.directory))
         let gate = Gate()
         house.provider.failNext(.token, with: .held(by: gate))
-        let worker = try await house.worker("--rounds", "3")
+        let worker = try await house.worker { $0.rounds = 3 }
         worker.go()
         try await house.provider.waitForRequest(.token)
         try disk.fill()
@@ -53,16 +53,16 @@ struct UnwritableTests {
         #expect(try #require(try await worker.report(2)).token == first.token)
         let next = try #require(try await house.acquire())
         #expect(next.token == first.token && next.source == "cache", "It was written when there was room: \(next)")
-        #expect(try #require(try await house.acquire("--force")).error == nil)
+        #expect(try #require(try await house.refresh()).error == nil)
     }
 
     @Test(.enabled(if: isRoot, "only root can mount"))
     func keepsTheTokenInMemoryWhenTheDiskBecomesReadOnly() async throws {
         let disk = try Disk(kilobytes: 256)
-        let house = try await Household(directory: disk.directory)
+        let house = try await Household(Storage(.file, directory: disk.directory))
         let gate = Gate()
         house.provider.failNext(.token, with: .held(by: gate))
-        let worker = try await house.worker("--rounds", "3")
+        let worker = try await house.worker { $0.rounds = 3 }
         worker.go()
         try await house.provider.waitForRequest(.token)
         try disk.remount(readOnly: true)
@@ -79,17 +79,18 @@ struct UnwritableTests {
 
     /// Who removes the directory signs everybody out: a refresh that is under way does not bring them back.
     @Test func bringsNothingBackIntoADirectoryThatWasRemoved() async throws {
-        let house = try await Household()
+        let storage = try Storage(.file)
+        let house = try await Household(storage)
         let gate = Gate()
         house.provider.failNext(.token, with: .held(by: gate))
         let worker = try await house.worker()
         worker.go()
         try await house.provider.waitForRequest(.token)
-        try house.removeCache()
+        try storage.remove()
         gate.open()
         #expect(try #require(try await worker.report()).error == "interaction_required.account_removed")
         #expect(try #require(try await house.acquire()).error == "no_account")
         try await house.signIn(.alice)
-        #expect(try #require(try await house.acquire("--force")).error == nil)
+        #expect(try #require(try await house.refresh()).error == nil)
     }
 }

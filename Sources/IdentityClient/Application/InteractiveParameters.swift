@@ -17,7 +17,8 @@ public struct InteractiveParameters: Sendable {
     /// Another authority of the same kind and cloud: a tenant, a B2C policy; `nil` means the configured one.
     public var authority: Authority?
 
-    /// What the provider shall ask.
+    /// What the provider shall ask. Where nothing is said, it asks after a sign-out, so that the browser's session does not
+    /// sign the person in again unasked.
     public var prompt: Prompt = .providerDefault
 
     /// What to fill in as the person's name (`login_hint`).
@@ -41,8 +42,8 @@ public struct InteractiveParameters: Sendable {
     /// More items for the authorization request's query. A name that the library itself uses is refused.
     public var extraQueryItems: [String: String] = [:]
 
-    /// How the answer arrives; `nil` means a form post at Microsoft's providers and where it is published, else the
-    /// query.
+    /// How the answer arrives; `nil` means a form post at Microsoft's providers and where it is published, if the
+    /// redirect receiver can take one, else the query.
     public var responseMode: ResponseMode?
 
     /// How long the person has. It is never infinite.
@@ -92,7 +93,7 @@ public struct Prompt: RawRepresentable, Hashable, Sendable, ExpressibleByStringL
     /// Wraps a value, possibly several separated by spaces.
     public init(stringLiteral value: String) { rawValue = value }
 
-    /// What the provider thinks right: no `prompt` is sent.
+    /// What the provider thinks right: no `prompt` is sent, but after a sign-out.
     public static let providerDefault: Prompt = ""
     /// Nothing: fail with `.loginRequired` or the like where something would have to be asked.
     public static let none: Prompt = "none"

@@ -52,24 +52,13 @@ extension PublicClientApplication {
 
     /// Signs an account out on this computer: its tokens are gone, for all programs of the group and all B2C policies.
     ///
-    /// Needs no network. The browser keeps its own session with the provider: the next sign-in may succeed without a
-    /// password unless it asks for `Prompt/selectAccount` or `Prompt/login`. A refresh that is under way does not bring
-    /// the account back. Removing an account that is not there is not an error.
+    /// Needs no network. The browser keeps its own session with the provider, which ``signOut(_:_:)`` can end. So that it
+    /// does not sign the person in again unasked, the next sign-in asks, unless its parameters name a prompt. A refresh
+    /// that is under way does not bring the account back. Removing an account that is not there is not an error.
     ///
     /// - Throws: `AuthenticationError.cache` when the cache cannot be written; `CancellationError`.
     public func remove(_ account: Account) async throws {
-        let store = environment.store
-        if configuration.cacheGroup == nil, configuration.authority.policy == nil {
-            _ = try await store.remove(store.key(for: recordID(of: account.id)))
-            return
-        }
-        let scope = configuration.authority.accountScope
-        for snapshot in try await store.allSnapshots().snapshots.values
-        where snapshot.account.id == account.id
-            && Authority.accountScope(ofPartition: snapshot.credentials.partition) == scope
-        {
-            _ = try await store.remove(snapshot.key)
-        }
+        _ = try await AccountRemoval(environment: environment, context: environment.context(nil)).run(account)
     }
 
     private func recordID(of id: Account.ID) -> RecordID {
@@ -111,15 +100,5 @@ extension CredentialStore.Listing {
             homeAccountID: views[0].homeAccountID,
             tenantProfiles: profiles
         )
-    }
-}
-
-extension Authority {
-    /// Whose accounts are listed together: the partition without the B2C policy.
-    var accountScope: String { Self.accountScope(ofPartition: partition) }
-
-    static func accountScope(ofPartition partition: String) -> String {
-        guard partition.hasPrefix("b2c|"), let end = partition.lastIndex(of: "|") else { return partition }
-        return String(partition[..<end])
     }
 }

@@ -31,6 +31,21 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
     /// - Throws: `AuthenticationError(.redirectUnavailable, …)` when the port, or every port of the range, is taken,
     ///   and for an address that is not on the loopback interface; `CancellationError`.
     public func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener {
+        try listener(for: redirectURI, responseMode: responseMode, answers: .signIn)
+    }
+
+    /// Binds the port and begins to listen for the return from a sign-out page.
+    ///
+    /// - Throws: As ``start(for:responseMode:)``.
+    public func startSignOut(for redirectURI: RedirectURI) async throws -> any RedirectListener {
+        try listener(for: redirectURI, responseMode: .query, answers: .signOut)
+    }
+
+    private func listener(
+        for redirectURI: RedirectURI,
+        responseMode: ResponseMode,
+        answers: RedirectRequest.Question
+    ) throws -> any RedirectListener {
         guard case .loopback(let requested, let ports, let path) = redirectURI.kind else {
             throw AuthenticationError(
                 .redirectUnavailable,
@@ -42,7 +57,12 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
             )
         }
         let host = requested ?? .localhost
-        let inbox = RedirectInbox(path: path, responseMode: responseMode, applicationName: applicationName)
+        let inbox = RedirectInbox(
+            path: path,
+            responseMode: responseMode,
+            answers: answers,
+            applicationName: applicationName
+        )
         let server = try listen(on: host, ports: ports, inbox: inbox)
         let text = "http://\(host.rawValue):\(server.port)\(path)"
         guard let url = URL(string: text), url.absoluteString == text else {

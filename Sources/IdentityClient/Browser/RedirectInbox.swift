@@ -51,12 +51,19 @@ final class RedirectInbox: Sendable {
 
     private let path: String
     private let responseMode: ResponseMode
+    private let question: RedirectRequest.Question
     private let applicationName: String?
     private let state = Mutex(State())
 
-    init(path: String, responseMode: ResponseMode, applicationName: String?) {
+    init(
+        path: String,
+        responseMode: ResponseMode,
+        answers question: RedirectRequest.Question = .signIn,
+        applicationName: String?
+    ) {
         self.path = path
         self.responseMode = responseMode
+        self.question = question
         self.applicationName = applicationName
     }
 
@@ -74,7 +81,8 @@ final class RedirectInbox: Sendable {
             redirectURI: url,
             port: port,
             path: path,
-            responseMode: responseMode
+            responseMode: responseMode,
+            answers: question
         )
         switch kind {
         case .refused(let status): return refusal(status)

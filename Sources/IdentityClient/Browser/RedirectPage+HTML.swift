@@ -31,13 +31,14 @@ extension RedirectPage {
         let (title, text, symbol, name) =
             switch outcome {
             case .succeeded: ("Signed in", "The sign-in is complete.", "&#10003;", "good")
+            case .signedOut: ("Signed out", "The sign-out is complete.", "&#10003;", "good")
             case .failed: ("Not signed in", "The sign-in did not succeed.", "!", "bad")
             case .refused: ("Nothing to see here", "This is not the sign-in that is waited for.", "?", "plain")
             }
         let message = message.map { Self.escaped($0, limit: 1000) } ?? text
         let advice =
             switch outcome {
-            case .succeeded, .failed: "<p>You can close this tab and return to \(application).</p>"
+            case .succeeded, .signedOut, .failed: "<p>You can close this tab and return to \(application).</p>"
             case .refused: "<p>If you were signing in, please start again from \(application).</p>"
             }
         return """

@@ -2,17 +2,19 @@
 
 /// What the browser shows when it comes back from the provider.
 public struct RedirectPage: Hashable, Sendable {
-    /// How the sign-in ended.
+    /// How the sign-in or sign-out ended.
     public enum Outcome: Hashable, Sendable {
         /// The tokens were issued.
         case succeeded
+        /// The session with the provider was ended.
+        case signedOut
         /// It failed; the page says so.
         case failed
         /// The redirect was not the one that is waited for: a plain refusal, and the wait goes on.
         case refused
     }
 
-    /// How the sign-in ended.
+    /// How the sign-in or sign-out ended.
     public var outcome: Outcome
 
     /// One sentence of plain text for the person, or `nil` for the default. It is escaped, and cut after 1,000

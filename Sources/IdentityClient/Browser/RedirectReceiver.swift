@@ -6,6 +6,10 @@ public import FoundationEssentials
 ///
 /// - SeeAlso: [RFC 8252 §7](https://www.rfc-editor.org/rfc/rfc8252#section-7)
 public protocol RedirectReceiver: Sendable {
+    /// The ways in which answers can arrive here. Where a sign-in leaves the choice open, it is one of these; the
+    /// default is all.
+    var responseModes: Set<ResponseMode> { get }
+
     /// Starts listening, before the authorization address is made.
     ///
     /// - Parameters:
@@ -13,6 +17,25 @@ public protocol RedirectReceiver: Sendable {
     ///   - responseMode: How the answer arrives. Only this form is accepted.
     /// - Throws: `AuthenticationError(.redirectUnavailable, …)` when the address cannot be listened on, naming the port.
     func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener
+
+    /// Starts listening for the return from a sign-out page, which brings `state` alone, in the query.
+    ///
+    /// - Parameter redirectURI: Where the browser is to come back to.
+    /// - Throws: As ``start(for:responseMode:)``.
+    /// - SeeAlso: [RP-Initiated Logout §3](https://openid.net/specs/openid-connect-rpinitiated-1_0.html#RedirectionAfterLogout)
+    func startSignOut(for redirectURI: RedirectURI) async throws -> any RedirectListener
+}
+
+extension RedirectReceiver {
+    /// Listens as for a sign-in whose answer comes in the query.
+    public func startSignOut(for redirectURI: RedirectURI) async throws -> any RedirectListener {
+        try await start(for: redirectURI, responseMode: .query)
+    }
+}
+
+extension RedirectReceiver {
+    /// All there are.
+    public var responseModes: Set<ResponseMode> { Set(ResponseMode.allCases) }
 }
 
 /// Receives the answers to one authorization request.
@@ -26,7 +49,9 @@ public protocol RedirectListener: Sendable {
 
     /// The next redirect, as the full address with its parameters in the query, whichever way they came.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled or the listener is closed.
+    /// - Throws: `CancellationError` when the task is cancelled or the listener is closed;
+    ///   `AuthenticationError(.userCancelled, …)` where it can be known that the person gave up, for example by closing
+    ///   the window. The sign-in then ends.
     func receive() async throws -> ReceivedRedirect
 
     /// Tells the browser how it ended.

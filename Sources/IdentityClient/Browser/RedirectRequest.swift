@@ -12,7 +12,28 @@ enum RedirectRequest: Equatable {
     /// Not for us; the wait goes on.
     case refused(status: Int)
 
-    init(_ request: LoopbackRequest, redirectURI: URL, port: UInt16, path: String, responseMode: ResponseMode) {
+    /// What is waited for.
+    enum Question: Hashable, Sendable {
+        case signIn
+        case signOut
+
+        /// The parameters of which an answer has one. A browser's guess has none.
+        fileprivate var names: [String] {
+            switch self {
+            case .signIn: ["code=", "error="]  // RFC 6749 §4.1.2
+            case .signOut: ["state="]  // RP-Initiated Logout §3
+            }
+        }
+    }
+
+    init(
+        _ request: LoopbackRequest,
+        redirectURI: URL,
+        port: UInt16,
+        path: String,
+        responseMode: ResponseMode,
+        answers question: Question = .signIn
+    ) {
         // A name that another site lets point here (DNS rebinding) shows in `Host`.
         guard let host = request.headers["Host"]?.lowercased(), Self.hosts(port).contains(host) else {
             self = .refused(status: 400)
@@ -35,7 +56,7 @@ enum RedirectRequest: Equatable {
             return
         }
         let parameters = responseMode == .query ? Array((request.query ?? "").utf8) : request.body
-        guard Self.isAnswer(parameters), let query = Self.normalized(parameters),
+        guard Self.isAnswer(parameters, to: question), let query = Self.normalized(parameters),
             let url = URL(string: "\(redirectURI.absoluteString)?\(query)")
         else {
             self = .refused(status: 400)
@@ -59,10 +80,9 @@ enum RedirectRequest: Equatable {
             && parts.dropFirst().allSatisfy { !$0.hasPrefix("charset=") || $0 == "charset=utf-8" }
     }
 
-    /// An authorization response has a code or an error (RFC 6749 §4.1.2); a browser's guess has neither.
-    private static func isAnswer(_ parameters: [UInt8]) -> Bool {
-        parameters.split(separator: UInt8(ascii: "&")).contains {
-            $0.starts(with: "code=".utf8) || $0.starts(with: "error=".utf8)
+    private static func isAnswer(_ parameters: [UInt8], to question: Question) -> Bool {
+        parameters.split(separator: UInt8(ascii: "&")).contains { parameter in
+            question.names.contains { parameter.starts(with: $0.utf8) }
         }
     }
 

@@ -70,6 +70,19 @@ public struct RedirectURI: Hashable, Sendable {
         }
         return RedirectURI(kind: .custom(url))
     }
+
+    /// The address, for a receiver that needs no port because it sees where the browser is sent, as a web view does.
+    ///
+    /// A loopback address without a port of its own gets one that nobody listens on, another one each time.
+    /// - Throws: `AuthenticationError(.redirectUnavailable, …)` when its path makes it no address.
+    public func addressWithoutListener() throws -> URL {
+        if case .custom(let url) = kind { return url }
+        let text = withoutListener
+        guard let url = URL(string: text), url.absoluteString == text else {
+            throw AuthenticationError(.redirectUnavailable, "\(text) is not a valid address.")
+        }
+        return url
+    }
 }
 
 /// How the provider hands over the authorization response.

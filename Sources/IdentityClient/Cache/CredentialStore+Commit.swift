@@ -54,9 +54,12 @@ extension CredentialStore {
         }
     }
 
-    func forgetUnsaved(_ key: CacheKey) {
+    @discardableResult
+    func forgetUnsaved(_ key: CacheKey) -> [UnsavedCommit] {
         state.withLock { state in
-            for (id, commit) in state.unsaved where commit.snapshot.key == key { state.unsaved[id] = nil }
+            let forgotten = state.unsaved.filter { $0.value.snapshot.key == key }
+            for id in forgotten.keys { state.unsaved[id] = nil }
+            return Array(forgotten.values)
         }
     }
 }

@@ -11,7 +11,7 @@ package final class CredentialStore: Sendable {
     let state = Mutex(State())
 
     /// How often a write is tried. Each refusal means that another one succeeded, so that nobody honest comes near it.
-    private static let mostAttempts = 1000
+    static let mostAttempts = 1000
 
     struct State {
         var entries: [RecordID: Entry] = [:]
@@ -91,20 +91,31 @@ package final class CredentialStore: Sendable {
         throw Self.busy
     }
 
-    /// Removes a record that was listed. `true` when this call removed it.
-    package func remove(_ key: CacheKey) async throws -> Bool {
-        forgetUnsaved(key)
+    /// Removes a record, and gives what it held; nothing where it could not be read, or was not there.
+    ///
+    /// What could not be written before counts as held.
+    package func take(_ key: CacheKey) async throws -> (wasThere: Bool, credentials: [AccountCredentials]) {
+        let unsaved = forgetUnsaved(key).map(\.snapshot.credentials)
         for _ in 0..<Self.mostAttempts {
-            guard let record = try await wrapping({ try await cache.record(for: key) }) else { return false }
+            guard let record = try await wrapping({ try await cache.record(for: key) }) else {
+                return (!unsaved.isEmpty, unsaved)
+            }
             if try await wrapping({ try await cache.replace(record, with: nil, for: key) }) {
                 forget(key)
-                return true
+                // One that is damaged is gone all the same.
+                let held = try? AccountCredentials(decoding: record.bytes, rule: Authority.scopeRule(forPartition:))
+                return (true, unsaved + [held].compactMap(\.self))
             }
         }
         throw Self.busy
     }
 
-    private static var busy: AuthenticationError {
+    /// Removes a record that was listed. `true` when this call removed it.
+    package func remove(_ key: CacheKey) async throws -> Bool {
+        try await take(key).wasThere
+    }
+
+    static var busy: AuthenticationError {
         AuthenticationError(.cacheBusy, "The token cache accepts no change. Try again.")
     }
 

@@ -41,4 +41,9 @@ extension CacheKey {
     var lease: CacheKey {
         CacheKey(group: group, kind: .lease, name: name)
     }
+
+    /// The credentials whose refresh the lease under this key guards.
+    var credential: CacheKey {
+        CacheKey(group: group, kind: .account, name: name)
+    }
 }

@@ -28,23 +28,50 @@ package final class SharedLocks: Sendable {
     /// Takes the lock that guards `key`, waiting for it without holding a thread.
     /// - Throws: `.cacheBusy` after the time-out, `.cachePermissions`, `.cache`, `CancellationError`.
     package func take(for key: CacheKey) async throws -> HeldLock {
-        let stripe = Stripe(group: key.group, number: try Self.stripe(of: key))
+        try await take(Stripe(group: key.group, number: try Self.stripe(of: key)))
+    }
+
+    private func take(_ stripe: Stripe) async throws -> HeldLock {
         let root = directory
         var wait = LockWait(timeout: timeout)
         while true {
             if let lock = try await queue.doing({ try Self.tryTake(stripe, in: root) }) { return lock }
-            try await wait.again(for: "\(root)/\(key.group.name)/\(FileCacheName.lock(stripe.number))")
+            try await wait.again(for: "\(root)/\(stripe.group.name)/\(FileCacheName.lock(stripe.number))")
         }
+    }
+
+    /// Takes all locks of `group`, so that nobody changes anything in it.
+    /// - Throws: As ``take(for:)``; then none is held.
+    package func takeAll(in group: CacheGroup) async throws -> [HeldLock] {
+        var locks: [HeldLock] = []
+        for number in 0..<FileCacheName.stripes {
+            // Those that were taken end with the array.
+            locks.append(try await take(Stripe(group: group, number: number)))
+        }
+        return locks
     }
 
     /// The counter of the changes under the lock of `key`; opened when first asked for.
     package func counter(for key: CacheKey) async throws -> ChangeCounter {
-        let stripe = Stripe(group: key.group, number: try Self.stripe(of: key))
+        try await counter(Stripe(group: key.group, number: try Self.stripe(of: key)))
+    }
+
+    private func counter(_ stripe: Stripe) async throws -> ChangeCounter {
         if let counter = counters.withLock({ $0[stripe] }), counter.isCurrent { return counter }
         let root = directory
         let counter = try await queue.doing { try Self.openCounter(stripe, in: root) }
         counters.withLock { $0[stripe] = counter }
         return counter
+    }
+
+    /// The counters of all changes in `group`, with their numbers of now: what a whole listing rests on.
+    package func counts(in group: CacheGroup) async throws -> ChangeCounts {
+        var counts: [(ChangeCounter, UInt64)] = []
+        for number in 0..<FileCacheName.stripes {
+            let counter = try await counter(Stripe(group: group, number: number))
+            counts.append((counter, counter.value))
+        }
+        return ChangeCounts(counts)
     }
 
     private static func stripe(of key: CacheKey) throws -> Int {
@@ -91,6 +118,20 @@ package final class ChangeCounter: Sendable {
     var isCurrent: Bool {
         // A file that cannot be asked is no longer used.
         (try? file.status()).map { $0.links > 0 } ?? false
+    }
+}
+
+/// What the counters of a group said at one time.
+package struct ChangeCounts: Sendable {
+    private let counts: [(counter: ChangeCounter, value: UInt64)]
+
+    init(_ counts: [(ChangeCounter, UInt64)]) {
+        self.counts = counts
+    }
+
+    /// Whether nothing was changed since: one `pread` for each counter.
+    package var areCurrent: Bool {
+        counts.allSatisfy { $0.counter.value == $0.value }
     }
 }
 

@@ -60,9 +60,22 @@ struct AuthorizationCodeFlow: Sendable {
         )
         let answer = try await endpoint.redeem(form, grant: .authorizationCode)
         let grant = try await GrantValidation(environment: environment, context: context)
-            .signInGrant(answer, request: request, requestedScopes: request.scopes)
-        try checkPerson(grant, request)
-        return try await store(grant, request)
+            .signInGrant(
+                answer,
+                authority: request.authority,
+                metadata: request.metadata,
+                nonce: request.nonce,
+                maxAge: request.maxAge,
+                requestedScopes: request.scopes
+            )
+        let commit = SignInCommit(
+            environment: environment,
+            context: context,
+            authority: request.authority,
+            wanted: request.parameters.account,
+            scopes: request.parameters.scopes
+        )
+        return try await commit.run(grant)
     }
 
     /// - SeeAlso: [RFC 9207 §2.4](https://www.rfc-editor.org/rfc/rfc9207#section-2.4)
@@ -81,64 +94,5 @@ struct AuthorizationCodeFlow: Sendable {
                 correlationID: context.correlationID
             )
         }
-    }
-
-    private func checkPerson(_ grant: TokenGrant, _ request: AuthorizationRequest) throws {
-        guard let wanted = request.parameters.account, request.authority.issuesIDTokens,
-            wanted.id != grant.identity.accountID
-        else { return }
-        throw AuthenticationError(
-            .accountMismatch,
-            "Somebody else signed in than the account that was asked for; nothing was stored.",
-            correlationID: context.correlationID
-        )
-    }
-
-    private func store(_ grant: TokenGrant, _ request: AuthorizationRequest) async throws -> AuthenticationResult {
-        var identity = grant.identity
-        if !request.authority.issuesIDTokens, let account = request.parameters.account {
-            identity.accountID = account.id
-            identity.homeAccountID = account.homeAccountID
-        }
-        let now = environment.clock.unixSeconds
-        let id = RecordID(authority: request.authority, account: identity.accountID)
-        let fresh = AccountCredentials(
-            incarnation: SecureRandom.token(bytes: 16),
-            partition: id.partition,
-            environment: request.authority.environment,
-            clientID: environment.clientID,
-            accountID: identity.accountID,
-            homeAccountID: identity.homeAccountID
-        )
-        let (stored, persistence) = try await environment.store.commit(
-            id,
-            fallback: fresh.applying(grant, at: now, isSignIn: true),
-            replacesDamaged: true
-        ) { current in
-            var credentials = current ?? fresh
-            credentials.incarnation = fresh.incarnation
-            return credentials.applying(grant, at: now, isSignIn: true)
-        }
-        guard let stored, let token = grant.accessToken(at: now) else {
-            throw AuthenticationError(.malformedResponse, "The provider issued no access token.")
-        }
-        let rule = request.authority.scopeRule
-        let acquired = AcquiredToken(
-            snapshot: stored,
-            token: token,
-            source: .identityProvider,
-            persistence: persistence,
-            correlationID: context.correlationID
-        )
-        let result = AuthenticationResult(acquired, requested: request.parameters.scopes, rule: rule)
-        let wanted = rule.matchable(request.parameters.scopes.map(\.rawValue))
-        guard wanted.isEmpty || !wanted.isDisjoint(with: token.granted) else {
-            throw AuthenticationError(
-                .scopesDeclined,
-                "The person is signed in, but none of the requested scopes was granted.",
-                correlationID: context.correlationID
-            )
-        }
-        return result
     }
 }

@@ -14,6 +14,8 @@ struct AuthorizationPreparation: Sendable {
     let authority: Authority
     let metadata: AuthorityMetadata
     let context: RequestContext
+    /// What the provider shall ask: what the program says, or what a sign-out calls for.
+    private let prompt: Prompt
 
     init(environment: FlowEnvironment, parameters: InteractiveParameters, context: RequestContext) async throws {
         let configured = environment.configuration.authority
@@ -23,6 +25,7 @@ struct AuthorizationPreparation: Sendable {
         self.parameters = parameters
         self.context = context
         metadata = try await environment.resolver.metadata(for: authority, context: context)
+        prompt = try await PromptChoice(environment: environment, context: context).prompt(parameters, authority)
         guard metadata.codeChallengeMethods?.contains("S256") != false else {
             throw AuthenticationError(
                 .unsupported,
@@ -35,6 +38,7 @@ struct AuthorizationPreparation: Sendable {
     /// How the answer is to arrive.
     var responseMode: ResponseMode {
         if let mode = parameters.responseMode { return mode }
+        guard environment.configuration.redirectReceiver.responseModes.contains(.formPost) else { return .query }
         let published = metadata.responseModes?.contains(ResponseMode.formPost.rawValue)
         return published ?? authority.isMicrosoft ? .formPost : .query
     }
@@ -49,7 +53,7 @@ struct AuthorizationPreparation: Sendable {
             .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
         let consentScopes = try parameters.extraScopesToConsent.checked()
         let proofKey = ProofKey()
-        let hint = parameters.prompt == .selectAccount ? nil : parameters.loginHint ?? parameters.account?.username
+        let hint = prompt == .selectAccount ? nil : parameters.loginHint ?? parameters.account?.username
         let message = AuthorizationRequestMessage(
             clientID: environment.clientID,
             redirectURI: redirectURI,
@@ -58,7 +62,7 @@ struct AuthorizationPreparation: Sendable {
             nonce: tokenScopes.contains("openid") ? SecureRandom.token() : nil,
             codeChallenge: proofKey.challenge,
             responseMode: responseMode.rawValue,
-            prompt: parameters.prompt == .providerDefault ? nil : parameters.prompt.rawValue,
+            prompt: prompt == .providerDefault ? nil : prompt.rawValue,
             loginHint: try hint.map { try Self.text($0, "login hint") },
             domainHint: try parameters.domainHint.map { try Self.text($0, "domain hint") },
             claims: try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities),
@@ -67,7 +71,7 @@ struct AuthorizationPreparation: Sendable {
             uiLocales: parameters.uiLocales,
             correlationID: authority.isMicrosoft ? context.correlationID.uuidString.lowercased() : nil,
             clientInfo: authority.hasHomeAccounts,
-            extra: try extraItems
+            extra: try ExtraItems.checked(parameters.extraQueryItems)
         )
         let text = try EndpointURL.appending(message.items, to: metadata.authorizationEndpoint)
         guard text.utf8.count <= 32 * 1024, let url = URL(string: text) else {
@@ -98,20 +102,6 @@ struct AuthorizationPreparation: Sendable {
                 )
             }
             return Int(age.components.seconds)
-        }
-    }
-
-    private var extraItems: [(String, String)] {
-        get throws {
-            try parameters.extraQueryItems.sorted { $0.key < $1.key }.map { name, value in
-                guard !name.isEmpty, !AuthorizationRequestMessage.reservedNames.contains(name) else {
-                    throw AuthenticationError(
-                        .invalidArgument,
-                        "The extra query item '\(name.prefix(50))' is one that the library sets itself."
-                    )
-                }
-                return (name, value)
-            }
         }
     }
 

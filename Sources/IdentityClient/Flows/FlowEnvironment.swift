@@ -7,6 +7,7 @@ import Logging
 final class FlowEnvironment: Sendable {
     let configuration: PublicClientApplication.Configuration
     let store: CredentialStore
+    let accountsInUse: AccountsInUseRecord
     let client: EndpointClient
     let resolver: AuthorityResolver
     let verifier: IDTokenVerifier
@@ -29,6 +30,7 @@ final class FlowEnvironment: Sendable {
             group: configuration.cacheGroup ?? .application(configuration.clientID),
             clientID: configuration.clientID.rawValue
         )
+        accountsInUse = AccountsInUseRecord(store: store, scope: configuration.authority.accountScope)
         let documents = ProviderDocuments(
             client: client,
             cache: configuration.cache,

@@ -21,7 +21,9 @@ struct GrantValidation: Sendable {
         var profile: CachedProfile?
         if let idToken = response.idToken {
             var expectation = expectation(request.authority, metadata, response)
-            expectation.subject = before.subject(inRealm: request.need.tenant)
+            let earlier = before.idToken(inRealm: request.need.tenant)
+            expectation.subject = earlier?.claims.string("sub")
+            expectation.earlierNonce = earlier?.claims.string("nonce")
             expectation.checksTimes = false
             do {
                 let claims = try await environment.verifier.claims(
@@ -57,23 +59,35 @@ struct GrantValidation: Sendable {
         )
     }
 
+    /// Whether nothing in an answer that is not believed says that it is about somebody else.
+    func isAboutThePerson(_ response: TokenResponse, _ request: SilentRequest, _ snapshot: CredentialSnapshot) -> Bool {
+        let before = snapshot.credentials
+        let earlier = before.idToken(inRealm: request.need.tenant)?.claims.string("sub")
+        // What cannot be read names nobody.
+        let answered = response.idToken.flatMap { try? JSONWebToken(compact: $0) }?.claims.string("sub")
+        if let earlier, let answered, earlier != answered { return false }
+        return (try? checkSamePerson(response, request.authority, before.accountID)) != nil
+    }
+
     /// The response to a code. An OpenID Connect provider has to say who the person is.
     func signInGrant(
         _ response: TokenResponse,
-        request: AuthorizationRequest,
+        authority: Authority,
+        metadata: AuthorityMetadata,
+        nonce: String?,
+        maxAge: Int?,
         requestedScopes: [String]
     ) async throws -> TokenGrant {
         try check(response)
-        let authority = request.authority
         var claims: IDTokenClaims?
         if let idToken = response.idToken {
-            var expectation = expectation(authority, request.metadata, response)
-            expectation.nonce = request.nonce
-            expectation.maxAge = request.maxAge
+            var expectation = expectation(authority, metadata, response)
+            expectation.nonce = nonce
+            expectation.maxAge = maxAge
             claims = try await environment.verifier.claims(
                 of: idToken,
                 expecting: expectation,
-                metadata: request.metadata,
+                metadata: metadata,
                 context: context
             )
         } else if authority.issuesIDTokens {
@@ -146,11 +160,11 @@ extension Authority {
 }
 
 extension AccountCredentials {
-    /// The `sub` of the earlier ID token, which a refresh must repeat. Entra's differs from tenant to tenant.
-    func subject(inRealm realm: String?) -> String? {
+    /// The earlier ID token, whose `sub` and `nonce` a refresh must repeat. Entra's differ from tenant to tenant.
+    func idToken(inRealm realm: String?) -> JSONWebToken? {
         let profile = realm.map { realm in profiles.first { $0.realm == realm } } ?? profiles.first
         // It was verified when it came; one that can no longer be read binds to nobody.
-        return profile?.idToken.flatMap { try? JSONWebToken(compact: $0) }?.claims.string("sub")
+        return profile?.idToken.flatMap { try? JSONWebToken(compact: $0) }
     }
 }
 

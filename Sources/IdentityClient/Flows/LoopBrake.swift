@@ -52,6 +52,13 @@ final class LoopBrake: Sendable {
         }
     }
 
+    /// The request goes on under another name: what was noted counts for it.
+    func move(_ key: String, to other: String) {
+        failures.withLock { failures in
+            if let known = failures.removeValue(forKey: key) { failures[other] = known }
+        }
+    }
+
     func forget(_ key: String) {
         failures.withLock { $0[key] = nil }
     }

@@ -82,7 +82,9 @@ struct RefreshFlow: Sendable {
         _ lease: RefreshLeaseHolder.Held
     ) async throws -> AcquiredToken {
         let loopKey = request.loopKey(snapshot.credentials, token)
+        let waits = SharedThrottle(environment: environment, key: request.waitKey(environment.store))
         try environment.throttle.check(request.throttleKey, at: environment.clock.unixSeconds, context: context)
+        try await waits.check(context)
         try environment.brake.check(loopKey, at: environment.clock.unixSeconds, context: context)
         let scopes = RefreshScopes(request, stored: token)
         let form = TokenRequestMessage.refreshToken(
@@ -104,19 +106,70 @@ struct RefreshFlow: Sendable {
             let response = try await endpoint.redeemRefreshToken(form) {
                 try await lease.outlast(environment.client.deadline)
             }
-            let grant = try await GrantValidation(environment: environment, context: context).refreshGrant(
+            let grant = try await validated(
                 response,
-                request: request,
-                snapshot: snapshot,
-                metadata: metadata,
-                requestedScopes: scopes.requested
+                replacing: token,
+                of: snapshot,
+                request,
+                metadata,
+                scopes.requested
             )
             environment.brake.forget(loopKey)
             return try await commit(grant, replacing: token, of: snapshot, for: request, metadata)
         } catch let error as AuthenticationError {
+            await waits.note(error)
             environment.throttle.note(error, for: request.throttleKey, at: environment.clock.unixSeconds)
             environment.brake.note(error, for: loopKey, at: environment.clock.unixSeconds)
             throw scopes.explaining(error)
+        }
+    }
+
+    /// Decides whether the answer is believed. One with an ID token that is not believed gives no access token and no
+    /// claims; but the server has spent the refresh token, so that the new one is kept.
+    private func validated(
+        _ response: TokenResponse,
+        replacing sent: CachedRefreshToken,
+        of snapshot: CredentialSnapshot,
+        _ request: SilentRequest,
+        _ metadata: AuthorityMetadata,
+        _ requestedScopes: [String]
+    ) async throws -> TokenGrant {
+        let validation = GrantValidation(environment: environment, context: context)
+        let now = environment.clock.unixSeconds
+        do {
+            return try await validation.refreshGrant(
+                response,
+                request: request,
+                snapshot: snapshot,
+                metadata: metadata,
+                requestedScopes: requestedScopes
+            )
+        } catch let error as AuthenticationError where error.code == .invalidIDToken {
+            if let secret = response.refreshToken, validation.isAboutThePerson(response, request, snapshot) {
+                try await keep(secret, replacing: sent, of: snapshot, for: request)
+                environment.brake.note(error, for: request.loopKey(snapshot.credentials, sent), at: now)
+                environment.brake.move(
+                    request.loopKey(snapshot.credentials, sent),
+                    to: request.loopKey(snapshot.credentials, CachedRefreshToken(secret: secret, modifiedAt: now))
+                )
+            }
+            throw error
+        }
+    }
+
+    private func keep(
+        _ secret: String,
+        replacing sent: CachedRefreshToken,
+        of snapshot: CredentialSnapshot,
+        for request: SilentRequest
+    ) async throws {
+        let (now, base) = (environment.clock.unixSeconds, snapshot.credentials)
+        _ = try await environment.store.commit(
+            request.id,
+            fallback: base.replacing(sent, with: secret, at: now)
+        ) { current in
+            guard let current, current.continues(base, from: sent) else { return current }
+            return current.replacing(sent, with: secret, at: now)
         }
     }
 
@@ -133,10 +186,11 @@ struct RefreshFlow: Sendable {
             request.id,
             fallback: base.applying(grant, at: now)
         ) { current in
-            guard let current, current.incarnation == base.incarnation else { return current }
+            guard let current, current.continues(base, from: sent) else { return current }
             return current.applying(grant, replacing: sent, at: now)
         }
-        guard let stored, stored.credentials.incarnation == base.incarnation else {
+        let kept = grant.response.refreshToken.map { CachedRefreshToken(secret: $0, modifiedAt: now) } ?? sent
+        guard let stored, stored.credentials.continues(base, from: kept) else {
             await Revocation(environment: environment, context: context).revokeUnwanted(
                 grant,
                 request.authority,
@@ -186,6 +240,21 @@ extension AccountCredentials {
             return applying(grant, at: now)
         }
         return applying(grant, at: now)
+    }
+
+    /// Whether a refresh of `earlier` with `token` still concerns these credentials: they are of the same sign-in, or a
+    /// newer one brought no refresh token of its own and relies on that one.
+    func continues(_ earlier: AccountCredentials, from token: CachedRefreshToken) -> Bool {
+        incarnation == earlier.incarnation || refreshToken?.secret == token.secret
+    }
+
+    /// With a new refresh token where the stored one is still the one that was sent.
+    func replacing(_ sent: CachedRefreshToken, with secret: String, at now: Int64) -> AccountCredentials {
+        guard refreshToken?.secret == sent.secret else { return self }
+        var result = self
+        result.refreshToken?.secret = secret
+        result.refreshToken?.modifiedAt = now
+        return result
     }
 
     func checkMayBeRewritten() throws {

@@ -12,7 +12,7 @@ struct RefreshLeaseHolder: Sendable {
 
     /// Waits for the lease and takes it.
     ///
-    /// - Parameter isSettled: Asked after each wait; `true` ends it without a lease because somebody else did the work.
+    /// - Parameter isSettled: Asked when the lease is free after a wait, and after a hint; `true` ends it without a lease because somebody else did the work.
     /// - Returns: The lease, or `nil` when the matter is settled.
     /// - Throws: `.cacheBusy` when others hold it for longer than three leases.
     func acquire(unless isSettled: () async throws -> Bool) async throws -> Held? {
@@ -20,7 +20,8 @@ struct RefreshLeaseHolder: Sendable {
         let clock = ContinuousClock()
         let begin = clock.now
         var seen: (nonce: String, since: ContinuousClock.Instant)?
-        var pause = Duration.milliseconds(5)
+        var wait: RefreshWait?
+        var pauses = 0
         while true {
             let record = try await cache.record(for: key)
             let lease = record.flatMap(RefreshLease.init)
@@ -35,8 +36,13 @@ struct RefreshLeaseHolder: Sendable {
                     "Another program has been refreshing this token for too long. Try again."
                 )
             }
-            try await Task.sleep(for: pause)
-            pause = min(pause * 2, clock.now - begin < .seconds(2) ? .milliseconds(20) : .milliseconds(200))
+            guard let wait else {
+                wait = RefreshWait(for: [key, key.credential], in: cache)
+                continue  // what changed before it listened is seen by looking again
+            }
+            // The new token is there before the lease is given back.
+            if try await wait.pause(pauses) == .hint, try await isSettled() { return nil }
+            pauses += 1
         }
     }
 

@@ -13,15 +13,55 @@ struct Revocation: Sendable {
     /// For tokens that came after their account was signed out. Best effort: they are dropped either way.
     func revokeUnwanted(_ grant: TokenGrant, _ authority: Authority, _ metadata: AuthorityMetadata) async {
         guard let endpoint = metadata.revocationEndpoint, let token = grant.response.refreshToken else { return }
-        let form = RevocationRequestMessage.items(
-            clientID: environment.clientID,
-            token: token,
-            tokenTypeHint: "refresh_token"
-        )
         do {
-            _ = try await environment.client.post(form, to: endpoint, context: context, authority: authority)
+            try await revoke(token, of: environment.clientID, at: endpoint, authority)
         } catch {
             context.logger.debug("Tokens that are not wanted could not be revoked")
         }
+    }
+
+    /// Takes the refresh tokens of a sign-out back, each in the name of the client that it was issued to. One that fails
+    /// does not keep the others.
+    func revoke(
+        _ held: [AccountCredentials],
+        _ authority: Authority,
+        _ metadata: AuthorityMetadata
+    ) async throws -> SignOutResult.Outcome {
+        let tokens = held.compactMap { credentials in
+            credentials.refreshToken.map { (secret: $0.secret, clientID: credentials.clientID) }
+        }
+        guard let endpoint = metadata.revocationEndpoint, !tokens.isEmpty else { return .unavailable }
+        var failure: AuthenticationError?
+        for token in tokens {
+            do {
+                try await revoke(token.secret, of: token.clientID, at: endpoint, authority)
+            } catch let error as AuthenticationError {
+                failure = failure ?? error
+            }
+        }
+        return failure.map { .failed($0) } ?? .succeeded
+    }
+
+    private func revoke(_ token: String, of clientID: String, at endpoint: String, _ authority: Authority) async throws
+    {
+        let form = RevocationRequestMessage.items(
+            clientID: clientID,
+            token: token,
+            tokenTypeHint: "refresh_token"
+        )
+        let answer = try await environment.client.post(form, to: endpoint, context: context, authority: authority)
+        // The status says all (RFC 7009 §2.2): a token that the server does not know counts as revoked.
+        guard !(200..<300).contains(answer.status) else { return }
+        let words = (try? JSONObject(parsing: answer.body)).flatMap(ErrorResponse.init)  // often there is no body
+        guard answer.status < 500, answer.status != 429, answer.status != 408 else {
+            throw AuthenticationError(
+                .serverUnavailable,
+                "The provider could not revoke the token now (\(answer.status)).",
+                serverError: ServerError(words, status: answer.status),
+                retryAfter: answer.retryAfter(now: environment.clock.unixSeconds),
+                correlationID: context.correlationID
+            )
+        }
+        throw ServerRefusal(words, status: answer.status, grant: nil, context: context).error
     }
 }

@@ -79,7 +79,9 @@ struct ServerRefusal {
     private static let codeByError: [String: AuthenticationError.Code] = [
         "interaction_required": .interactionRequired, "login_required": .loginRequired,
         "consent_required": .consentRequired, "account_selection_required": .accountSelectionRequired,
-        "access_denied": .accessDenied, "invalid_client": .clientNotRegistered,
+        "access_denied": .accessDenied, "authorization_declined": .accessDenied,
+        "expired_token": .interactionTimedOut, "code_expired": .interactionTimedOut,
+        "invalid_client": .clientNotRegistered,
         "unauthorized_client": .clientNotRegistered, "invalid_scope": .invalidScope,
         "unsupported_grant_type": .unsupported, "unsupported_response_type": .unsupported,
         "redirect_uri_mismatch": .redirectNotRegistered, "invalid_redirect_uri": .redirectNotRegistered,
@@ -104,6 +106,7 @@ struct ServerRefusal {
         .passwordExpired: "The password expired: it is changed while signing in interactively.",
         .passwordResetRequired: "The person forgot the password: start the password-reset policy.",
         .userCancelled: "The sign-in was cancelled.",
+        .interactionTimedOut: "The code became void before the sign-in was finished. Start again for a new one.",
         .accessDenied: "The person, or the provider, did not allow it.",
         .clientNotRegistered: """
         The provider does not know this client, or not as a public one. Check the client id, and that public client \

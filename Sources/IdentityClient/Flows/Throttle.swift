@@ -5,7 +5,7 @@ import Synchronization
 /// Remembers, for this process, what the server asked to wait for.
 final class Throttle: Sendable {
     private let waits = Mutex<[String: Int64]>([:])
-    private static let longest: Int64 = 3600
+    static let longest: Int64 = 3600
 
     /// - Throws: `.throttled` while the server wants no such request.
     func check(_ key: String, at now: Int64, context: RequestContext) throws {

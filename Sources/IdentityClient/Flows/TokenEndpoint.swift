@@ -44,8 +44,8 @@ struct TokenEndpoint: Sendable {
         return try await redeem(form, grant: .refreshToken)
     }
 
-    private func send(_ form: [(String, String)], grant: TokenEndpointAnswer.Grant) async throws -> TokenEndpointAnswer
-    {
+    /// One question and its answer, whatever it is.
+    func send(_ form: [(String, String)], grant: TokenEndpointAnswer.Grant) async throws -> TokenEndpointAnswer {
         let answer = try await client.post(form, to: metadata.tokenEndpoint, context: context, authority: authority)
         return TokenEndpointAnswer(answer, grant: grant, now: clock.unixSeconds, context: context)
     }

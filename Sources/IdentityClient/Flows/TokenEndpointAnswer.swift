@@ -17,6 +17,7 @@ extension TokenEndpointAnswer {
     enum Grant: String, Sendable {
         case authorizationCode = "authorization code"
         case refreshToken = "refresh token"
+        case deviceCode = "device code"
     }
 
     init(_ answer: EndpointAnswer, grant: Grant, now: Int64, context: RequestContext) {

@@ -86,7 +86,7 @@ extension ScriptedBrowser {
 
     private static func status(of page: RedirectPage?) -> Int {
         switch page?.outcome {
-        case .succeeded: 200
+        case .succeeded, .signedOut: 200
         case .failed, .refused: 400
         case nil: 0
         }

@@ -26,8 +26,8 @@ extension ScriptedBrowser {
         /// The button to press, the best first.
         var buttons: [String] {
             switch kind {
-            case .approve: ["sign-in", "choose", "create", "reset", "save", "allow", "back"]
-            case .deny: ["sign-in", "choose", "deny", "back"]
+            case .approve: ["sign-in", "verify", "choose", "create", "reset", "save", "allow", "back"]
+            case .deny: ["sign-in", "verify", "choose", "deny", "back"]
             case .cancel: ["cancel", "deny", "back"]
             case .signUp: ["sign-up", "create", "choose", "save", "allow", "back"]
             case .forgetPassword: ["forgot", "reset", "cancel", "deny", "back"]

@@ -62,6 +62,7 @@ extension ScriptedBrowser {
             if items[index].0 == "username" { items[index].1 = person.username }
             if items[index].0 == "password" { items[index].1 = person.password }
             if items[index].0 == "name" { items[index].1 = person.name }
+            if items[index].0 == "second_factor" { items[index].1 = provider?.settings.secondFactorCode ?? "" }
         }
         return Step(method: form.method, url: form.action, form: items + [("action", button)])
     }

@@ -20,6 +20,8 @@ struct Interaction: Sendable {
 
     /// Who signed in during this visit.
     var signedIn: String?
+    /// Whose password was right, where a second factor is still to come.
+    var provedPassword: String?
     var choseAccount = false
     var consented = false
     /// Whose profile the person edits.

@@ -50,6 +50,18 @@ struct ProviderPages {
                 Self.note(problem) + Self.nameField(name),
                 buttons: [("save", "Continue"), ("cancel", "Cancel")]
             )
+        case .secondFactor(let interaction, let problem):
+            let note = problem.map { #"<p role="alert">\#(Self.escaped($0))</p>"# } ?? ""
+            return form(
+                "Enter the code",
+                interaction,
+                note + """
+                    <p>We sent a text message with a code to your phone.</p>
+                    <label>Code <input name="second_factor" id="second_factor" inputmode="numeric" \
+                    autocomplete="one-time-code"></label>
+                    """,
+                buttons: [("verify", "Verify"), ("cancel", "Cancel")]
+            )
         case .chooseAccount(let interaction, let usernames):
             let choices = usernames.map { name in
                 let name = Self.escaped(name)
@@ -120,6 +132,15 @@ struct ProviderPages {
             #"<form method="post" action="\#(escaped(redirectURI))">\#(inputs.joined())<button>Continue</button></form>"#
                 + "<script>document.forms[0].submit()</script>",
             allowsScript: true
+        )
+    }
+
+    /// What Google's provider showed instead of a redirect: the answer in the title, for the program to read there.
+    static func outOfBand(_ items: [(String, String)]) -> ProviderResponse {
+        let outcome = items.contains { $0.0 == "code" } ? "Success" : "Denied"
+        return document(
+            "\(outcome) \(FormURLEncoded.encode(items))",
+            "<p>Go back to the program.</p>"
         )
     }
 

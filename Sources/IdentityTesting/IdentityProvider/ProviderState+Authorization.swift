@@ -14,6 +14,7 @@ enum AuthorizationStep: Sendable {
         case signUp(Interaction, problem: String?)
         case resetPassword(Interaction, problem: String?)
         case editProfile(Interaction, name: String, problem: String?)
+        case secondFactor(Interaction, problem: String?)
         case chooseAccount(Interaction, usernames: [String])
         case consent(Interaction, username: String, scopes: [String])
         case administrator(Interaction, scopes: [String])
@@ -64,9 +65,17 @@ extension ProviderState {
                     step: .page(.signIn(interaction, problem: "The username or the password is wrong."))
                 )
             }
+            guard settings.secondFactorCode == nil else {
+                interaction.provedPassword = account.person.username
+                return show(.secondFactor(interaction, problem: nil), interaction)
+            }
             interaction.signedIn = account.person.username
         case "sign-up", "create", "reset", "save":
             if let page = interactUserFlow(&interaction, request) { return show(page, interaction) }
+        case "verify":
+            guard let username = interaction.provedPassword, request["second_factor"] == settings.secondFactorCode
+            else { return show(.secondFactor(interaction, problem: "The code is wrong."), interaction) }
+            interaction.signedIn = username
         case "choose":
             interaction.choseAccount = true
             let chosen = request["account"] ?? ""

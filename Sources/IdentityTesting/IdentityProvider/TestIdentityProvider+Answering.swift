@@ -93,7 +93,9 @@ extension TestIdentityProvider {
             )
             response = pages.page(page)
         case .back(let interaction, let items):
-            if interaction.responseMode == "form_post" {
+            if snapshot.settings.titlesOutOfBandAnswers, interaction.redirectURI == "urn:ietf:wg:oauth:2.0:oob" {
+                response = ProviderPages.outOfBand(items)
+            } else if interaction.responseMode == "form_post" {
                 response = ProviderPages.formPost(to: interaction.redirectURI, items)
             } else {
                 let url = try? EndpointURL.appending(items, to: interaction.redirectURI)

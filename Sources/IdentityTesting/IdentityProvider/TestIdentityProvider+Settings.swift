@@ -52,6 +52,13 @@ extension TestIdentityProvider {
         /// Whether the first person, or the one the login hint names, signs in and agrees without seeing a page.
         public var autoApproves = false
 
+        /// What a person types on a page of its own after the password, as a text message would have brought it; `nil`
+        /// means that there is no such page.
+        public var secondFactorCode: String?
+        /// Whether the answer to `urn:ietf:wg:oauth:2.0:oob` is a page that has it in its title, as Google's was, and
+        /// not a redirect.
+        public var titlesOutOfBandAnswers = false
+
         /// How long a device's code is valid.
         public var deviceCodeLifetime: Duration = .seconds(900)
         /// How long a device waits between two questions.

@@ -97,7 +97,8 @@ package struct AuthorizationRequestMessage: Sendable {
         "client_id", "response_type", "redirect_uri", "scope", "state", "nonce", "code_challenge",
         "code_challenge_method", "response_mode", "prompt", "login_hint", "domain_hint", "claims", "max_age",
         "acr_values", "ui_locales", "client-request-id", "client_info", "request", "request_uri", "code",
-        "code_verifier", "client_secret", "grant_type",
+        "code_verifier", "client_secret", "grant_type", "refresh_token", "device_code", "username", "password",
+        "assertion", "assertion_type", "client_assertion", "client_assertion_type",
     ]
 }
 

@@ -11,7 +11,8 @@ struct LoginCommand: ToolCommand {
         abstract: "Signs you in through the browser and prints the access token.",
         discussion: """
             The tokens are kept, so that 'identityctl token' gives you one from then on. On a computer without a browser, \
-            over SSH for example, use --manual: you open the address anywhere, and paste the one you end at.
+            over SSH for example, use --device-code where the provider offers it: you open a short address anywhere, and \
+            type a code. With --manual you open a long one anywhere, and paste the one you end at.
             """
     )
 
@@ -24,9 +25,19 @@ struct LoginCommand: ToolCommand {
     @Flag(help: "Show the address and ask for the one that the browser ends at.")
     var manual = false
 
+    @Flag(help: "Show an address and a code, which you type on any other device.")
+    var deviceCode = false
+
+    func validate() throws {
+        guard !(manual && deviceCode) else {
+            throw ValidationError("Give one of --manual and --device-code, not both.")
+        }
+    }
+
     func run(in session: Session) async throws {
         let environment = session.environment
-        let isManual = try environment.isOn("manual", manual)
+        let usesDeviceCode = try !manual && environment.isOn("device-code", deviceCode)
+        let isManual = try !usesDeviceCode && environment.isOn("manual", manual)
         var parameters = try signIn.parameters(token, environment)
         let browser = try signIn.browserCommand(environment)
         let wanted = try environment.given("account", account.account)
@@ -39,11 +50,15 @@ struct LoginCommand: ToolCommand {
         )
         configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "identityctl")
         let application = try session.application(configuration)
+        try await session.requireStore()
         try await parameters.address(wanted, application)
         let result =
-            isManual
-            ? try await ManualSignIn(application: application, console: session.console).run(parameters)
-            : try await BrowserSignIn(application: application, console: session.console).run(parameters)
+            usesDeviceCode
+            ? try await DeviceSignIn(application: application, session: session)
+                .run(try signIn.deviceParameters(parameters, environment))
+            : isManual
+                ? try await ManualSignIn(application: application, console: session.console).run(parameters)
+                : try await BrowserSignIn(application: application, console: session.console).run(parameters)
         let declined = result.declinedScopes.map(\.rawValue.printable).sorted()
         if !declined.isEmpty { session.console.line("Warning: not granted: \(declined.joined(separator: ", "))") }
         session.console.line("Signed in as \(result.account.shortLabel).")

@@ -6,48 +6,54 @@ import Logging
 
 /// Where tokens rest, as `--cache` says.
 enum CacheChoice: Hashable, Sendable {
-    /// Encrypted files with their key in the keyring; where there is no keyring, files.
+    /// Where they rest already; else encrypted files with their key in the keyring, and nothing where there is no keyring.
     case auto
     case keyring
     case memory
-    /// `nil` is the user's state directory.
-    case file(directory: String?)
+    /// The user's state directory.
+    case file
+    case directory(String)
 
     init(_ given: Given?) throws {
         switch given?.text {
-        case "auto": self = .auto
+        case nil, "auto": self = .auto
         case "keyring": self = .keyring
-        case nil, "file": self = .file(directory: nil)
+        case "file": self = .file
         case "memory": self = .memory
         case .some(let text) where text.hasPrefix("file:") && text.utf8.count > 5:
-            self = .file(directory: String(text.dropFirst(5)))
+            self = .directory(String(text.dropFirst(5)))
         case .some(let text):
             throw UsageError(
                 """
-                \(given?.origin ?? "--cache"): '\(text.printable)' is not a cache. Possible are: auto (encrypted files \
-                with their key in the keyring, or files where there is no keyring), keyring, file (in your \
-                state directory, the default), file:DIRECTORY, memory (forgotten when the program ends).
+                \(given?.origin ?? "--cache"): '\(text.printable)' is not a cache. Possible are: auto (the default: where \
+                the tokens rest already, else encrypted files with their key in the keyring), keyring, file (in your \
+                state directory, in clear text), file:DIRECTORY, memory (forgotten when the program ends).
                 """
             )
+        }
+    }
+
+    /// Which of the user's stores are chosen and accepted; `nil` where it is none of them.
+    var policy: StorePolicy? {
+        switch self {
+        case .auto: .standard.accepting(.file)
+        case .keyring: .require(.keyring)
+        case .file: .require(.file)
+        case .memory, .directory: nil
         }
     }
 
     /// Where files rest; `nil` is the user's state directory.
     var directory: String? {
-        if case .file(let directory) = self { directory } else { nil }
+        if case .directory(let directory) = self { directory } else { nil }
     }
 
     func cache(logger: Logger) -> any TokenCache {
-        switch self {
-        case .auto:
-            DesktopTokenCache(
-                applicationName: "identityctl",
-                policy: .prefer(.encryptedFile, else: .keyring, .file),
-                logger: logger
-            )
-        case .keyring: KeyringTokenCache(applicationName: "identityctl")
-        case .memory: InMemoryTokenCache()
-        case .file(let directory): FileTokenCache(directory: directory)
-        }
+        if let policy { return Self.desktop(policy, logger: logger) }
+        return directory.map { FileTokenCache(directory: $0) } ?? InMemoryTokenCache()
+    }
+
+    static func desktop(_ policy: StorePolicy, logger: Logger) -> DesktopTokenCache {
+        DesktopTokenCache(applicationName: "identityctl", policy: policy, logger: logger)
     }
 }

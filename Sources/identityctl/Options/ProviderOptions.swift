@@ -21,7 +21,10 @@ struct ProviderOptions: ParsableArguments {
     var issuer: String?
 
     @Option(
-        help: ArgumentHelp("Where tokens rest: auto, keyring, file, file:DIRECTORY, or memory.", valueName: "cache")
+        help: ArgumentHelp(
+            "Where tokens rest: auto (the default), keyring, file, file:DIRECTORY, or memory.",
+            valueName: "cache"
+        )
     )
     var cache: String?
 

@@ -13,17 +13,22 @@ extension SignInOptions {
         guard let given = try environment.given("redirect-uri", redirectURI) else {
             return try ports.map { given, range in try given.checked { try .loopback(ports: range) } } ?? .loopback
         }
-        guard let loopback = try LoopbackAddress(given) else {
-            guard isManual else {
-                throw given.error(
-                    """
-                    nothing can listen there: without --manual it is http:// on localhost, 127.0.0.1 or [::1], \
-                    for example http://localhost.
-                    """
-                )
-            }
+        if isManual, try LoopbackAddress(given) == nil {
             guard let url = URL(string: given.text) else { throw given.error("this is not an address.") }
             return try given.checked { try .custom(url) }
+        }
+        return try Self.loopback(given, ports: ports)
+    }
+
+    /// An address on the loopback interface, where this program can listen.
+    static func loopback(_ given: Given, ports: (Given, ClosedRange<UInt16>)?) throws -> RedirectURI {
+        guard let loopback = try LoopbackAddress(given) else {
+            throw given.error(
+                """
+                nothing can listen there: without --manual it is http:// on localhost, 127.0.0.1 or [::1], for example \
+                http://localhost.
+                """
+            )
         }
         if let ports, loopback.port != nil {
             throw UsageError("\(given.origin) names a port, and \(ports.0.origin) several. Give one of them.")

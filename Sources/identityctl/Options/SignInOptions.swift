@@ -48,6 +48,18 @@ extension SignInOptions {
         return parameters
     }
 
+    /// The same for another device.
+    func deviceParameters(
+        _ parameters: InteractiveParameters,
+        _ environment: Environment
+    ) throws -> DeviceCodeParameters {
+        var device = DeviceCodeParameters(scopes: parameters.scopes)
+        device.account = parameters.account
+        device.claims = parameters.claims
+        device.timeout = try chosenTimeout(environment)
+        return device
+    }
+
     /// The words of `--browser`; `nil` where the system's browser is meant.
     func browserCommand(_ environment: Environment) throws -> [String]? {
         guard let given = try environment.given("browser", browser) else { return nil }

@@ -23,6 +23,27 @@ enum JSONReport {
         accounts.map { account($0, profile: nil) }
     }
 
+    /// What a person who signs in on another device is shown.
+    static func deviceCode(_ prompt: DeviceCodePrompt) -> JSONObject {
+        let object = JSONObject([
+            ("userCode", .string(prompt.userCode)),
+            ("verificationURI", .string(prompt.verificationURI.absoluteString)),
+            ("verificationURIComplete", text(prompt.verificationURIComplete?.absoluteString)),
+            ("message", .string(prompt.message)),
+            ("expiresOn", .string(prompt.expiresOn.utcText)),
+        ])
+        return JSONObject([("deviceCode", .object(object))])
+    }
+
+    /// What a sign-out achieved.
+    static func signOut(_ account: Account, _ result: SignOutResult) -> JSONObject {
+        JSONObject([
+            ("account", .object(self.account(account, profile: nil))),
+            ("revocation", .string(result.revocation.word)),
+            ("browserSession", .string(result.browserSession.word)),
+        ])
+    }
+
     static func error(_ error: any Error) -> JSONObject {
         let known = error as? AuthenticationError
         var object = JSONObject([
@@ -80,6 +101,18 @@ enum JSONReport {
 
     private static func text(_ text: String?) -> JSONValue {
         text.map { .string($0) } ?? .null
+    }
+}
+
+extension SignOutResult.Outcome {
+    fileprivate var word: String {
+        switch self {
+        case .notRequested: "notRequested"
+        case .succeeded: "succeeded"
+        case .unavailable: "unavailable"
+        case .unconfirmed: "unconfirmed"
+        case .failed: "failed"
+        }
     }
 }
 

@@ -19,6 +19,27 @@ enum PlainReport {
         }.joined()
     }
 
+    /// What became of a sign-out at the provider.
+    static func signOut(_ result: SignOutResult) -> [String] {
+        let revocation: String? =
+            switch result.revocation {
+            case .notRequested: nil
+            case .succeeded, .unconfirmed: "The provider took the refresh token back."
+            case .unavailable: "There was no refresh token, or the provider takes none back."
+            case .failed(let error): "Warning: the refresh token was not taken back. \(error.message.printable)"
+            }
+        let session: String? =
+            switch result.browserSession {
+            case .notRequested: nil
+            case .succeeded: "The browser's session with the provider has ended."
+            case .unconfirmed: "The browser shows the provider's sign-out page: finish there."
+            case .unavailable: "The provider has no sign-out page."
+            case .failed(let error):
+                "Warning: the browser's session with the provider was not ended. \(error.message.printable)"
+            }
+        return [revocation, session].compactMap(\.self)
+    }
+
     /// What went wrong, what the server said, what to do next.
     static func error(_ error: any Error) -> [String] {
         var lines = ["identityctl: \(JSONReport.message(of: error).printable)"]

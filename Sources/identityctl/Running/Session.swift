@@ -12,7 +12,7 @@ final class Session: Sendable {
     /// Whether results and errors are written as JSON.
     let isJSON: Bool
     private let logLevel: Logger.Level
-    private let desktopCache = Mutex<DesktopTokenCache?>(nil)
+    private let desktop = Mutex<(cache: DesktopTokenCache, group: CacheGroup)?>(nil)
     private let application = Mutex<PublicClientApplication?>(nil)
 
     init(environment: Environment, console: Console, isJSON: Bool, logLevel: Logger.Level) {
@@ -36,7 +36,9 @@ final class Session: Sendable {
         configuration.logger = logger
         let made = try PublicClientApplication(configuration)
         application.withLock { $0 = made }
-        desktopCache.withLock { $0 = configuration.cache as? DesktopTokenCache }
+        if let cache = configuration.cache as? DesktopTokenCache {
+            desktop.withLock { $0 = (cache, configuration.group) }
+        }
         return made
     }
 
@@ -66,16 +68,23 @@ final class Session: Sendable {
         return await outcomes.first { _ in true } ?? false
     }
 
-    /// Says, where tokens were written in clear text because there is no keyring, that it is so.
-    func tellOfClearText() {
-        for fallback in desktopCache.withLock({ $0 })?.fallbacksInUse ?? [] {
-            guard case .fallback(let error) = fallback.reason else { continue }
-            console.line(
-                """
-                Note: the tokens rest in files in clear text, which only you can read, because no keyring can be used \
-                (\(error.code.rawValue)); 'identityctl doctor' says more.
-                """
-            )
+    /// Asks whether tokens could be kept now, so that nobody signs in for nothing.
+    func requireStore() async throws {
+        guard let store = desktop.withLock({ $0 }) else { return }
+        _ = try await store.cache.openedStore(for: store.group)
+    }
+
+    /// What the person does about a store that cannot be used.
+    func adviceOnStore(_ error: any Error) async -> String? {
+        guard let store = desktop.withLock({ $0 }), let code = (error as? AuthenticationError)?.code, .cache ~= code
+        else { return nil }
+        do {
+            guard let remembered = try await store.cache.rememberedStore(of: store.group) else {
+                return StoreAdvice.unchosen(code)
+            }
+            return store.cache.accepts(remembered) ? nil : StoreAdvice.elsewhere
+        } catch {
+            return nil  // What cannot be read now is what the first error was about.
         }
     }
 
@@ -86,10 +95,11 @@ final class Session: Sendable {
     }
 
     /// Says what went wrong; with `--json` the last line is the error as JSON.
-    func report(_ error: any Error) {
-        if let advice = PlainReport.advice(error), isJSON { console.line(advice) }
+    func report(_ error: any Error, advice: String? = nil) {
+        let advice = advice ?? PlainReport.advice(error)
+        if let advice, isJSON { console.line(advice) }
         guard !isJSON else { return console.line(JSONReport.error(error).line) }
         for line in PlainReport.error(error) { console.line(line) }
-        if let advice = PlainReport.advice(error) { console.line(advice) }
+        if let advice { console.line(advice) }
     }
 }

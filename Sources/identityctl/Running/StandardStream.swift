@@ -9,6 +9,13 @@ enum StandardStream: Int32, Sendable {
 
     var isTerminal: Bool { isatty(rawValue) == 1 }
 
+    /// Characters in a line of the terminal; 80 where it does not say.
+    var columns: Int {
+        var window = winsize()
+        let isKnown = unsafe ioctl(rawValue, UInt(TIOCGWINSZ), &window) == 0
+        return isKnown && window.ws_col > 0 ? Int(window.ws_col) : 80
+    }
+
     /// Writes all of `text`.
     ///
     /// - Throws: `SystemFailure` when the other side is gone or the disk is full.

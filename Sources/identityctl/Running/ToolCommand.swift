@@ -36,14 +36,14 @@ extension ToolCommand {
         let signals = Signals(patience: 7) { work.cancel() }
         let outcome = await work.result
         await session.finishPendingWork()
-        session.tellOfClearText()
         signals.stop()
         console.clearProgress()
         switch outcome {
         case .success: return .done
         case .failure(let ended as Ended): return ended.status
         case .failure(let error):
-            session.report(error)
+            let advice = await session.adviceOnStore(error)
+            session.report(error, advice: advice)
             return ExitStatus(for: error)
         }
     }

@@ -7,8 +7,7 @@ import Glibc
 final class TemporaryDirectory: Sendable {
     let path: String
 
-    init() throws {
-        let root = FileManager.default.temporaryDirectory.path
+    init(in root: String = FileManager.default.temporaryDirectory.path) throws {
         path = "\(root.hasSuffix("/") ? String(root.dropLast()) : root)/identity-client-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         _ = unsafe chmod(path, 0o700)

@@ -129,6 +129,26 @@ struct ConcurrentRefreshTests {
         }
     }
 
+    /// The new sign-in relies on the refresh token that the refresh has just spent.
+    @Test func keepsTheRotatedTokenWhenASignInMeanwhileBroughtNone() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        let gate = Gate()
+        stage.provider.failNext(.token, with: .held(by: gate))
+        let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        try await stage.provider.waitForRequest(.token, count: 2)
+        stage.provider.failNext(.token, with: .changing("refresh_token", to: nil))
+        _ = try await application.acquireTokenInteractively(scopes: ["api.read"])
+        gate.open()
+        _ = try await task.value
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+        let sent = stage.provider.requests.compactMap { $0["refresh_token"] }
+        #expect(sent.count == 2 && Set(sent).count == 2)
+    }
+
     @Test func keepsANewSignInFromTheAnswerToAnOldRefresh() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()

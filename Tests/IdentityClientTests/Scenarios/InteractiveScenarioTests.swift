@@ -199,6 +199,14 @@ struct InteractiveScenarioTests {
         #expect(page.status == 200 && page.body.contains("Signed in"))
     }
 
+    @Test func asksForNoFormPostWhereTheReceiverTakesNone() async throws {
+        let stage = try Stage(.entra)
+        let application = try stage.application { $0.redirectReceiver = QueryReceiver(receiver: stage.receiver) }
+        _ = try await application.acquireTokenInteractively(scopes: ["api.read"])
+        let asked = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        #expect(asked["response_mode"] == "query")
+    }
+
     @Test func namesThePortThatIsTaken() async throws {
         let squatter = try LoopbackServer.start(hosts: [.ipv4, .ipv6]) { _ in
             LoopbackResponse(status: 200, text: "mine")
@@ -247,5 +255,16 @@ extension TestIdentityProvider {
     var redirectPort: UInt16? {
         requests.last { $0.endpoint == .authorization }?["redirect_uri"]
             .flatMap { URL(string: $0)?.port }.flatMap { UInt16(exactly: $0) }
+    }
+}
+
+/// A receiver that cannot take form posts, as of custom schemes.
+private struct QueryReceiver: RedirectReceiver {
+    let receiver: InMemoryRedirectReceiver
+
+    var responseModes: Set<ResponseMode> { [.query] }
+
+    func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener {
+        try await receiver.start(for: redirectURI, responseMode: responseMode)
     }
 }

@@ -42,6 +42,61 @@ struct RefreshAnswerTests {
         #expect(next.source == .identityProvider)
     }
 
+    static let unbelievable: [IDTokenTampering] = [
+        .issuer("https://evil.example.test"), .audience(["another-client"]), .nonce("another"), .brokenSignature,
+        .unpublishedKey, .accessTokenHash, .algorithm("none"), .claim("sub", nil),
+    ]
+
+    /// The server has spent the old refresh token by then: losing the new one would end the sign-in.
+    @Test(arguments: unbelievable.indices)
+    func keepsTheNewRefreshTokenWhenTheIDTokenIsNotBelieved(_ index: Int) async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.tamperNextIDToken(with: Self.unbelievable[index])
+        try await expectError(.invalidIDToken) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+        let sent = stage.provider.requests.compactMap { $0["refresh_token"] }
+        #expect(sent.count == 2 && Set(sent).count == 2)
+    }
+
+    @Test func keepsNothingOfAnotherPersons() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        let before = try await stage.storedCredentials(of: application)
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.tamperNextIDToken(with: .subject("subject-bob"))
+        try await expectError(.invalidIDToken) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        #expect(try await stage.storedCredentials(of: application) == before)
+    }
+
+    @Test func stopsALoopOfAnswersThatAreNotBelieved() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        for _ in 0..<20 {
+            stage.provider.tamperNextIDToken(with: .brokenSignature)
+            _ = try? await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        #expect(stage.provider.requests.count { $0["refresh_token"] != nil } == 5)
+    }
+
+    @Test func acceptsAnIDTokenThatRepeatsTheNonceOrLeavesItOut() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        for leavesItOut in [false, true, false] {
+            stage.clock.advance(by: .seconds(3600))
+            if leavesItOut { stage.provider.tamperNextIDToken(with: .nonce(nil)) }
+            let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            #expect(next.source == .identityProvider)
+        }
+    }
+
     @Test func refusesAnotherPersonsIDToken() async throws {
         let stage = try Stage { $0.rotatesRefreshTokens = false }
         let (application, first) = try await stage.signedIn()

@@ -97,6 +97,44 @@ struct ProviderPagesTests {
         #expect(browser.pages.last?.body.contains("Choose an account") == true)
     }
 
+    @Test func asksForASecondFactorOnAPageOfItsOwn() async throws {
+        let provider = try TestIdentityProvider()
+        provider.settings.secondFactorCode = "246810"
+        let browser = ScriptedBrowser(provider: provider)
+        #expect(error(try await visit(provider, [:], browser)) == nil)
+        #expect(browser.pages.map { $0.body.contains("Enter the code") } == [false, true])
+    }
+
+    @Test func takesNoCodeButTheRightOneAndNoneWithoutThePassword() async throws {
+        let provider = try TestIdentityProvider()
+        provider.settings.secondFactorCode = "246810"
+        let client = ProviderClient(provider: provider)
+        let page = try await client.authorize()
+        let start = try #require(page.text.firstRange(of: #"name="interaction" value=""#)).upperBound
+        let id = String(page.text[start...].prefix { $0 != "\"" })
+        func post(_ items: [(String, String)]) async throws -> String {
+            let answer = try await client.post("/interaction", [("interaction", id)] + items)
+            return answer.headers[.location] ?? answer.text
+        }
+        let code = [("action", "verify"), ("second_factor", "246810")]
+        #expect(try await post(code).contains("The code is wrong."))
+        let person = TestIdentityProvider.Person.alice
+        let password = [("action", "sign-in"), ("username", person.username), ("password", person.password)]
+        #expect(try await post(password).contains("Enter the code"))
+        #expect(try await post([("action", "verify"), ("second_factor", "1")]).contains("The code is wrong."))
+        #expect(try await post(code).hasPrefix(ProviderClient.redirectURI + "?code="))
+    }
+
+    @Test func showsAnOutOfBandAnswerInAPagesTitle() async throws {
+        let urn = "urn:ietf:wg:oauth:2.0:oob"
+        let provider = try TestIdentityProvider.approving()
+        provider.add(TestIdentityProvider.Client(redirectURIs: [urn]))
+        let client = ProviderClient(provider: provider)
+        #expect(try await client.authorize(["redirect_uri": urn]).headers[.location]?.hasPrefix(urn + "?code=") == true)
+        provider.settings.titlesOutOfBandAnswers = true
+        #expect(try await client.authorize(["redirect_uri": urn]).text.contains("<title>Success code="))
+    }
+
     @Test func asksForConsentOncePerScope() async throws {
         let provider = try TestIdentityProvider()
         provider.settings.consentScopes = ["read", "write"]

@@ -26,6 +26,14 @@ struct ProviderUserFlowTests {
         return try await stage.application().acquireTokenInteractively(parameters)
     }
 
+    /// The titles of the provider's pages so far, without those that pass an answer on.
+    private func titles(_ stage: Stage) -> [String] {
+        stage.browser.pages.filter { $0.body.contains(#"name="interaction""#) }.compactMap { page in
+            page.body.split(separator: "<h1>").last?.prefix { $0 != "<" }
+        }
+        .map(String.init)
+    }
+
     private func name(_ result: AuthenticationResult) throws -> String {
         try JSONWebToken(compact: #require(result.idToken)).claims.string("name") ?? ""
     }
@@ -44,7 +52,7 @@ struct ProviderUserFlowTests {
         stage.browser.behaviour = .approve
         let second = try await visit("b2c_1_susi", stage)
         #expect(second.account.id == first.account.id)
-        #expect(stage.browser.pages.map { $0.body.contains("Sign up</h1>") } == [false, true, false])
+        #expect(titles(stage) == ["Sign in", "Sign up", "Sign in"])
     }
 
     @Test func refusesToSignUpTwice() async throws {
@@ -65,7 +73,7 @@ struct ProviderUserFlowTests {
         let edited = try await visit("b2c_1_edit", stage)
         #expect(try name(edited) == "Álice")
         #expect(edited.account.id == before.account.id)
-        #expect(stage.browser.pages.map { $0.body.contains("Edit your profile</h1>") } == [false, true])
+        #expect(titles(stage) == ["Sign in", "Edit your profile"])
     }
 
     @Test func cancelsAnEditWithB2CsNumber() async throws {
@@ -84,19 +92,19 @@ struct ProviderUserFlowTests {
 
         // The session in the browser is enough for the other policy, and the new password for another browser.
         stage.browser.behaviour = .approve
-        let pages = stage.browser.pages.count
+        #expect(titles(stage) == ["Sign in", "Reset the password"])
         _ = try await visit("b2c_1_susi", stage)
-        #expect(stage.browser.pages.count == pages)
+        #expect(titles(stage).count == 2)
         stage.browser.forgetCookies()
         #expect(try await visit("b2c_1_susi", stage).account.id == reset.account.id)
-        #expect(stage.browser.pages.count == pages + 1)
+        #expect(titles(stage) == ["Sign in", "Reset the password", "Sign in"])
     }
 
     @Test func asksForThePasswordToResetWhoeverIsSignedIn() async throws {
         let stage = try stage()
         _ = try await visit("b2c_1_susi", stage)
         _ = try await visit("b2c_1_reset", stage)
-        #expect(stage.browser.pages.last?.body.contains("Reset the password</h1>") == true)
+        #expect(titles(stage) == ["Sign in", "Reset the password"])
     }
 
     @Test func offersPeopleOnlyWhereItIsSaidSo() async throws {

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import IdentityClient
+import IdentityKeyring
 import Logging
 import Testing
 
@@ -26,7 +27,7 @@ import Testing
         #expect(made.clientID == "c")
         #expect(made.cacheGroup?.name == "line")
         #expect(made.authority.description == "https://id.example.test/x")
-        #expect(made.cache is FileTokenCache)
+        #expect(made.cache is DesktopTokenCache)
     }
 
     @Test func takesOptionsFromTheEnvironment() throws {
@@ -38,6 +39,17 @@ import Testing
         #expect(made.cacheGroup == nil)
         #expect(made.authority == (try .openIDConnect(issuer: "https://id.example.test")))
         #expect(made.cache is InMemoryTokenCache)
+    }
+
+    @Test(
+        arguments: [
+            (nil, .standard.accepting(.file)), ("auto", .standard.accepting(.file)), ("keyring", .require(.keyring)),
+            ("file", .require(.file)), ("memory", nil), ("file:/d", nil),
+        ] as [(String?, StorePolicy?)]
+    )
+    func choosesNoClearTextUnlessTold(_ text: String?, _ policy: StorePolicy?) throws {
+        #expect(try CacheChoice(text.map { Given(text: $0, origin: "--cache") }).policy == policy)
+        if text == nil { #expect(policy?.stores.contains(.file) == false) }
     }
 
     @Test func replacesTheProviderOfTheEnvironmentWhole() throws {
@@ -72,11 +84,11 @@ import Testing
     }
 
     @Test func choosesTheCache() throws {
-        #expect(try CacheChoice(nil) == .file(directory: nil))
+        #expect(try CacheChoice(nil) == .auto)
         #expect(try CacheChoice(Given(text: "auto", origin: "")) == .auto)
         #expect(try CacheChoice(Given(text: "keyring", origin: "")) == .keyring)
-        #expect(try CacheChoice(Given(text: "file", origin: "")) == .file(directory: nil))
-        #expect(try CacheChoice(Given(text: "file:/a b", origin: "")) == .file(directory: "/a b"))
+        #expect(try CacheChoice(Given(text: "file", origin: "")) == .file)
+        #expect(try CacheChoice(Given(text: "file:/a b", origin: "")) == .directory("/a b"))
         #expect(try CacheChoice(Given(text: "memory", origin: "")) == .memory)
     }
 

@@ -24,20 +24,4 @@ import Testing
         #expect(table.status == 4)
         #expect(table.output.contains("display         ok    X11 (:7)\n"))
     }
-
-    @Test(.timeLimit(.minutes(1))) func keepsTokensInFilesWithoutAKeyringAndSaysSo() async throws {
-        let place = try Surroundings()
-        var variables = place.variables
-        variables["IDENTITYCTL_CACHE"] = "auto"
-        variables["XDG_STATE_HOME"] = place.directory.path
-        variables["DBUS_SESSION_BUS_ADDRESS"] = "disabled:"
-        let tool = try Tool(["login"], variables)
-        try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
-        let login = try await tool.outcome()
-        #expect(login.status == 0, "\(login.errors)")
-        #expect(login.errors.contains("Note: the tokens rest in files in clear text"))
-        let token = try await Tool.run(["token"], variables)
-        #expect(token.output == login.output)
-        #expect(token.errors == "")
-    }
 }

@@ -8,6 +8,8 @@ enum Repetitions {
     static let count = number("IDENTITY_SOAK_REPETITIONS") ?? 3
     /// Deaths at random points.
     static let kills = number("IDENTITY_SOAK_KILLS") ?? 20
+    /// Whether the machine has nothing else to do, so that times may be insisted on.
+    static let isQuiet = number("IDENTITY_SOAK_QUIET") == 1
     /// Whether there is time for the large explorations.
     static let isSoak = number("IDENTITY_SOAK_DEEP") == 1
 

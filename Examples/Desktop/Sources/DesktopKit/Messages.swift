@@ -36,12 +36,14 @@ public final class ErrorBar: Widget {
         self.retry = retry
         button.isVisible = retry != nil
         gtk_info_bar_set_revealed(opaque, 1)
+        kit_set_accessible_hidden(widget, 0)
     }
 
     /// Takes it away.
     public func hide() {
         retry = nil
         gtk_info_bar_set_revealed(opaque, 0)
+        kit_set_accessible_hidden(widget, 1)
     }
 }
 

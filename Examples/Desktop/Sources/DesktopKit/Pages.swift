@@ -61,14 +61,19 @@ public final class Stack<Page: RawRepresentable<String>>: Widget {
         gtk_stack_set_vhomogeneous(opaque, 0)
     }
 
+    private var pages: [String: Widget] = [:]
+
     /// Adds a page; the first one is shown.
     public func add(_ page: Page, _ child: Widget) {
         gtk_stack_add_named(opaque, child.widget, page.rawValue)
+        kit_set_accessible_hidden(child.widget, pages.isEmpty ? 0 : 1)
+        pages[page.rawValue] = child
     }
 
     /// Shows a page.
     public func show(_ page: Page) {
         gtk_stack_set_visible_child_name(opaque, page.rawValue)
+        for (name, child) in pages { kit_set_accessible_hidden(child.widget, name == page.rawValue ? 0 : 1) }
     }
 }
 

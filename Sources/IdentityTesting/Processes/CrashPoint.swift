@@ -3,10 +3,9 @@
 import Glibc
 import HTTPTypes
 import IdentityClient
-import Synchronization
 
 /// Where the worker kills itself with SIGKILL, which no program can catch.
-enum CrashPoint: Equatable {
+package enum CrashPoint: Equatable, Sendable {
     case beforeLease, afterLease
     case beforeRequest, afterAnswer
     case beforeWrite, afterWrite
@@ -16,9 +15,14 @@ enum CrashPoint: Equatable {
     /// No death: leases are forgotten, to see that this is noticed.
     case noLeases
 
-    init?(environment name: String) {
-        guard let value = unsafe getenv(name) else { return nil }
-        switch unsafe String(cString: value) {
+    /// The points that can be named, but for those in the middle of a write.
+    package static let names = [
+        "before-lease", "after-lease", "before-request", "after-answer", "before-write", "after-write",
+        "before-release",
+    ]
+
+    init?(_ name: String) {
+        switch name {
         case "before-lease": self = .beforeLease
         case "after-lease": self = .afterLease
         case "before-request": self = .beforeRequest
@@ -27,8 +31,8 @@ enum CrashPoint: Equatable {
         case "after-write": self = .afterWrite
         case "before-release": self = .beforeRelease
         case "no-leases": self = .noLeases
-        case let text where text.hasPrefix("during-write:"):
-            self = .duringWrite(UInt32(text.dropFirst("during-write:".count)) ?? 0)
+        case _ where name.hasPrefix("during-write:"):
+            self = .duringWrite(UInt32(name.dropFirst("during-write:".count)) ?? 0)
         default: return nil
         }
     }

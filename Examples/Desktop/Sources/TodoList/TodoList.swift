@@ -1,0 +1,98 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import DesktopKit
+import Foundation
+import IdentityClient
+import StandIn
+import TodoListModel
+
+/// A to-do list on Azure AD B2C.
+@main
+struct TodoList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "TodoList",
+        abstract: "A to-do list for each person, on Azure AD B2C.",
+        discussion: """
+            With no options the cloud is a stand-in on this machine: choose any person on its page. What it issues is \
+            void when it ends; then tokens are kept in memory alone, unless --cache says file.
+            """
+    )
+
+    @OptionGroup var program: ProgramOptions
+
+    @Option(
+        help: ArgumentHelp("A settings file with the keys of settings.plist, property list or JSON.", valueName: "path")
+    )
+    var settings: String?
+
+    @Option(help: ArgumentHelp("The root of the API with the tasks; goes with --client-id.", valueName: "url"))
+    var taskAPI: String?
+
+    @Option(help: ArgumentHelp("The policy that edits profiles; goes with --client-id.", valueName: "name"))
+    var editProfilePolicy: String?
+
+    @Option(help: ArgumentHelp("The policy that resets passwords; goes with --client-id.", valueName: "name"))
+    var resetPasswordPolicy: String?
+
+    func validate() throws {
+        _ = try Choices(self)
+    }
+
+    func run() throws {
+        let choices = try Choices(self)
+        let status = Application.run(id: "io.github.identity.TodoList", name: tr("To-Do List")) { application in
+            TodoWindow(application, choices)
+        }
+        throw ExitCode(status)
+    }
+}
+
+/// What the options come to.
+struct Choices: Sendable {
+    enum Cloud: Sendable {
+        case real(TodoSettings)
+        case standIn(URL)
+        case ownStandIn
+    }
+
+    let program: ProgramOptions
+    let cloud: Cloud
+
+    init(_ command: TodoList) throws {
+        program = command.program
+        do {
+            cloud = try Self.cloud(command)
+        } catch let error as SettingsError {
+            throw ValidationError(error.description)
+        }
+    }
+
+    private static func cloud(_ command: TodoList) throws -> Cloud {
+        let program = command.program
+        guard [command.settings, program.clientID, program.standIn].compactMap({ $0 }).count <= 1 else {
+            throw ValidationError("--settings, --client-id and --stand-in exclude each other.")
+        }
+        if let path = command.settings { return .real(try TodoSettings(contentsOf: URL(filePath: path))) }
+        if let clientID = program.clientID, let authority = program.authority {
+            guard let api = command.taskAPI else { throw ValidationError("--client-id needs --task-api too.") }
+            let signIn = try B2CPolicy(url: authority)
+            var settings = TodoSettings(
+                clientID: ClientID(rawValue: clientID),
+                signIn: signIn,
+                taskAPI: try TodoSettings.address(api, "--task-api")
+            )
+            settings.editProfile = try command.editProfilePolicy.map(signIn.policy)
+            settings.resetPassword = try command.resetPasswordPolicy.map(signIn.policy)
+            return .real(settings)
+        }
+        guard let root = program.standIn else { return .ownStandIn }
+        return .standIn(try TodoSettings.address(root, "--stand-in"))
+    }
+
+    /// Where tokens rest. What a stand-in of the program's own issues is void when the program ends.
+    func tokenCache(_ settings: TodoSettings) -> any TokenCache {
+        if case .ownStandIn = cloud, program.cache == .desktop { return InMemoryTokenCache() }
+        return program.tokenCache(applicationName: "\(tr("To-Do List")) (\(settings.accountIdentifier))")
+    }
+}

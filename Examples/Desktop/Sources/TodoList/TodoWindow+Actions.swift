@@ -1,0 +1,149 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import DesktopKit
+import IdentityClient
+import TodoListModel
+
+extension TodoWindow {
+    /// What the buttons, the menu and the keys do.
+    func addActions() {
+        application.addAction("sign-in") { [weak self] in self?.signIn() }
+        application.addAction("sign-out", keys: ["<Control><Shift>o"]) { [weak self] in self?.signOut() }
+        application.addAction("edit-profile", keys: ["<Control>e"]) { [weak self] in self?.editProfile() }
+        application.addAction("refresh", keys: ["F5", "<Control>r"]) { [weak self] in self?.refresh() }
+        application.addAction("new-task", keys: ["<Control>n"]) { [weak self] in self?.list.focusEntry() }
+        application.addAction("cancel", keys: ["Escape"]) { [weak self] in self?.cancel() }
+        application.addAction("quit", keys: ["<Control>q"]) { [weak self] in self?.window.close() }
+        application.setKeys(["<Control>w"], forAction: "window.close")
+    }
+
+    /// Signs somebody in, by way of a new password where the person has forgotten the old one.
+    func signIn() {
+        guard let session else { return }
+        let asksWho = state.asksWho
+        inBrowser { visit in try await session.signIn(asksWho: asksWho, visit: visit) }
+    }
+
+    private func editProfile() {
+        guard let session, let account = state.account else { return }
+        inBrowser { visit in try await session.editProfile(of: account, visit: visit) }
+    }
+
+    private func inBrowser(
+        _ work: @escaping @Sendable (@escaping TodoSession.Visit) async throws -> Account
+    ) {
+        state.visit(.signingIn)
+        render()
+        let visit: TodoSession.Visit = { [weak self, signInBar] application, parameters, step in
+            await self?.tell(step)
+            return try await signInBar.signIn(with: application, parameters)
+        }
+        activity.start {
+            try await work(visit)
+        } then: { [weak self] outcome in
+            guard let self else { return }
+            window.present()
+            switch outcome {
+            case .success(let account): show(account)
+            case .failure(let error): fail(error)
+            }
+        }
+    }
+
+    private func tell(_ step: TodoSession.Step) {
+        state.visit(step)
+        render()
+    }
+
+    /// Gives up what the browser was opened for.
+    func cancel() {
+        guard state.page == .inBrowser else { return }
+        activity.cancel()
+        fail(CancellationError())
+    }
+
+    private func signOut() {
+        guard let session, let account = state.account else { return }
+        activity.start {
+            try await session.signOut(account)
+        } then: { [weak self] outcome in
+            guard let self else { return }
+            switch outcome {
+            case .success:
+                state.signedOut()
+                show(nil)
+            case .failure(let error): fail(error)
+            }
+        }
+    }
+
+    /// Fetches the list once more, or starts once more.
+    func refresh() {
+        state.retry()
+        render()
+        guard service == nil else { return load() }
+        restart()
+    }
+
+    /// Fetches the list.
+    func load() {
+        guard let service else { return }
+        activity.start {
+            try await service.tasks()
+        } then: { [weak self] outcome in
+            guard let self else { return }
+            switch outcome {
+            case .success(let tasks):
+                state.show(tasks, of: service.account.id)
+                render()
+                list.focusEntry()
+            case .failure(let error): fail(error)
+            }
+        }
+    }
+
+    /// Adds a task; the text goes back into the field if that fails.
+    func add(_ text: String) {
+        change {
+            try await $0.add(text)
+        } orElse: { [weak self] in
+            self?.list.restore(text)
+        }
+    }
+
+    /// Ticks a task, or takes the tick away.
+    func setDone(_ isDone: Bool, _ task: TodoTask) {
+        change { try await $0.setDone(isDone, task) }
+    }
+
+    private func change(
+        _ work: @escaping @Sendable (TodoService) async throws -> TodoTask,
+        orElse undo: @escaping @MainContext () -> Void = {}
+    ) {
+        guard let service else { return }
+        lastChange += 1
+        let number = lastChange
+        let change = Activity { [weak self] in self?.slowChanges += $0 ? 1 : 0 }
+        changes[number] = change
+        change.start {
+            try await work(service)
+        } then: { [weak self] outcome in
+            guard let self else { return }
+            changes[number] = nil
+            if changes.isEmpty { slowChanges = 0 }
+            switch outcome {
+            case .success(let task):
+                state.show(task, of: service.account.id)
+                render()
+            case .failure(let error):
+                undo()
+                fail(error)
+            }
+        }
+    }
+
+    private func fail(_ error: any Error) {
+        state.failed(error)
+        render()
+    }
+}

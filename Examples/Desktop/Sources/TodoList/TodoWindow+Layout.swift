@@ -1,0 +1,93 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import DesktopKit
+import IdentityClient
+import TodoListModel
+
+extension TodoWindow {
+    /// Puts the widgets into the window.
+    func build() {
+        let header = HeaderBar()
+        let title = Label(tr("To-Do List")).onOneLine().styled("title").aligned(horizontally: .center)
+        header.setTitle(Box.column(title, person).aligned(vertically: .center))
+        let menu = MenuButton(icon: "open-menu-symbolic", hint: tr("Menu"), isPrimary: true)
+        menu.show([
+            [.action(tr("_Refresh"), "refresh")],
+            [.action(tr("_Edit Profile"), "edit-profile"), .action(tr("Sign _Out"), "sign-out")],
+            [.action(tr("_Quit"), "quit")],
+        ])
+        header.add(atEnd: menu)
+        header.add(atEnd: spinner)
+
+        let signIn = Button(tr("_Sign In"), action: "sign-in").styled("pill", "suggested-action")
+        stack.add(.loading, StatusPage(icon: "content-loading-symbolic", title: tr("Loading…")))
+        stack.add(
+            .signedOut,
+            StatusPage(
+                icon: "avatar-default-symbolic",
+                title: tr("Nobody Is Signed In"),
+                description: tr("Sign in, or sign up, to see your tasks. A page opens in the browser."),
+                action: signIn.aligned(horizontally: .center)
+            )
+        )
+        let waiting = Clamp(signInBar.widget.margin(horizontal: 18, vertical: 18), width: 480)
+        stack.add(.inBrowser, Box.column(browserPage, waiting))
+        stack.add(.tasks, list.widget)
+        stack.add(.failed, failedPage)
+        window.content = Box.column(header, errors, stack.expanding(vertically: true))
+        list.onAdd = { [weak self] in self?.add($0) }
+        list.onChange = { [weak self] in self?.setDone($1, $0) }
+    }
+
+    /// Shows the state, all of it.
+    func render() {
+        stack.show(state.page)
+        person.text = state.account.map { $0.displayName ?? $0.username ?? tr("somebody without a name") } ?? ""
+        person.isVisible = state.account != nil
+        list.show(state.tasks)
+        switch state.step {
+        case .signingIn: tell(tr("Sign In in the Browser"))
+        case .resettingPassword:
+            tell(
+                tr("Reset the Password in the Browser"),
+                tr("A page for it has opened. After that, you are signed in.")
+            )
+        case .editingProfile: tell(tr("Edit the Profile in the Browser"))
+        }
+        showError()
+        let (isIdle, isSignedIn) = (state.page != .inBrowser, state.account != nil)
+        application.setAction("sign-in", isEnabled: isIdle && !isSignedIn && session != nil)
+        application.setAction("sign-out", isEnabled: isIdle && isSignedIn)
+        application.setAction("edit-profile", isEnabled: isIdle && isSignedIn && session?.settings.editProfile != nil)
+        application.setAction("refresh", isEnabled: isIdle && (isSignedIn || state.page == .failed))
+        application.setAction("new-task", isEnabled: state.page == .tasks)
+        application.setAction("cancel", isEnabled: !isIdle)
+    }
+
+    private func tell(_ title: String, _ description: String = "") {
+        browserPage.show(icon: "web-browser-symbolic", title: title, description: description)
+    }
+
+    private func showError() {
+        guard let error = state.error, let problem = Self.problem(error) else { return errors.hide() }
+        if state.page == .failed {
+            errors.hide()
+            failedPage.show(
+                icon: "dialog-error-symbolic",
+                title: tr("Your Tasks Cannot Be Shown"),
+                description: problem.full
+            )
+        } else if .interactionRequired ~= error, state.account != nil {
+            errors.show(problem.text) { [weak self] in self?.signIn() }
+        } else if problem.canRetry, state.page == .tasks {
+            errors.show(problem.text) { [weak self] in self?.refresh() }
+        } else {
+            errors.show(problem.text)
+        }
+    }
+
+    private static func problem(_ error: any Error) -> Problem? {
+        guard let error = error as? TodoServiceError else { return Problem(error) }
+        return Problem(text: tr("The to-do service said no: {0}", error.description), details: "", canRetry: true)
+    }
+}

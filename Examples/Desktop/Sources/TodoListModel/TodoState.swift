@@ -1,0 +1,107 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import IdentityClient
+
+/// What the window shows. Its methods say what follows from what; nothing here waits for anything.
+public struct TodoState: Sendable {
+    /// The page that fills the window.
+    public enum Page: String, Sendable {
+        /// Finding out who is signed in, or fetching the first list.
+        case loading
+        /// Nobody is signed in.
+        case signedOut
+        /// The person is in the browser.
+        case inBrowser
+        /// The tasks, which may be none.
+        case tasks
+        /// The first list could not be had.
+        case failed
+    }
+
+    /// The page that fills the window.
+    public private(set) var page = Page.loading
+
+    /// Who is signed in.
+    public private(set) var account: Account?
+
+    /// The person's tasks; those that were done when the list came are the last.
+    public private(set) var tasks: [TodoTask] = []
+
+    /// What the person is in the browser for.
+    public private(set) var step = TodoSession.Step.signingIn
+
+    /// What went wrong last; `nil` where nothing did. On the page ``Page/failed`` it is all there is to show.
+    public private(set) var error: (any Error)?
+
+    /// Whether somebody signed out since the program began: then the next sign-in asks who.
+    public private(set) var asksWho = false
+
+    /// Nothing is known yet.
+    public init() {}
+
+    /// The browser was opened.
+    public mutating func visit(_ step: TodoSession.Step) {
+        page = .inBrowser
+        self.step = step
+        error = nil
+    }
+
+    /// Somebody is signed in, whose list is to be fetched; `nil`: nobody is.
+    public mutating func found(_ account: Account?) {
+        // Nothing of one person is ever shown to another.
+        if account?.id != self.account?.id { tasks = [] }
+        self.account = account
+        page = account == nil ? .signedOut : tasks.isEmpty ? .loading : .tasks
+        error = nil
+    }
+
+    /// The list arrived. An answer for somebody who is not signed in any more says nothing.
+    public mutating func show(_ tasks: [TodoTask], of id: Account.ID) {
+        guard account?.id == id else { return }
+        self.tasks = Self.sorted(tasks)
+        page = .tasks
+        error = nil
+    }
+
+    /// A task is new, or another than before.
+    public mutating func show(_ task: TodoTask, of id: Account.ID) {
+        guard account?.id == id else { return }
+        if let index = tasks.firstIndex(where: { $0.id == task.id }) {
+            // It stays where it is, under the hand that ticked it; the next list sorts it.
+            tasks[index] = task
+        } else {
+            tasks.insert(task, at: tasks.firstIndex(where: \.isDone) ?? tasks.endIndex)
+        }
+        error = nil
+    }
+
+    /// Somebody signed out.
+    public mutating func signedOut() {
+        found(nil)
+        asksWho = true
+    }
+
+    /// The first list is fetched once more.
+    public mutating func retry() {
+        if page == .failed { page = .loading }
+        error = nil
+    }
+
+    /// Something did not work. Nothing that is shown already goes away for it.
+    public mutating func failed(_ error: any Error) {
+        let isCancelled = error is CancellationError || .interactionSuperseded ~= error
+        switch page {
+        case .inBrowser: page = account == nil ? .signedOut : .tasks
+        case .loading where .interactionRequired ~= error:
+            account = nil
+            page = .signedOut
+        case .loading where !isCancelled: page = .failed
+        case .loading, .signedOut, .tasks, .failed: break
+        }
+        if !isCancelled { self.error = error }
+    }
+
+    private static func sorted(_ tasks: [TodoTask]) -> [TodoTask] {
+        tasks.filter { !$0.isDone } + tasks.filter(\.isDone)
+    }
+}

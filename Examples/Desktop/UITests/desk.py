@@ -1,0 +1,241 @@
+# Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+"""A desk to drive the programs at: a display, a session bus, an unlocked keyring, a stand-in for the cloud, a person.
+
+`with Desk(binaries) as desk:` has all of it, and ends what it has started. The programs are driven as a screen reader
+would: by what their widgets are called (AT-SPI), and by keys.
+
+Needs Xvfb, xdotool, dbus-run-session, at-spi2-core, gnome-keyring, ImageMagick's import and convert, python3-pyatspi.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+PATIENCE = 30.0
+SUPPORT = pathlib.Path(__file__).resolve().parents[3] / "Tests" / "Support"
+
+
+class Failure(Exception):
+    pass
+
+
+def wait(what, look, seconds=PATIENCE):
+    """What `look` gives as soon as it gives something; says what it has waited for otherwise."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(RuntimeError, LookupError):  # widgets that went away while they were looked at
+            found = look()
+            if found:
+                return found
+        if time.monotonic() > deadline:
+            raise Failure(f"not within {seconds:.0f} s: {what}")
+        time.sleep(0.05)
+
+
+def session(display=None):
+    """Starts this script again in a session bus of its own, on a display of its own; returns inside of it."""
+    if os.environ.get("DESK_SESSION"):
+        return
+    read, write = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", *([f":{display}"] if display else []), "-displayfd", str(write), "-screen", "0", "1000x800x24"]
+        + ["-nolisten", "tcp"], pass_fds=[write], stderr=subprocess.DEVNULL)
+    os.close(write)
+    try:
+        number = os.read(read, 16).decode().strip()
+        if not number:
+            raise Failure("Xvfb did not start")
+        home = tempfile.mkdtemp(prefix="desk-")
+        environment = {
+            "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": home, "DISPLAY": ":" + number, "DESK_SESSION": home,
+            "XDG_RUNTIME_DIR": os.path.join(home, "run"), "GDK_BACKEND": "x11", "GSETTINGS_BACKEND": "memory",
+            "GTK_A11Y": "atspi", "LIBGL_ALWAYS_SOFTWARE": "1", "NO_AT_BRIDGE": "0",
+            **{name: os.environ[name] for name in ("CHROMIUM", "DESK_KEEP") if name in os.environ},
+        }
+        os.mkdir(environment["XDG_RUNTIME_DIR"], 0o700)
+        command = ["dbus-run-session", "--", "/usr/bin/python3", "-B", *sys.argv]
+        status = subprocess.run(command, env=environment).returncode
+        if status == 0:
+            shutil.rmtree(home, ignore_errors=True)
+        else:
+            print(f"The logs are in {home}", file=sys.stderr)
+        sys.exit(status)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+class Desk:
+    def __init__(self, binaries):
+        self.binaries = pathlib.Path(binaries)
+        self.home = pathlib.Path(os.environ["DESK_SESSION"])
+        self.person_file, self.person_log = self.home / "person", self.home / "person.log"
+        self.processes = []
+
+    def __enter__(self):
+        import pyatspi  # needs the session's bus
+        self.atspi = pyatspi
+        self.start_keyring()
+        self.stand_in = self.start_stand_in()
+        self.seat()
+        return self
+
+    def __exit__(self, *_):
+        for process in reversed(self.processes):
+            if process.poll() is None:
+                process.terminate()
+                try:
+                    process.wait(5)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+
+    def spawn(self, name, command, **options):
+        log = open(self.home / f"{name}.log", "ab")
+        process = subprocess.Popen(command, **{"stdout": log, "stderr": log, "stdin": subprocess.DEVNULL, **options})
+        self.processes.append(process)
+        return process
+
+    def start_keyring(self):
+        keyring = self.spawn(
+            "keyring", ["gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets"],
+            stdin=subprocess.PIPE)
+        keyring.stdin.write(b"throw-away")
+        keyring.stdin.close()
+        subprocess.run(["gdbus", "wait", "--session", "--timeout", "20", "org.freedesktop.secrets"], check=True)
+
+    def start_stand_in(self):
+        process = self.spawn("stand-in", [self.binaries / "stand-in"], stdout=subprocess.PIPE)
+        line = process.stdout.readline().decode().strip()
+        if not line.startswith("STAND_IN="):
+            raise Failure("the stand-in did not start")
+        return line.split("=", 1)[1]
+
+    def fault(self, **plan):
+        """Has the stand-in's next answers fail: service, fault, times, seconds."""
+        request = urllib.request.Request(
+            self.stand_in + "/stand-in/faults", json.dumps(plan).encode(), {"Content-Type": "application/json"})
+        urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=5).close()
+
+    def seat(self, username="alice@example.test", password="correct horse", mode="approve"):
+        """Who sits in front of the browser from now on, and what they do."""
+        self.person_file.write_text(f"USERNAME={username}\nPASSWORD={password}\nMODE={mode}\n")
+
+    def visits(self):
+        """What the person in front of the browser has done so far."""
+        if not self.person_log.exists():
+            return []
+        return [json.loads(line) for line in self.person_log.read_text().splitlines()]
+
+    def start(self, name, *arguments, **variables):
+        environment = {
+            **os.environ, "BROWSER": str(SUPPORT / "browser" / "chromium-person"),
+            "PERSON_PROVIDER": str(self.person_file), "PERSON_LOG": str(self.person_log), **variables,
+        }
+        process = self.spawn(name, [self.binaries / name, *arguments], env=environment)
+        return Program(self, process, name)
+
+
+class Program:
+    """A program that runs, as a screen reader sees it."""
+
+    def __init__(self, desk, process, name):
+        self.desk, self.process, self.name = desk, process, name
+        self.root = wait(f"a window of {name}", self.find_root)
+
+    def find_root(self):
+        if self.process.poll() is not None:
+            raise Failure(f"{self.name} ended with status {self.process.returncode}")
+        for application in self.desk.atspi.Registry.getDesktop(0):
+            if application is not None and application.get_process_id() == self.process.pid and application.childCount:
+                return application
+        return None
+
+    def all(self, role=None, name=None, node=None):
+        """Every widget that is shown now, with a role and a name."""
+        node = node or self.root
+        for child in list(node):
+            if child is None:
+                continue
+            state = child.getState()
+            if child.getRoleName() not in ("frame", "window") and not state.contains(self.desk.atspi.STATE_VISIBLE):
+                continue
+            if (role is None or child.getRoleName() in role.split("|")) and (name is None or child.name == name):
+                yield child
+            yield from self.all(role, name, child)
+
+    def see(self, name, role=None, seconds=PATIENCE):
+        """Waits until a widget of that name is shown, and gives it."""
+        return wait(f"“{name}” in {self.name}; shown: {self.words()}", lambda: next(self.all(role, name), None), seconds)
+
+    def gone(self, name, role=None):
+        wait(f"“{name}” gone from {self.name}", lambda: next(self.all(role, name), None) is None)
+
+    def words(self):
+        with contextlib.suppress(Exception):
+            return sorted({node.name for node in self.all() if node.name})
+        return []
+
+    def has(self, name, role=None):
+        return next(self.all(role, name), None) is not None
+
+    def click(self, name, role=None):
+        widget = self.see(name, role)
+        wait(f"“{name}” can be used", lambda: widget.getState().contains(self.desk.atspi.STATE_SENSITIVE))
+        widget.queryAction().doAction(0)
+
+    def press(self, name, role=None):
+        """Clicks with the mouse: some of GTK 4.8's widgets offer a screen reader no action."""
+        widget, window = self.see(name, role), self.window()
+        frame = next(self.all("frame|window")).queryComponent().getExtents(self.desk.atspi.WINDOW_COORDS)
+        geometry = subprocess.run(
+            ["xdotool", "getwindowgeometry", "--shell", window], capture_output=True, text=True, check=True).stdout
+        size = dict(line.split("=") for line in geometry.split())
+        at = widget.queryComponent().getExtents(self.desk.atspi.WINDOW_COORDS)
+        # The window's edge, which can be dragged, is not the program's.
+        x = at.x + at.width // 2 + (int(size["WIDTH"]) - frame.width) // 2
+        y = at.y + at.height // 2 + (int(size["HEIGHT"]) - frame.height) // 2
+        command = ["xdotool", "mousemove", "--sync", "--window", window, str(x), str(y), "click", "1"]
+        subprocess.run(command, check=True)
+
+    def is_checked(self, name):
+        return self.see(name, "check box").getState().contains(self.desk.atspi.STATE_CHECKED)
+
+    def keys(self, *keys):
+        """Presses keys in the program's window, as xdotool writes them."""
+        subprocess.run(["xdotool", "windowfocus", "--sync", self.window(), "key", "--clearmodifiers", *keys], check=True)
+
+    def window(self):
+        def look():
+            command = ["xdotool", "search", "--onlyvisible", "--pid", str(self.process.pid)]
+            return subprocess.run(command, capture_output=True, text=True).stdout.split()
+        return wait(f"a window of {self.name} on the display", look)[-1]
+
+    def screenshot(self, path):
+        """Takes a picture of the window, small enough to be kept."""
+        time.sleep(0.7)  # pages fade into each other
+        window = self.window()
+        subprocess.run(["import", "-window", window, str(path)], check=True)
+        subprocess.run(["convert", str(path), "-strip", "+dither", "-colors", "250", "PNG8:" + str(path)], check=True)
+        if path.stat().st_size > 120_000:
+            raise Failure(f"{path} is larger than 120 kB")
+
+    def ended(self, seconds=10):
+        """Waits for the program's end, and gives its status."""
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{self.name} did not end within {seconds} s") from None
+
+    def close(self):
+        """Closes the window as its button does."""
+        subprocess.run(["xdotool", "windowclose", self.window()], check=True)
+
+
+def step(text):
+    print("    " + text, flush=True)

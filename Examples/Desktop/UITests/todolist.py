@@ -1,0 +1,155 @@
+#!/usr/bin/python3 -B
+# Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+"""todolist.py BINARIES [IMAGES]: drives TodoList through all that it is for, with a person in a real Chromium.
+
+BINARIES is where the programs were built; screenshots of the main states go to IMAGES.
+"""
+import pathlib
+import sys
+import time
+
+from desk import Desk, Failure, session, step, wait
+
+MILK, CALL = "牛乳を買う", "Ring O'Neill back"
+SIGNED_OUT, EMPTY, IN_BROWSER = "Nobody Is Signed In", "Nothing to Do", "Sign In in the Browser"
+
+
+def expect(condition, what):
+    if not condition:
+        raise Failure("expected: " + what)
+
+
+def add(program, text):
+    entry = program.see("New Task", "text|entry")
+    entry.queryEditableText().setTextContents(text)
+    program.click("Add the Task", "push button|button")
+    program.see("Done: " + text, "check box")
+
+
+def sign_in(program):
+    program.click("Sign In", "push button|button")
+    program.see("New Task")
+
+
+def sign_out(program):
+    program.keys("ctrl+shift+o")
+    program.see(SIGNED_OUT)
+
+
+def drive(desk, images):
+    options = ["--stand-in", desk.stand_in]
+
+    def shoot(program, name):
+        if images:
+            program.screenshot(images / f"todolist-{name}.png")
+
+    step("nobody is signed in at first")
+    todo = desk.start("TodoList", *options)
+    todo.see(SIGNED_OUT)
+    shoot(todo, "signed-out")
+
+    step("Alice signs in and has nothing to do")
+    sign_in(todo)
+    todo.see("Alice Example")
+    todo.see(EMPTY)
+
+    step("she adds tasks, one of them not in Latin letters")
+    add(todo, MILK)
+    add(todo, CALL)
+
+    step("she completes one, which the service keeps")
+    todo.press("Done: " + MILK, "check box")
+    wait("the tick", lambda: todo.is_checked("Done: " + MILK))
+    todo.keys("F5")
+    wait("the tasks that are done to be the last", lambda: [
+        box.name for box in todo.all("check box")] == ["Done: " + CALL, "Done: " + MILK])
+    expect(todo.is_checked("Done: " + MILK) and not todo.is_checked("Done: " + CALL), "one task is done")
+    shoot(todo, "tasks")
+
+    step("the service fails: the list stays, the bar says so, and goes away when all is well again")
+    desk.fault(service="tasks", fault="broken")
+    todo.keys("F5")
+    error = "The to-do service said no: The service is broken. [HTTP 500]"
+    todo.see(error)
+    expect(todo.has("Done: " + CALL), "the list is still there")
+    shoot(todo, "error")
+    todo.click("Retry", "push button|button")
+    todo.gone(error)
+
+    step("the window is closed, and the session outlives the program: no browser the second time")
+    visits = len(desk.visits())
+    todo.keys("ctrl+q")
+    expect(todo.ended() == 0, "status 0")
+    todo = desk.start("TodoList", *options)
+    todo.see("Done: " + CALL)
+    todo.see("Alice Example")
+    expect(len(desk.visits()) == visits, "no browser was opened")
+
+    step("another process signs her out, and this window shows it")
+    other = desk.start("TodoList", *options)
+    other.see("Done: " + CALL)
+    sign_out(other)
+    other.keys("ctrl+q")
+    expect(other.ended() == 0, "status 0")
+    todo.see(SIGNED_OUT)
+
+    step("Bob signs in and sees none of her tasks")
+    desk.seat("bob@example.test", "battery staple")
+    sign_in(todo)
+    todo.see("Bob Example")
+    todo.see(EMPTY)
+    expect(not todo.has("Done: " + CALL), "nothing of Alice's")
+    shoot(todo, "empty")
+
+    step("Alice has forgotten her password: the reset policy gives her a new one, and her tasks")
+    sign_out(todo)
+    desk.seat(password="something new", mode="forgot")
+    seen = len(desk.visits())
+    todo.click("Sign In", "push button|button")
+    wait("“Forgot password?” clicked", lambda: any(
+        event["event"] == "clicked" and "forgot" in event["label"].lower() for event in desk.visits()[seen:]))
+    desk.seat(password="something new")
+    todo.see("Done: " + CALL)
+    titles = [event["title"] for event in desk.visits()[seen:] if event["event"] == "page" and "title" in event]
+    expect("Reset the password" in titles, "the page of the reset policy was shown")
+    sign_out(todo)
+
+    step("the sign-in is cancelled in the window, and the window is closed in the middle of another one")
+    desk.seat(mode="abandon")
+    todo.click("Sign In", "push button|button")
+    todo.see(IN_BROWSER)
+    shoot(todo, "in-browser")
+    todo.keys("Escape")
+    todo.see(SIGNED_OUT)
+    todo.click("Sign In", "push button|button")
+    todo.see(IN_BROWSER)
+    start = time.monotonic()
+    todo.keys("ctrl+w")
+    expect(todo.ended() == 0, "status 0")
+    step(f"ended {time.monotonic() - start:.1f} s after that")
+
+    if images:
+        step("dark")
+        desk.seat(password="something new")
+        todo = desk.start("TodoList", *options, ADW_DEBUG_COLOR_SCHEME="prefer-dark")
+        sign_in(todo)
+        todo.see("Done: " + CALL)
+        shoot(todo, "dark")
+        todo.keys("ctrl+q")
+        expect(todo.ended() == 0, "status 0")
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    session()
+    images = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    try:
+        with Desk(sys.argv[1]) as desk:
+            drive(desk, images)
+    except Failure as failure:
+        sys.exit(f"FAILED: {failure}")
+    print("    all as it should be")
+
+
+main()

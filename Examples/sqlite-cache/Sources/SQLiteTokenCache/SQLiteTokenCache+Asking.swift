@@ -1,0 +1,61 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import GRDB
+import IdentityClient
+
+extension SQLiteTokenCache {
+    /// Runs work on the database where it may block, and says what its errors mean.
+    func asking<Value: Sendable>(
+        _ work: @escaping @Sendable (DatabaseQueue) throws -> Value
+    ) async throws -> Value {
+        try Task.checkCancellation()
+        do {
+            return try await withCheckedThrowingContinuation { continuation in
+                queue.async { [database] in continuation.resume(with: Result { try work(database) }) }
+            }
+        } catch let error as DatabaseError {
+            throw Self.explained(error)
+        }
+    }
+
+    private static func explained(_ error: DatabaseError) -> AuthenticationError {
+        switch error.resultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            AuthenticationError(
+                .cacheBusy,
+                "Another program has been writing to the token database for five seconds. Try again.",
+                underlyingError: error
+            )
+        case .SQLITE_FULL:
+            AuthenticationError(.cacheFull, "The disk of the token database is full.", underlyingError: error)
+        case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH, .SQLITE_CANTOPEN:
+            AuthenticationError(
+                .cachePermissions,
+                "The token database cannot be opened or written: check who owns it and its directory.",
+                underlyingError: error
+            )
+        default:
+            AuthenticationError(
+                .cache,
+                "The token database failed (SQLite's result \(error.extendedResultCode.rawValue)).",
+                underlyingError: error
+            )
+        }
+    }
+}
+
+extension DatabaseQueue {
+    /// One transaction that takes the right to write at once, so that it waits for others before it has read anything.
+    func inImmediateTransaction<Value>(_ work: (Database) throws -> Value) throws -> Value {
+        try writeWithoutTransaction { database in
+            var value: Value?
+            try database.inTransaction(.immediate) {
+                value = try work(database)
+                return .commit
+            }
+            guard let value else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+            return value
+        }
+    }
+}

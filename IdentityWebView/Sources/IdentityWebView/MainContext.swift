@@ -1,0 +1,86 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CWebKitGTK
+import Synchronization
+
+/// The GTK main context, on which everything of GTK and WebKit happens.
+///
+/// Under `g_main_loop_run`, nothing drains Dispatch's main queue: Swift's main actor never runs there. `g_idle_add` may
+/// be called from any thread, and is the one way in.
+package enum MainContext {
+    private final class Work: Sendable {
+        let body: @Sendable () -> Void
+
+        init(_ body: @escaping @Sendable () -> Void) {
+            self.body = body
+        }
+    }
+
+    /// Does `body` on the main context, in the order in which it is given, when its loop runs next.
+    package static func perform(_ body: @escaping @Sendable () -> Void) {
+        g_idle_add_full(
+            G_PRIORITY_DEFAULT,
+            { data in
+                if let data { Unmanaged<Work>.fromOpaque(data).takeUnretainedValue().body() }
+                return 0  // once
+            },
+            Unmanaged.passRetained(Work(body)).toOpaque(),
+            { data in
+                if let data { Unmanaged<Work>.fromOpaque(data).release() }
+            }
+        )
+    }
+
+    /// What `body` gives on the main context.
+    ///
+    /// - Throws: ``NotRunning`` when the loop has not come to it within `patience`, `CancellationError`, what `body`
+    ///   throws. In the first two cases `body` may still run later.
+    static func value<Value: Sendable>(
+        within patience: Duration,
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        let reply = Reply<Value>()
+        let timer = Task {
+            try await Task.sleep(for: patience)
+            reply.settle(.failure(NotRunning()))
+        }
+        defer { timer.cancel() }
+        perform { reply.settle(Result { try body() }) }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { reply.wait($0) }
+        } onCancel: {
+            reply.settle(.failure(CancellationError()))
+        }
+    }
+
+    /// No main loop runs.
+    struct NotRunning: Error {}
+
+    /// A result, and who waits for it. The first result counts.
+    private final class Reply<Value: Sendable>: Sendable {
+        private struct State {
+            var result: Result<Value, any Error>?
+            var waiter: CheckedContinuation<Value, any Error>?
+        }
+
+        private let state = Mutex(State())
+
+        func settle(_ result: Result<Value, any Error>) {
+            let waiter = state.withLock { state -> CheckedContinuation<Value, any Error>? in
+                guard state.result == nil else { return nil }
+                state.result = result
+                defer { state.waiter = nil }
+                return state.waiter
+            }
+            waiter?.resume(with: result)
+        }
+
+        func wait(_ waiter: CheckedContinuation<Value, any Error>) {
+            let result = state.withLock { state in
+                if state.result == nil { state.waiter = waiter }
+                return state.result
+            }
+            if let result { waiter.resume(with: result) }
+        }
+    }
+}

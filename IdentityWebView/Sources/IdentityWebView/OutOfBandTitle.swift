@@ -1,0 +1,25 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+
+/// The answer to `urn:ietf:wg:oauth:2.0:oob` where it stands in a page's title instead of a redirect.
+///
+/// Microsoft's providers redirect to the URN with a query, as to any address. Google's showed a page titled
+/// `Success code=…&state=…`, or `Denied error=…`. Whether it answers the request is decided by its `state`, as always.
+enum OutOfBandTitle {
+    /// The URN, of which Google had a second form for pages that close themselves.
+    static func isAsked(by redirectURI: String) -> Bool {
+        ["urn:ietf:wg:oauth:2.0:oob", "urn:ietf:wg:oauth:2.0:oob:auto"].contains(redirectURI.lowercased())
+    }
+
+    /// What the title says, as the redirect that it stands for; `nil` when it says nothing.
+    static func redirect(in title: String, to redirectURI: String) -> URL? {
+        for outcome in ["Success ", "Denied "] where title.hasPrefix(outcome) {
+            let query = title.dropFirst(outcome.count)
+            let isQuery = query.utf8.allSatisfy { (0x21...0x7E).contains($0) && !#""<>\^`{|}#"#.utf8.contains($0) }
+            guard isQuery, query.contains("code=") || query.contains("error=") else { return nil }
+            return URL(string: "\(redirectURI)?\(query)")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,149 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CWebKitGTK
+
+/// A widget of any class, as GTK's constructors give it.
+typealias Widget = UnsafeMutablePointer<GtkWidget>
+
+/// The widgets of a ``PageWindow``. Used on the GTK main context only.
+struct PageWidgets {
+    let window: UnsafeMutablePointer<GtkWindow>
+    /// Kept until ``release()``: the window drops it before it says that it goes.
+    let view: UnsafeMutablePointer<WebKitWebView>
+    let session: OpaquePointer
+    let back: Widget
+    let retry: Widget
+    private let lock: Widget
+    private let origin: Widget
+    private let progress: Widget
+    private let notice: Widget
+    private let problem: Widget
+    private let spinner: Widget
+    private let stack: Widget
+
+    init?(title: String, parent: OpaquePointer?) {
+        guard let (session, view) = PrivateWebView.make(), let window = gtk_window_new(),
+            let header = gtk_header_bar_new(), let back = gtk_button_new_from_icon_name("go-previous-symbolic"),
+            let lock = gtk_image_new(), let origin = gtk_label_new(nil), let progress = gtk_progress_bar_new(),
+            let notice = gtk_label_new(nil), let problem = gtk_label_new(nil), let spinner = gtk_spinner_new(),
+            let retry = gtk_button_new_with_label("Try Again"), let stack = gtk_stack_new(),
+            let heading = gtk_label_new(title), let content = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)
+        else { return nil }
+        g_object_ref_sink(view)
+        (self.session, self.view, self.window) = (session, view, window.cast())
+        (self.back, self.retry, self.lock, self.origin) = (back, retry, lock, origin)
+        (self.progress, self.notice, self.problem) = (progress, notice, problem)
+        (self.spinner, self.stack) = (spinner, stack)
+
+        gtk_widget_set_tooltip_text(back, "Back")
+        identity_set_accessible_label(back, "Back")
+        gtk_widget_set_sensitive(back, 0)
+        gtk_header_bar_pack_start(OpaquePointer(header), back)
+        gtk_header_bar_set_title_widget(OpaquePointer(header), Self.titleWidget(heading, lock, origin))
+        gtk_window_set_titlebar(self.window, header)
+
+        gtk_label_set_wrap(OpaquePointer(notice), 1)
+        gtk_widget_set_visible(notice, 0)
+        gtk_stack_add_named(OpaquePointer(stack), view.cast(), "page")
+        gtk_stack_add_named(OpaquePointer(stack), Self.page(spinner, gtk_label_new("Finishing…")), "finishing")
+        gtk_label_set_wrap(OpaquePointer(problem), 1)
+        gtk_label_set_justify(OpaquePointer(problem), GTK_JUSTIFY_CENTER)
+        gtk_widget_set_halign(retry, GTK_ALIGN_CENTER)
+        gtk_stack_add_named(OpaquePointer(stack), Self.page(problem, retry), "problem")
+        gtk_widget_set_vexpand(stack, 1)
+        for child in [progress, notice, stack] { gtk_box_append(content.cast(), child) }
+        gtk_window_set_child(self.window, content)
+
+        gtk_window_set_title(self.window, title)
+        gtk_window_set_default_size(self.window, 480, 680)
+        guard let parent else { return }
+        gtk_window_set_transient_for(self.window, UnsafeMutablePointer(parent))
+        gtk_window_set_modal(self.window, 1)
+        gtk_window_set_destroy_with_parent(self.window, 1)
+    }
+
+    /// The title, and below it the lock and the origin. The end of a long host is what counts: it stays.
+    private static func titleWidget(_ heading: Widget, _ lock: Widget, _ origin: Widget) -> Widget? {
+        gtk_widget_add_css_class(heading, "title")
+        gtk_widget_add_css_class(origin, "subtitle")
+        gtk_label_set_ellipsize(OpaquePointer(origin), PANGO_ELLIPSIZE_START)
+        gtk_widget_set_visible(lock, 0)
+        guard let line = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4),
+            let box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0)
+        else { return nil }
+        gtk_widget_set_halign(line, GTK_ALIGN_CENTER)
+        gtk_widget_set_valign(lock, GTK_ALIGN_CENTER)
+        gtk_widget_set_valign(box, GTK_ALIGN_CENTER)
+        for child in [lock, origin] { gtk_box_append(line.cast(), child) }
+        for child in [heading, line] { gtk_box_append(box.cast(), child) }
+        return box
+    }
+
+    /// A page without a web page: two widgets in the middle.
+    private static func page(_ first: Widget, _ second: Widget?) -> Widget? {
+        guard let box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 18) else { return nil }
+        gtk_widget_set_valign(box, GTK_ALIGN_CENTER)
+        gtk_widget_set_margin_start(box, 24)
+        gtk_widget_set_margin_end(box, 24)
+        for child in [first, second] { gtk_box_append(box.cast(), child) }
+        return box
+    }
+}
+
+// What they show.
+extension PageWidgets {
+    /// Who the page comes from, in the header, or nothing.
+    func showOrigin(_ origin: PageOrigin?) {
+        let isSecure = origin?.scheme == "https"
+        gtk_label_set_text(OpaquePointer(self.origin), origin?.description ?? "")
+        gtk_image_set_from_icon_name(
+            OpaquePointer(lock),
+            isSecure ? "channel-secure-symbolic" : "channel-insecure-symbolic"
+        )
+        let hint = isSecure ? "The connection is encrypted" : "This page comes from this computer"
+        gtk_widget_set_tooltip_text(lock, hint)
+        identity_set_accessible_label(lock, hint)
+        gtk_widget_set_visible(lock, origin == nil ? 0 : 1)
+    }
+
+    /// One line above the page, or none.
+    func showNotice(_ text: String?) {
+        gtk_label_set_text(OpaquePointer(notice), text ?? "")
+        gtk_widget_set_visible(notice, text == nil ? 0 : 1)
+    }
+
+    /// How far the page is loaded, and whether there is one before it.
+    func showProgress() {
+        let isLoading = webkit_web_view_is_loading(view)
+        gtk_progress_bar_set_fraction(OpaquePointer(progress), webkit_web_view_get_estimated_load_progress(view))
+        gtk_widget_set_opacity(progress, isLoading == 0 ? 0 : 1)
+        gtk_widget_set_sensitive(back, webkit_web_view_can_go_back(view))
+    }
+
+    func show(_ state: PageWindow.State) {
+        let name =
+            switch state {
+            case .page: "page"
+            case .finishing: "finishing"
+            case .problem: "problem"
+            }
+        gtk_stack_set_visible_child_name(OpaquePointer(stack), name)
+        gtk_spinner_set_spinning(OpaquePointer(spinner), state == .finishing ? 1 : 0)
+        guard case .problem(let text) = state else { return }
+        gtk_label_set_text(OpaquePointer(problem), text)
+        gtk_widget_grab_focus(retry)
+    }
+
+    /// Lets go of what was kept.
+    func release() {
+        g_object_unref(view)
+        g_object_unref(UnsafeMutableRawPointer(session))
+    }
+}
+
+extension UnsafeMutablePointer {
+    /// The same object as one of its other classes, which the caller knows it has.
+    func cast<Class>() -> UnsafeMutablePointer<Class> {
+        UnsafeMutableRawPointer(self).assumingMemoryBound(to: Class.self)
+    }
+}

@@ -1,0 +1,146 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CWebKitGTK
+import FoundationEssentials
+
+/// The window of one sign-in: a private web view, and above it who the page comes from.
+// Reviewed exception: made anywhere, but shown and used on the GTK main context only.
+final class PageWindow: @unchecked Sendable {
+    struct Page: Sendable {
+        /// Where the sign-in begins.
+        var address: String
+        var redirect: RedirectAddress
+        var redirectURI: URL
+    }
+
+    enum Event: Sendable {
+        /// The page wanted to go to the redirect URI.
+        case redirect(URL)
+        /// The window was closed, by whomever.
+        case gone
+    }
+
+    let page: Page
+    private let title: String
+    private let report: @Sendable (Event) -> Void
+    /// While it is shown.
+    private(set) var widgets: PageWidgets?
+    /// Who the page comes from that is shown, not the one that is on its way.
+    private(set) var origin: PageOrigin?
+    /// What the window shows.
+    private(set) var state = State.page
+
+    /// Whether the next page gets the keys, so that a person can begin to type.
+    private var wantsFocus = true
+
+    enum State: Hashable {
+        case page
+        /// The redirect was taken; the program works.
+        case finishing
+        /// Why the page is not to be seen. The person can start again.
+        case problem(String)
+    }
+
+    init(title: String, page: Page, report: @escaping @Sendable (Event) -> Void) {
+        self.title = title
+        self.page = page
+        self.report = report
+    }
+
+    /// Opens the window over `parent`, a `GtkWindow`, and begins to load.
+    func show(over parent: OpaquePointer?) {
+        guard let widgets = PageWidgets(title: title, parent: parent) else { return report(.gone) }
+        self.widgets = widgets
+        connect(widgets)
+        gtk_window_present(widgets.window)
+        load()
+    }
+
+    /// Closes the window for good.
+    func close() {
+        guard let widgets else { return }
+        gtk_window_destroy(widgets.window)
+    }
+
+    /// Shows the page again, after a redirect that was not the answer.
+    func goOn() {
+        show(.page)
+    }
+
+    /// Loads the sign-in's first page, also after a problem: forms cannot be sent twice, and the session is still there.
+    func load() {
+        guard let widgets else { return }
+        show(.page)
+        wantsFocus = true
+        webkit_web_view_load_uri(widgets.view, page.address)
+    }
+
+    func goBack() {
+        guard let widgets else { return }
+        webkit_web_view_go_back(widgets.view)
+    }
+
+    // MARK: What WebKit tells
+
+    /// Decides over a navigation. The decision is carried out before this returns.
+    func decide(_ navigation: Navigation, _ decision: UnsafeMutablePointer<WebKitPolicyDecision>) {
+        let outcome = navigation.decision(redirect: page.redirect)
+        guard outcome != .load else { return webkit_policy_decision_use(decision) }
+        webkit_policy_decision_ignore(decision)
+        switch outcome {
+        case .load: break
+        case .loadHere: if let widgets { webkit_web_view_load_uri(widgets.view, navigation.address) }
+        case .redirect(let url): finish(with: url)
+        case .unreadableAnswer:
+            show(.problem("The provider answered with a form, which this window cannot read."))
+        case .refuse:
+            notice("Not opened: \(PageOrigin(navigation.address)?.description ?? "an address of another kind")")
+        }
+    }
+
+    func committed(_ address: String) {
+        origin = PageOrigin(address)
+        widgets?.showOrigin(origin)
+        guard state != .finishing else { return }
+        show(.page)
+        guard wantsFocus, let widgets else { return }
+        wantsFocus = false
+        gtk_widget_grab_focus(widgets.view.cast())
+    }
+
+    func titled(_ title: String) {
+        guard OutOfBandTitle.isAsked(by: page.redirectURI.absoluteString), state != .finishing,
+            let origin, origin == PageOrigin(page.address),
+            let url = OutOfBandTitle.redirect(in: title, to: page.redirectURI.absoluteString)
+        else { return }
+        finish(with: url)
+    }
+
+    func failed(_ reason: String) {
+        guard state != .finishing else { return }
+        show(.problem(reason))
+    }
+
+    func notice(_ text: String?) {
+        widgets?.showNotice(text)
+    }
+
+    /// The window is about to go.
+    func gone() {
+        guard let widgets else { return }
+        self.widgets = nil
+        disconnect(widgets)
+        widgets.release()
+        report(.gone)
+    }
+
+    private func finish(with url: URL) {
+        show(.finishing)
+        report(.redirect(url))
+    }
+
+    private func show(_ state: State) {
+        self.state = state
+        widgets?.show(state)
+    }
+}

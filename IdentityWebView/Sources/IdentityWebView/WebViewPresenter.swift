@@ -1,0 +1,198 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+internal import CWebKitGTK
+public import FoundationEssentials
+public import IdentityClient
+import Synchronization
+
+/// Shows the sign-in page in a window of the program's own, with WebKitGTK, and takes the redirect there.
+///
+/// One object is both the browser and the receiver:
+///
+/// ```swift
+/// let window = WebViewPresenter()
+/// configuration.browser = window
+/// configuration.redirectReceiver = window
+/// ```
+///
+/// The window belongs to the program's active one and is modal. It shows who the page comes from, keeps nothing (cookies
+/// and storage are gone with it), and loads only what TLS protects and this machine's own pages. Downloads, file
+/// choosers, further windows, notifications and the like are refused; a certificate that is not trusted cannot be
+/// accepted. The redirect is never loaded, so that no port is listened on: `http://localhost`, a scheme of the
+/// program's own and `urn:ietf:wg:oauth:2.0:oob` all work. The person who closes the window ends the sign-in with
+/// `.userCancelled`.
+///
+/// Answers must come in the query: WebKit does not show a form post to who decides over it. Where the parameters leave
+/// the response mode open, that is what is asked for.
+///
+/// The system's browser is the better choice wherever there is one, and stays the default: it has the person's session,
+/// passwords and passkeys, and does not let the program see what is typed. Some providers refuse to be shown like this.
+///
+/// GTK must be initialised and its main loop run, on whichever thread. Methods may be called from any thread and do not
+/// block it.
+/// - SeeAlso: [RFC 8252 §8.12](https://www.rfc-editor.org/rfc/rfc8252#section-8.12)
+public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
+    private let title: String
+    private let parent: @Sendable () -> OpaquePointer?
+    private let patience: Duration
+    private let shown: @Sendable (PageWindow) -> Void
+    /// The one that is shown, or about to be.
+    private let pending = Mutex<PendingSignIn?>(nil)
+
+    /// Creates a presenter. Nothing of GTK is touched until a page is to be shown.
+    ///
+    /// - Parameters:
+    ///   - title: The window's title.
+    ///   - parent: Gives the `GtkWindow` that the sign-in belongs to, as an opaque pointer, or `nil` for none. It is
+    ///     called on the GTK main context each time. The default is the active window of the running `GtkApplication`.
+    public convenience init(title: String = "Sign in", parent: (@Sendable () -> OpaquePointer?)? = nil) {
+        self.init(title: title, parent: parent, patience: .seconds(10)) { _ in }
+    }
+
+    init(
+        title: String = "Sign in",
+        parent: (@Sendable () -> OpaquePointer?)? = nil,
+        patience: Duration = .seconds(10),
+        shown: @escaping @Sendable (PageWindow) -> Void
+    ) {
+        self.title = title
+        self.parent = parent ?? { Self.activeWindow() }
+        self.patience = patience
+        self.shown = shown
+    }
+
+    /// The query only.
+    public var responseModes: Set<ResponseMode> { [.query] }
+
+    /// Makes ready for one sign-in. No port is listened on, and nothing is shown yet.
+    ///
+    /// - Throws: `AuthenticationError(.interactionInProgress, …)` while another sign-in is shown;
+    ///   `AuthenticationError(.unsupported, …)` for a form post;
+    ///   `AuthenticationError(.redirectUnavailable, …)` when the redirect URI is no address.
+    public func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener {
+        guard responseMode == .query else {
+            throw AuthenticationError(
+                .unsupported,
+                "A form post cannot be received in a web view. Leave the response mode open, or choose the query."
+            )
+        }
+        let signIn = PendingSignIn(redirectURI: try redirectURI.addressWithoutListener())
+        try pending.withLock { pending in
+            guard pending == nil else {
+                throw AuthenticationError(
+                    .interactionInProgress,
+                    "Another sign-in is shown in this program's window: finish or close it first."
+                )
+            }
+            pending = signIn
+        }
+        return WebViewListener(signIn) { [weak self] in
+            self?.pending.withLock { pending in
+                if pending === signIn { pending = nil }
+            }
+        }
+    }
+
+    /// Shows `url` in a window, and returns when the window is there, without waiting for the page.
+    ///
+    /// - Throws: `AuthenticationError(.browserUnavailable, …)` when GTK is not initialised, has no display, or its main
+    ///   loop has not answered for ten seconds; `AuthenticationError(.invalidArgument, …)` for an address that is
+    ///   neither `https` nor on the loopback interface, and where this object is not the redirect receiver as well;
+    ///   `CancellationError`.
+    public func open(_ url: URL) async throws {
+        let address = url.absoluteString
+        guard PageOrigin(address)?.isProtected == true else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "Only https addresses, and http ones of the loopback interface, are shown."
+            )
+        }
+        guard let signIn = pending.withLock({ $0 }),
+            let redirect = RedirectAddress(signIn.redirectURI.absoluteString)
+        else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The presenter takes the redirect as well: set it as the configuration's redirectReceiver, too."
+            )
+        }
+        do {
+            try await MainContext.value(within: patience) { [title, parent, shown] in
+                guard gtk_is_initialized() != 0, gdk_display_get_default() != nil else { throw Self.noDisplay }
+                let page = PageWindow.Page(address: address, redirect: redirect, redirectURI: signIn.redirectURI)
+                let window = PageWindow(title: title, page: page) { [weak signIn] event in
+                    switch event {
+                    case .redirect(let url): signIn?.take(url)
+                    case .gone: signIn?.windowIsGone()
+                    }
+                }
+                guard signIn.attach(window) else { throw CancellationError() }
+                window.show(over: parent())
+                shown(window)
+            }
+        } catch is MainContext.NotRunning {
+            throw Self.noLoop
+        }
+    }
+
+    private static var noDisplay: AuthenticationError {
+        AuthenticationError(
+            .browserUnavailable,
+            "A window cannot be shown: GTK is not initialised, or there is no display."
+        )
+    }
+
+    private static var noLoop: AuthenticationError {
+        AuthenticationError(
+            .browserUnavailable,
+            "A window cannot be shown: the GTK main loop does not run, or is busy. Run it, and do not block it."
+        )
+    }
+
+    private static func activeWindow() -> OpaquePointer? {
+        guard let application = g_application_get_default(),
+            g_type_check_instance_is_a(
+                UnsafeMutableRawPointer(application).assumingMemoryBound(to: GTypeInstance.self),
+                gtk_application_get_type()
+            ) != 0
+        else { return nil }
+        let window = UnsafeMutableRawPointer(application).withMemoryRebound(to: GtkApplication.self, capacity: 1) {
+            gtk_application_get_active_window($0)
+        }
+        return window.map { OpaquePointer($0) }
+    }
+}
+
+/// The program's side of a sign-in. Dropping it closes the window.
+private final class WebViewListener: RedirectListener {
+    private let signIn: PendingSignIn
+    private let onClose: @Sendable () -> Void
+
+    init(_ signIn: PendingSignIn, onClose: @escaping @Sendable () -> Void) {
+        self.signIn = signIn
+        self.onClose = onClose
+    }
+
+    deinit {
+        end()
+    }
+
+    var redirectURI: URL { signIn.redirectURI }
+
+    func receive() async throws -> ReceivedRedirect {
+        try await signIn.next()
+    }
+
+    /// The window shows its page again when the wait goes on; else it is closed, and the program says how it ended.
+    func answer(_ redirect: ReceivedRedirect, with page: RedirectPage) async {
+        if page.outcome == .refused { signIn.goOn() }
+    }
+
+    func close() async {
+        end()
+    }
+
+    private func end() {
+        signIn.close()
+        onClose()
+    }
+}

@@ -1,0 +1,27 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// Keys that are pressed on the display, for whichever window has them.
+enum Keyboard {
+    /// Gives the keys to the window with this title, as a window manager would.
+    static func focus(_ title: String) throws {
+        try xdotool("search", "--sync", "--onlyvisible", "--name", "^\(title)$", "windowfocus")
+    }
+
+    static func type(_ text: String) throws { try xdotool("type", "--delay", "20", text) }
+
+    static func press(_ keys: String...) throws { try xdotool(["key", "--delay", "20"] + keys) }
+
+    private static func xdotool(_ arguments: String...) throws { try xdotool(arguments) }
+
+    private static func xdotool(_ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/xdotool")
+        process.arguments = arguments
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+    }
+}

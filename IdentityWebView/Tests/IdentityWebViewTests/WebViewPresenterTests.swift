@@ -1,0 +1,22 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import Testing
+
+@testable import IdentityWebView
+
+@Suite(.timeLimit(.minutes(1))) struct WebViewPresenterTests {
+    /// In a process of its own, where nothing runs GTK's main loop.
+    @Test func saysThatNoMainLoopRuns() async throws {
+        await #expect(processExitsWith: .success) {
+            let presenter = WebViewPresenter(patience: .milliseconds(50)) { _ in }
+            let listener = try await presenter.start(for: .loopback, responseMode: .query)
+            let url = try #require(URL(string: "https://example.com/"))
+            await #expect { try await presenter.open(url) } throws: { error in
+                (error as? AuthenticationError)?.code == .browserUnavailable
+            }
+            await listener.close()
+        }
+    }
+}

@@ -1,0 +1,29 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+extension PublicClientApplication {
+    /// Signs an account out: first on this computer, as ``remove(_:)`` does, then, as `parameters` ask, at the provider.
+    ///
+    /// Once the account is removed, nothing that fails brings it back or throws: the result says what became of each
+    /// part. Each request takes at most the configuration's request time-out, and the browser at most
+    /// `SignOutParameters/timeout`. Where the task is cancelled after the removal, the rest is left undone.
+    ///
+    /// ```swift
+    /// var parameters = SignOutParameters()
+    /// parameters.revokesTokens = true
+    /// parameters.endsBrowserSession = true
+    /// let result = try await app.signOut(account, parameters)
+    /// ```
+    ///
+    /// - Throws: `AuthenticationError.configuration` when a parameter is not acceptable, and `.cache` when the account
+    ///   could not be removed; the provider is not asked then. `CancellationError`.
+    /// - SeeAlso: [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009),
+    ///   [RP-Initiated Logout](https://openid.net/specs/openid-connect-rpinitiated-1_0.html)
+    @discardableResult
+    public func signOut(
+        _ account: Account,
+        _ parameters: SignOutParameters = SignOutParameters()
+    ) async throws -> SignOutResult {
+        let flow = SignOutFlow(environment: environment, context: environment.context(parameters.correlationID))
+        return try await flow.run(account, parameters)
+    }
+}

@@ -1,0 +1,34 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// What a sign-out achieved. The account is gone from this computer in any case.
+public struct SignOutResult: Sendable {
+    /// What became of one part of a sign-out.
+    public enum Outcome: Sendable {
+        /// It was not asked for.
+        case notRequested
+        /// It is done.
+        case succeeded
+        /// The provider does not offer it, or there was nothing to do it with.
+        case unavailable
+        /// The page was opened; nobody says whether the person finished there.
+        case unconfirmed
+        /// It did not succeed, and is not tried again.
+        case failed(AuthenticationError)
+    }
+
+    /// Whether there was anything to remove from this computer.
+    public let wasSignedIn: Bool
+
+    /// Whether the refresh tokens were taken back. An access token may stay valid until it expires all the same.
+    public let revocation: Outcome
+
+    /// Whether the browser's session with the provider was ended.
+    public let browserSession: Outcome
+
+    /// Creates a result; a program's tests do this.
+    public init(wasSignedIn: Bool, revocation: Outcome = .notRequested, browserSession: Outcome = .notRequested) {
+        self.wasSignedIn = wasSignedIn
+        self.revocation = revocation
+        self.browserSession = browserSession
+    }
+}

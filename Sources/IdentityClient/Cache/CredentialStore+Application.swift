@@ -1,0 +1,56 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+// Records beside those of the accounts. Nothing of them is kept in memory: they are read seldom.
+extension CredentialStore {
+    /// A record of the kind `application`.
+    func applicationRecord(_ key: CacheKey) async throws -> CacheRecord? {
+        try await wrapping { try await cache.record(for: key) }
+    }
+
+    /// Reads, changes and writes until no one else wrote in between.
+    func updateApplicationRecord(_ key: CacheKey, _ change: (CacheRecord?) throws -> CacheRecord?) async throws {
+        for _ in 0..<Self.mostAttempts {
+            let record = try await applicationRecord(key)
+            let next = try change(record)
+            if next == record { return }
+            if try await wrapping({ try await cache.replace(record, with: next, for: key) }) { return }
+            await Task.yield()
+        }
+        throw Self.busy
+    }
+}
+
+/// What a client remembers of the accounts it works with.
+struct AccountsInUseRecord: Sendable {
+    let store: CredentialStore
+    let key: CacheKey
+
+    init(store: CredentialStore, scope: String) {
+        self.store = store
+        key = CacheKey(
+            group: store.group,
+            kind: .application,
+            name: Digest.hexadecimal(of: ["accounts_in_use", scope, store.clientID])
+        )
+    }
+
+    /// What is remembered. A record that cannot be read remembers nothing.
+    func value() async throws -> AccountsInUse {
+        Self.decoded(try await store.applicationRecord(key)) ?? AccountsInUse()
+    }
+
+    func update(_ change: (inout AccountsInUse) -> Void) async throws {
+        try await store.updateApplicationRecord(key) { record in
+            let known = Self.decoded(record)
+            var value = known ?? AccountsInUse()
+            // A newer version knows better what to write.
+            guard value.version <= AccountsInUse.currentVersion else { return record }
+            change(&value)
+            return known == value ? record : CacheRecord(bytes: value.encoded())
+        }
+    }
+
+    private static func decoded(_ record: CacheRecord?) -> AccountsInUse? {
+        record.flatMap { try? AccountsInUse(decoding: $0.bytes) }  // damaged: it is written anew
+    }
+}

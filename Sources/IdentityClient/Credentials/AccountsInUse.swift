@@ -1,0 +1,148 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+package import OAuthWire
+
+/// Which account a program works with, which it worked with before, and who has signed out: a pure value.
+package struct AccountsInUse: Hashable, Sendable {
+    /// As much of an account as is remembered after it was signed out.
+    package struct Mention: Hashable, Sendable {
+        package var id: Account.ID
+        package var environment: String
+        package var homeAccountID: String
+        package var username: String?
+    }
+
+    package var current: Mention?
+    package var previous: Mention?
+    /// The last ones first.
+    package var signedOut: [Mention] = []
+    /// Whether somebody has signed out and nobody in since.
+    package var asksAgain = false
+    /// Members another version wrote.
+    package var unknown = JSONObject()
+    package var version = Self.currentVersion
+
+    package static let currentVersion = 1
+    private static let mostSignedOut = 20
+
+    package init() {}
+}
+
+extension AccountsInUse {
+    /// `account` is the one to work with from now on.
+    package mutating func choose(_ account: Account) {
+        let chosen = Mention(account)
+        if let current, current.id != chosen.id { previous = current }
+        // Whoever comes back after signing out is not their own predecessor.
+        if previous?.id == chosen.id { previous = nil }
+        current = chosen
+    }
+
+    package mutating func signIn(_ account: Account) {
+        choose(account)
+        signedOut.removeAll { $0.id == account.id }
+        asksAgain = false
+    }
+
+    package mutating func signOut(_ account: Account) {
+        // Where none was chosen, it was the current one for being the only one.
+        if (current?.id ?? account.id) == account.id {
+            previous = Mention(account)
+            current = nil
+        }
+        signedOut.removeAll { $0.id == account.id }
+        signedOut = Array(([Mention(account)] + signedOut).prefix(Self.mostSignedOut))
+        asksAgain = true
+    }
+
+    /// The accounts to work with, given those that are signed in.
+    ///
+    /// One that another program of the group has signed out is the previous one.
+    /// - Returns: `nil` when there are several, and none of them was chosen.
+    package func accounts(among signedIn: [Account]) -> CurrentAccount? {
+        if let current, let account = signedIn.first(where: { $0.id == current.id }) {
+            return CurrentAccount(current: account, previous: previous.map { $0.account(among: signedIn) })
+        }
+        guard signedIn.count <= 1 else { return nil }
+        let before = (current ?? previous).flatMap { $0.id == signedIn.first?.id ? nil : $0 }
+        return CurrentAccount(current: signedIn.first, previous: before.map { $0.account(among: signedIn) })
+    }
+
+    /// Whether the next sign-in has to ask, although the browser may still know the person.
+    ///
+    /// - Parameters:
+    ///   - wanted: The account or username that the sign-in names; `nil` when it names none.
+    ///   - isSignedIn: Whether the current account is.
+    package func mustAsk(for wanted: (id: Account.ID?, username: String?)?, isSignedIn: Bool) -> Bool {
+        guard let wanted else { return asksAgain || current != nil && !isSignedIn }
+        let username = wanted.username?.lowercased()
+        var absent = signedOut
+        if let current, !isSignedIn { absent.append(current) }
+        return absent.contains { mention in
+            wanted.id.map { $0 == mention.id } ?? (username != nil && username == mention.username?.lowercased())
+        }
+    }
+}
+
+extension AccountsInUse.Mention {
+    package init(_ account: Account) {
+        id = account.id
+        environment = account.environment
+        homeAccountID = account.homeAccountID
+        username = account.username
+    }
+
+    func account(among signedIn: [Account]) -> Account {
+        signedIn.first { $0.id == id }
+            ?? Account(id: id, environment: environment, username: username, homeAccountID: homeAccountID)
+    }
+}
+
+// The record's JSON.
+extension AccountsInUse {
+    /// Reads a record.
+    ///
+    /// - Throws: `JSONError` or `WireError` when the bytes are not such a record.
+    package init(decoding bytes: [UInt8]) throws {
+        var json = try JSONObject(parsing: bytes)
+        version = json.integer("v") ?? Self.currentVersion
+        current = try json.object("current").map(Mention.init(decoding:))
+        previous = try json.object("previous").map(Mention.init(decoding:))
+        signedOut = try (json.array("signed_out") ?? []).compactMap { value in
+            if case .object(let object) = value { try Mention(decoding: object) } else { nil }
+        }
+        asksAgain = json.bool("asks_again") ?? false
+        for name in ["v", "current", "previous", "signed_out", "asks_again"] { json[name] = nil }
+        unknown = json
+    }
+
+    /// The record's bytes.
+    package func encoded() -> [UInt8] {
+        var json = JSONObject([("v", .integer(version))])
+        json["current"] = current.map { .object($0.json) }
+        json["previous"] = previous.map { .object($0.json) }
+        json["signed_out"] = signedOut.isEmpty ? nil : .array(signedOut.map { .object($0.json) })
+        json["asks_again"] = asksAgain ? .bool(true) : nil
+        for (name, value) in unknown.members { json[name] = value }
+        return json.serialized()
+    }
+}
+
+extension AccountsInUse.Mention {
+    init(decoding json: JSONObject) throws {
+        guard let id = json.string("account_id"), let environment = json.string("environment") else {
+            throw WireError.missing("account_id or environment")
+        }
+        self.id = Account.ID(rawValue: id)
+        self.environment = environment
+        homeAccountID = json.string("home_account_id") ?? id
+        username = json.string("username")
+    }
+
+    var json: JSONObject {
+        var json = JSONObject([("account_id", .string(id.rawValue)), ("environment", .string(environment))])
+        json["home_account_id"] = homeAccountID == id.rawValue ? nil : .string(homeAccountID)
+        json["username"] = username.map { .string($0) }
+        return json
+    }
+}

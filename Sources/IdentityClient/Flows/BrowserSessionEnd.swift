@@ -1,0 +1,117 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Logging
+import OAuthWire
+
+/// Sends the browser to the provider's sign-out page and, where it is to come back, waits for that.
+///
+/// - SeeAlso: [RP-Initiated Logout](https://openid.net/specs/openid-connect-rpinitiated-1_0.html)
+struct BrowserSessionEnd: Sendable {
+    let environment: FlowEnvironment
+    let context: RequestContext
+    let authority: Authority
+    let parameters: SignOutParameters
+    let idToken: String?
+
+    /// A longer one makes an address that servers refuse.
+    private static let longestHint = 8 * 1024
+
+    /// - Parameter endpoint: The provider's `end_session_endpoint`.
+    func run(at endpoint: String?) async throws -> SignOutResult.Outcome {
+        guard let endpoint else { return .unavailable }
+        guard let target = parameters.postLogoutRedirectURI else {
+            try await open(try url(endpoint, returningTo: nil, state: nil))
+            return .unconfirmed
+        }
+        let listener = try await environment.configuration.redirectReceiver.startSignOut(
+            for: target.resolved(for: authority)
+        )
+        let outcome: Result<SignOutResult.Outcome, any Error>
+        do {
+            let state = SecureRandom.token()
+            try await open(
+                try url(endpoint, returningTo: listener.redirectURI.absoluteString, state: state)
+            )
+            outcome = .success(try await awaitReturn(to: listener, state: state))
+        } catch {
+            outcome = .failure(error)
+        }
+        await listener.close()
+        return try outcome.get()
+    }
+
+    private func url(_ endpoint: String, returningTo target: String?, state: String?) throws -> URL {
+        let message = EndSessionRequestMessage(
+            clientID: environment.clientID,
+            idTokenHint: usesIDTokenHint ? idToken : nil,
+            logoutHint: parameters.logoutHint ?? loginHintOfTheToken,
+            postLogoutRedirectURI: target,
+            state: state,
+            uiLocales: parameters.uiLocales,
+            correlationID: authority.isMicrosoft ? context.correlationID.uuidString.lowercased() : nil,
+            extra: parameters.extraQueryItems.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        )
+        let text = try EndpointURL.appending(message.items, to: endpoint)
+        guard text.utf8.count <= 32 * 1024, let url = URL(string: text) else {
+            throw AuthenticationError(.invalidArgument, "The sign-out address would be too long, or is not an address.")
+        }
+        return url
+    }
+
+    /// Entra ID takes a logout hint in its place, and the less of a person an address tells the better.
+    private var usesIDTokenHint: Bool {
+        if case .entra = authority.kind { return false }
+        return (idToken?.utf8.count ?? 0) <= Self.longestHint
+    }
+
+    /// Entra's optional claim, made for this; a username in its place is not understood.
+    private var loginHintOfTheToken: String? {
+        guard case .entra = authority.kind, let idToken else { return nil }
+        return (try? JSONWebToken(compact: idToken))?.claims.string("login_hint")  // unreadable: no hint
+    }
+
+    private func open(_ url: URL) async throws {
+        parameters.onSignOutURL?(url)
+        do {
+            try await environment.configuration.browser.open(url)
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            guard parameters.onSignOutURL == nil else { return }
+            throw error as? AuthenticationError
+                ?? AuthenticationError(
+                    .browserUnavailable,
+                    "No browser could be opened to sign out at the provider. Show the address instead (onSignOutURL).",
+                    correlationID: context.correlationID,
+                    underlyingError: error
+                )
+        }
+    }
+
+    /// Waits for the return with this sign-out's state; others are refused. One that never comes leaves it open what the
+    /// person did: some providers do not send the browser back.
+    private func awaitReturn(to listener: any RedirectListener, state: String) async throws -> SignOutResult.Outcome {
+        do {
+            return try await withDeadline(parameters.timeout) {
+                while true {
+                    let redirect = try await listener.receive()
+                    if Self.states(in: redirect.url.absoluteString).elementsEqual([state], by: constantTimeEquals) {
+                        await listener.answer(redirect, with: RedirectPage(outcome: .signedOut))
+                        return .succeeded
+                    }
+                    await listener.answer(redirect, with: RedirectPage(outcome: .refused))
+                }
+            }
+        } catch is DeadlineExceeded {
+            return .unconfirmed
+        }
+    }
+
+    private static func states(in redirect: String) -> [String] {
+        guard let start = redirect.firstIndex(of: "?") else { return [] }
+        let query = redirect[redirect.index(after: start)...].prefix { $0 != "#" }
+        let items = (try? FormURLEncoded.decode(String(query))) ?? []  // not readable: not the answer
+        return items.filter { $0.0 == "state" }.map(\.1)
+    }
+}

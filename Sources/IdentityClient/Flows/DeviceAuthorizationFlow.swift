@@ -1,0 +1,182 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Logging
+import OAuthWire
+
+/// Gets a code for another device, and asks for tokens until the person has finished there.
+///
+/// - SeeAlso: [RFC 8628](https://www.rfc-editor.org/rfc/rfc8628)
+struct DeviceAuthorizationFlow: Sendable {
+    let environment: FlowEnvironment
+    let context: RequestContext
+    let parameters: DeviceCodeParameters
+
+    func run(prompt: (DeviceCodePrompt) -> Void) async throws -> AuthenticationResult {
+        if let timeout = parameters.timeout, timeout <= .zero {
+            throw AuthenticationError(.invalidArgument, "The sign-in's time-out must be above 0.")
+        }
+        let configured = environment.configuration.authority
+        let authority = parameters.authority ?? configured
+        if parameters.authority != nil { try authority.checkFits(configured) }
+        let metadata = try await environment.resolver.metadata(for: authority, context: context)
+        let scopes = try parameters.scopes.checked()
+            .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
+        let claims = try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities)
+
+        let device = try await code(scopes, claims, authority, metadata)
+        let lifetime = min(parameters.timeout ?? .seconds(device.expiresIn), .seconds(min(device.expiresIn, 86_400)))
+        let deadline = Deadline(after: lifetime, by: environment.clock)
+        prompt(try self.prompt(device, expiresOn: deadline.date))
+
+        let form = TokenRequestMessage.deviceCode(
+            clientID: environment.clientID,
+            deviceCode: device.deviceCode,
+            scopes: authority.isMicrosoft ? scopes : [],
+            claims: authority.isMicrosoft ? claims : nil,
+            clientInfo: authority.hasHomeAccounts
+        )
+        let endpoint = TokenEndpoint(
+            client: environment.client,
+            authority: authority,
+            metadata: metadata,
+            clock: environment.clock,
+            context: context
+        )
+        let response = try await poll(endpoint, form, pace: DevicePace(interval: device.interval), until: deadline)
+        let grant = try await GrantValidation(environment: environment, context: context).signInGrant(
+            response,
+            authority: authority,
+            metadata: metadata,
+            nonce: nil,
+            maxAge: nil,
+            requestedScopes: scopes
+        )
+        let commit = SignInCommit(
+            environment: environment,
+            context: context,
+            authority: authority,
+            wanted: parameters.account,
+            scopes: parameters.scopes
+        )
+        return try await commit.run(grant)
+    }
+
+    private func code(
+        _ scopes: [String],
+        _ claims: String?,
+        _ authority: Authority,
+        _ metadata: AuthorityMetadata
+    ) async throws -> DeviceAuthorizationResponse {
+        guard let endpoint = metadata.deviceAuthorizationEndpoint else {
+            throw AuthenticationError(
+                .unsupported,
+                "The provider offers no sign-in on another device (device_authorization_endpoint): use a browser.",
+                correlationID: context.correlationID
+            )
+        }
+        let form = DeviceAuthorizationRequestMessage.items(
+            clientID: environment.clientID,
+            scopes: scopes,
+            claims: claims,
+            extra: try ExtraItems.checked(parameters.extraParameters)
+        )
+        let answer = try await environment.client.post(form, to: endpoint, context: context, authority: authority)
+        if (200..<300).contains(answer.status), let json = try? JSONObject(parsing: answer.body),
+            json["error"] == nil  // Deviation: Entra ID may refuse with status 200.
+        {
+            do {
+                return try DeviceAuthorizationResponse(json)
+            } catch {
+                throw unusable("\(error)")
+            }
+        }
+        let now = environment.clock.unixSeconds
+        switch TokenEndpointAnswer(answer, grant: .deviceCode, now: now, context: context) {
+        case .refused(let error), .ambiguous(let error): throw error
+        case .granted: throw unusable("it has tokens in it")
+        }
+    }
+
+    private func prompt(_ device: DeviceAuthorizationResponse, expiresOn: Date) throws -> DeviceCodePrompt {
+        // It is shown to a person, who follows it.
+        guard WebAddress(device.verificationURI) != nil, let uri = URL(string: device.verificationURI) else {
+            throw unusable("verification_uri is not an https address")
+        }
+        let complete = device.verificationURIComplete.flatMap { WebAddress($0) == nil ? nil : URL(string: $0) }
+        return DeviceCodePrompt(
+            userCode: device.userCode,
+            verificationURI: uri,
+            verificationURIComplete: complete,
+            message: device.message,
+            expiresOn: expiresOn
+        )
+    }
+
+    /// Asks until there is an answer that ends it, or the code is void.
+    ///
+    /// - SeeAlso: [RFC 8628 §3.4 and §3.5](https://www.rfc-editor.org/rfc/rfc8628#section-3.4)
+    private func poll(
+        _ endpoint: TokenEndpoint,
+        _ form: [(String, String)],
+        pace: DevicePace,
+        until deadline: Deadline
+    ) async throws -> TokenResponse {
+        var pace = pace
+        while true {
+            guard deadline.remaining > pace.wait else {
+                // Asking once more before the end would be too early, and after it too late.
+                try await environment.clock.sleep(for: deadline.remaining)
+                throw AuthenticationError(
+                    .interactionTimedOut,
+                    "The code became void before the sign-in was finished. Start again for a new one.",
+                    correlationID: context.correlationID
+                )
+            }
+            try await environment.clock.sleep(for: pace.wait)
+            let answer: TokenEndpointAnswer
+            do {
+                answer = try await endpoint.send(form, grant: .deviceCode)
+            } catch let error as AuthenticationError where .network ~= error.code && error.mayPass {
+                answer = .ambiguous(error)
+            }
+            if case .granted(let response) = answer { return response }
+            try pace.note(answer)
+        }
+    }
+
+    private func unusable(_ reason: String) -> AuthenticationError {
+        AuthenticationError(
+            .malformedResponse,
+            "The provider's answer to the request for a code cannot be used: \(reason).",
+            correlationID: context.correlationID
+        )
+    }
+}
+
+extension DeviceAuthorizationFlow {
+    /// When the code is void: by the wall clock, or by real time where that was set back.
+    fileprivate struct Deadline {
+        let date: Date
+        private let clock: any WallClock
+        private let instant: ContinuousClock.Instant
+
+        init(after lifetime: Duration, by clock: any WallClock) {
+            self.clock = clock
+            date = clock.now.addingTimeInterval(Double(lifetime.components.seconds))
+            instant = .now + lifetime
+        }
+
+        var remaining: Duration {
+            let seconds = date.timeIntervalSince(clock.now)
+            return max(.zero, min(.milliseconds(Int64(seconds * 1000)), instant - .now))
+        }
+    }
+}
+
+extension AuthenticationError {
+    /// Whether the network may be there again in a moment.
+    fileprivate var mayPass: Bool {
+        ![.tlsFailed, .transportUnavailable].contains(code)
+    }
+}

@@ -1,0 +1,48 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// How long to wait before the next question whether the person has finished: a pure decision.
+///
+/// - SeeAlso: [RFC 8628 §3.5](https://www.rfc-editor.org/rfc/rfc8628#section-3.5)
+struct DevicePace: Hashable, Sendable {
+    /// What the server wants; it only grows.
+    private(set) var interval: Duration
+    private var failures = 0
+    private var retryAfter = Duration.zero
+
+    private static let longestBackOff = Duration.seconds(60)
+
+    init(interval seconds: Int) {
+        interval = .seconds(seconds)
+    }
+
+    /// The wait before the next question.
+    var wait: Duration {
+        var wait = interval
+        for _ in 0..<min(failures, 10) { wait = min(wait * 2, max(interval, Self.longestBackOff)) }
+        return max(wait, retryAfter)
+    }
+
+    /// Takes an answer into account, and throws one that ends the wait.
+    mutating func note(_ answer: TokenEndpointAnswer) throws {
+        switch answer {
+        case .granted:
+            return
+        case .refused(let error) where error.serverError?.error == "authorization_pending":
+            answered()
+        case .refused(let error) where error.serverError?.error == "slow_down":
+            answered()
+            interval += .seconds(5)
+        case .refused(let error) where .serverUnavailable ~= error.code, .ambiguous(let error):
+            // Nobody knows whether the server acted; it is asked less often until it answers.
+            failures += 1
+            retryAfter = error.retryAfter ?? .zero
+        case .refused(let error):
+            throw error
+        }
+    }
+
+    private mutating func answered() {
+        failures = 0
+        retryAfter = .zero
+    }
+}

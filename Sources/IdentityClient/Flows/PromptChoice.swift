@@ -1,0 +1,45 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Logging
+
+/// Has the person asked after a sign-out, where the program leaves it open.
+struct PromptChoice: Sendable {
+    let environment: FlowEnvironment
+    let context: RequestContext
+
+    func prompt(_ parameters: InteractiveParameters, _ authority: Authority) async throws -> Prompt {
+        guard parameters.prompt == .providerDefault else { return parameters.prompt }
+        let username = parameters.loginHint ?? parameters.account?.username
+        let wanted = parameters.account.map { ($0.id as Account.ID?, username) } ?? username.map { (nil, $0) }
+        do {
+            let inUse = try await environment.accountsInUse.value()
+            guard inUse.mustAsk(for: wanted, isSignedIn: try await isSignedIn(inUse.current)) else {
+                return .providerDefault
+            }
+            return wanted == nil && authority.offersAccountSelection ? .selectAccount : .login
+        } catch let error as AuthenticationError {
+            // A cache that cannot be read keeps nobody from signing in.
+            context.logger.info(
+                "Whether the sign-in is to ask could not be read",
+                metadata: ["identity.error": "\(error.shortDescription)"]
+            )
+            return .providerDefault
+        }
+    }
+
+    private func isSignedIn(_ account: AccountsInUse.Mention?) async throws -> Bool {
+        guard let account else { return false }
+        let accounts = try await environment.store.allSnapshots().snapshots.values
+        return accounts.contains { $0.account.id == account.id }
+    }
+}
+
+extension Authority {
+    /// Whether `prompt=select_account` is understood. Others ignore it and sign in whoever the browser knows.
+    fileprivate var offersAccountSelection: Bool {
+        switch kind {
+        case .entra, .externalID: true
+        case .b2c, .adfs, .openIDConnect, .oauth2: false
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// The pauses of a process that waits while another one refreshes: until the cache tells of a change, or until it is
+/// time to look again all the same.
+///
+/// A holder that dies changes nothing, and a hint may be lost: so who has hints looks as well, only less often.
+final class RefreshWait: Sendable {
+    /// How a pause ended.
+    enum End: Sendable {
+        /// The cache told of a change.
+        case hint
+        /// Its time was up.
+        case time
+    }
+
+    private let next = Mutex(SharedResult<End>())
+    private let listener: Mutex<Task<Void, Never>?>
+    private let clock = ContinuousClock()
+    private let begin: ContinuousClock.Instant
+
+    /// Begins to listen: what changes from now on ends a pause.
+    ///
+    /// - Parameter keys: What is waited for, all of one group.
+    init(for keys: Set<CacheKey>, in cache: any TokenCache) {
+        begin = clock.now
+        listener = Mutex(nil)
+        guard let group = keys.first?.group, let hints = cache.changes(in: group) else { return }
+        let task = Task { [weak self] in
+            for await key in hints where keys.contains(key) { self?.ring() }
+        }
+        listener.withLock { $0 = task }
+    }
+
+    deinit {
+        listener.withLock { $0?.cancel() }
+    }
+
+    var hasHints: Bool { listener.withLock { $0 != nil } }
+
+    /// Pauses for the `count`th time, counted from 0. A change since the pause before ends it at once.
+    ///
+    /// - Throws: `CancellationError`.
+    func pause(_ count: Int) async throws -> End {
+        let longest = Self.longestPause(count, after: begin.duration(to: clock.now), hasHints: hasHints)
+        let pause = next.withLock { $0 }
+        let timer = Task {
+            try await Task.sleep(for: longest)
+            pause.finish(.success(.time))
+        }
+        defer { timer.cancel() }
+        let end = try await pause.value()
+        // What changes from here on is for the next pause; what changed until here, the caller will see.
+        next.withLock { $0 = SharedResult() }
+        return end
+    }
+
+    private func ring() {
+        next.withLock { $0 }.finish(.success(.hint))
+    }
+
+    /// 5, 10 and then 20 ms in the first two seconds, 200 ms in the end; where there are hints, no less than 40.
+    static func longestPause(_ count: Int, after elapsed: Duration, hasHints: Bool) -> Duration {
+        let growing = min(5 << min(count, 6), elapsed < .seconds(2) ? 20 : 200)
+        return .milliseconds(hasHints ? max(40, growing) : growing)
+    }
+}

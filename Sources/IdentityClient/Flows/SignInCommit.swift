@@ -1,0 +1,93 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import OAuthWire
+
+/// Stores what a sign-in yielded, whichever way it came.
+struct SignInCommit: Sendable {
+    let environment: FlowEnvironment
+    let context: RequestContext
+    let authority: Authority
+    /// Whom the program asked for, if anybody.
+    let wanted: Account?
+    /// The scopes that the program asked for.
+    let scopes: Set<Scope>
+
+    func run(_ grant: TokenGrant) async throws -> AuthenticationResult {
+        try checkPerson(grant)
+        let (stored, persistence) = try await store(grant)
+        guard let stored, let token = grant.accessToken(at: environment.clock.unixSeconds) else {
+            throw AuthenticationError(.malformedResponse, "The provider issued no access token.")
+        }
+        await remember(stored.account)
+        let rule = authority.scopeRule
+        let acquired = AcquiredToken(
+            snapshot: stored,
+            token: token,
+            source: .identityProvider,
+            persistence: persistence,
+            correlationID: context.correlationID
+        )
+        let result = AuthenticationResult(acquired, requested: scopes, rule: rule)
+        let wanted = rule.matchable(scopes.map(\.rawValue))
+        guard wanted.isEmpty || !wanted.isDisjoint(with: token.granted) else {
+            throw AuthenticationError(
+                .scopesDeclined,
+                "The person is signed in, but none of the requested scopes was granted.",
+                correlationID: context.correlationID
+            )
+        }
+        return result
+    }
+
+    private func checkPerson(_ grant: TokenGrant) throws {
+        guard let wanted, authority.issuesIDTokens, wanted.id != grant.identity.accountID else { return }
+        throw AuthenticationError(
+            .accountMismatch,
+            "Somebody else signed in than the account that was asked for; nothing was stored.",
+            correlationID: context.correlationID
+        )
+    }
+
+    private func store(
+        _ grant: TokenGrant
+    ) async throws -> (CredentialSnapshot?, AuthenticationResult.Persistence) {
+        var identity = grant.identity
+        if !authority.issuesIDTokens, let wanted {
+            identity.accountID = wanted.id
+            identity.homeAccountID = wanted.homeAccountID
+        }
+        let now = environment.clock.unixSeconds
+        let id = RecordID(authority: authority, account: identity.accountID)
+        let fresh = AccountCredentials(
+            incarnation: SecureRandom.token(bytes: 16),
+            partition: id.partition,
+            environment: authority.environment,
+            clientID: environment.clientID,
+            accountID: identity.accountID,
+            homeAccountID: identity.homeAccountID
+        )
+        return try await environment.store.commit(
+            id,
+            fallback: fresh.applying(grant, at: now, isSignIn: true),
+            replacesDamaged: true
+        ) { current in
+            var credentials = current ?? fresh
+            credentials.incarnation = fresh.incarnation
+            return credentials.applying(grant, at: now, isSignIn: true)
+        }
+    }
+
+    /// Makes the account the current one. A cache that cannot be written fails no sign-in.
+    private func remember(_ account: Account) async {
+        do {
+            try await environment.accountsInUse.update { $0.signIn(account) }
+        } catch {
+            let reason = (error as? AuthenticationError)?.shortDescription ?? "\(type(of: error))"
+            context.logger.info(
+                "Who has signed in could not be remembered as the current account",
+                metadata: ["identity.error": "\(reason)"]
+            )
+        }
+    }
+}

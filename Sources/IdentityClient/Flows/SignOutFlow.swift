@@ -1,0 +1,88 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+/// Signs an account out: here first, then at the provider as far as it was asked for.
+struct SignOutFlow: Sendable {
+    let environment: FlowEnvironment
+    let context: RequestContext
+
+    func run(_ account: Account, _ parameters: SignOutParameters) async throws -> SignOutResult {
+        try parameters.check()
+        let removed = try await AccountRemoval(environment: environment, context: context).run(account)
+        guard parameters.revokesTokens || parameters.endsBrowserSession else {
+            return SignOutResult(wasSignedIn: removed.wasThere)
+        }
+        let authority = environment.configuration.authority.resolved(for: account.id)
+        let metadata: AuthorityMetadata
+        do {
+            metadata = try await environment.resolver.metadata(for: authority, context: context)
+        } catch let error as AuthenticationError {
+            let outcome = SignOutResult.Outcome.failed(error)
+            return SignOutResult(
+                wasSignedIn: removed.wasThere,
+                revocation: parameters.revokesTokens ? outcome : .notRequested,
+                browserSession: parameters.endsBrowserSession ? outcome : .notRequested
+            )
+        }
+        var revocation = SignOutResult.Outcome.notRequested
+        if parameters.revokesTokens {
+            revocation = try await Revocation(environment: environment, context: context)
+                .revoke(removed.credentials, authority, metadata)
+        }
+        var browserSession = SignOutResult.Outcome.notRequested
+        if parameters.endsBrowserSession {
+            let session = BrowserSessionEnd(
+                environment: environment,
+                context: context,
+                authority: authority,
+                parameters: parameters,
+                idToken: idToken(removed.credentials, authority)
+            )
+            do {
+                browserSession = try await session.run(at: metadata.endSessionEndpoint)
+            } catch let error as AuthenticationError {
+                browserSession = .failed(error)
+            }
+        }
+        return SignOutResult(
+            wasSignedIn: removed.wasThere,
+            revocation: revocation,
+            browserSession: browserSession
+        )
+    }
+
+    /// The ID token that this program was given, of the configured policy where there are several.
+    private func idToken(_ held: [AccountCredentials], _ authority: Authority) -> String? {
+        let own = held.filter { $0.clientID == environment.clientID }
+        let preferred = own.first { $0.partition == authority.partition } ?? own.first
+        return preferred?.profiles.lazy.compactMap(\.idToken).first
+    }
+}
+
+extension SignOutParameters {
+    /// - Throws: `.invalidArgument`, before anything is removed.
+    fileprivate func check() throws {
+        guard timeout > .zero, timeout <= .seconds(86_400) else {
+            throw AuthenticationError(.invalidArgument, "The sign-out's time-out must be above 0 and at most a day.")
+        }
+        for name in extraQueryItems.keys.sorted()
+        where name.isEmpty || EndSessionRequestMessage.reservedNames.contains(name) {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The extra query item '\(name.prefix(50))' is one that the library sets itself."
+            )
+        }
+        let texts = [logoutHint].compactMap(\.self) + uiLocales
+        guard
+            texts.allSatisfy({ text in
+                text.utf8.count <= 1000 && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+            })
+        else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "A logout hint or language is too long, or has control characters."
+            )
+        }
+    }
+}

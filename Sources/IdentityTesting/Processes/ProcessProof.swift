@@ -1,0 +1,117 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import IdentityClient
+
+/// What several processes on one storage may rely on.
+struct ProcessProof: Sendable {
+    let room: TokenCacheConformance.Room
+    let command: [String]
+    let processes: Int
+
+    private func household(grace: Duration = .zero) async throws -> Household {
+        try await Household(room.cache, workers: command, group: room.group, grace: grace)
+    }
+
+    func checkIncrements() async throws {
+        var orders = WorkerOrders(group: room.group.name)
+        orders.counter = room.key.name
+        orders.increments = 25
+        let workers = try (0..<processes).map { _ in try WorkerProcess(command, orders: orders) }
+        for worker in workers { try await worker.ready() }
+        for worker in workers { worker.go() }
+        for worker in workers {
+            let report = try await report(of: worker)
+            try room.expect(report.error == nil, "a process got this error: \(report.error ?? "")")
+        }
+        let total = "\(processes * orders.increments)"
+        try await room.expect(CacheRecord(text: total), at: room.key, "After \(total) increments")
+    }
+
+    func checkOneRefresh() async throws {
+        let house = try await household()
+        let workers = try await house.workers(processes)
+        for worker in workers { worker.go() }
+        var tokens: Set<String> = []
+        for worker in workers {
+            let report = try await report(of: worker)
+            try room.expect(report.error == nil, "a process got this error: \(report.error ?? "")")
+            tokens.insert(report.token ?? "")
+        }
+        let sent = house.sentRefreshTokens
+        try room.expect(sent.count == 1, "\(processes) processes sent \(sent.count) refresh requests.")
+        try room.expect(tokens.count == 1, "\(processes) processes got \(tokens.count) different tokens.")
+        try await expectAlive(house, "after that")
+    }
+
+    func checkSignOut() async throws {
+        let house = try await household()
+        let gate = Gate()
+        house.provider.failNext(.token, with: .held(by: gate))
+        let refresher = try await house.worker()
+        refresher.go()
+        try await house.provider.waitForRequest(.token)
+        let left = try await house.acquire { $0.removes = true }
+        try room.expect(left?.error == nil, "signing out met this error: \(left?.error ?? "")")
+        gate.open()
+        let late = try await report(of: refresher)
+        try room.expect(late.token == nil, "the process that was refreshing got a token for a removed account.")
+        let accounts = try await house.application().allAccounts()
+        try room.expect(accounts.isEmpty, "the account that was removed is there again.")
+    }
+
+    func checkSignIn() async throws {
+        let house = try await household()
+        let gate = Gate()
+        house.provider.failNext(.token, with: .held(by: gate))
+        let refresher = try await house.worker()
+        refresher.go()
+        try await house.provider.waitForRequest(.token)
+        let newer = try await house.signIn(.alice).accessToken
+        gate.open()
+        let late = try await report(of: refresher)
+        try room.expect(late.token == nil || late.token == newer, "the older sign-in's token was given out.")
+        let next = try await house.acquire()
+        try room.expect(next?.token == newer, "the newer sign-in's token was lost.")
+        try await expectAlive(house, "after that")
+    }
+
+    func checkDeath(at point: String) async throws {
+        let house = try await household(grace: .seconds(30))
+        let victim = try await house.worker { $0.crash = point }
+        victim.go()
+        // A write may be quicker than the death in the middle of it.
+        let told = try await victim.report()
+        if told == nil {
+            let status = try await victim.end()
+            try room.expect(status == SIGKILL, "a worker ended with status \(status) where it was to die (\(point)).")
+        }
+        let next = try await house.acquire()
+        try room.expect(
+            next?.error == nil && next?.token != nil,
+            "after a death (\(point)) the next process got this error: \(next?.error ?? "it died too")"
+        )
+        if let token = told?.token {
+            try room.expect(next?.token == token, "a token that was handed out was not stored (\(point)).")
+        }
+        try await expectAlive(house, "after a death (\(point))")
+    }
+
+    private func report(of worker: WorkerProcess) async throws -> WorkerReport {
+        guard let report = try await worker.report() else {
+            throw TokenCacheConformance.Failure(
+                room.rule,
+                "a worker ended with status \(try await worker.end()). Does its program call TokenCacheWorker.run?"
+            )
+        }
+        return report
+    }
+
+    private func expectAlive(_ house: Household, _ moment: String) async throws {
+        let report = try await house.refresh()
+        try room.expect(
+            report?.error == nil && report?.source == "identityProvider",
+            "\(moment), a refresh got this error: \(report?.error ?? "none, but no new token either")"
+        )
+    }
+}

@@ -1,0 +1,39 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// What a worker is to do, told in a variable of its environment.
+package struct WorkerOrders: Codable, Sendable {
+    static let variable = "IDENTITY_TOKEN_CACHE_WORKER"
+
+    /// The cache group that the workers of one proof share.
+    package var group: String
+    /// The provider on loopback; `nil` when the records themselves are the matter.
+    package var issuer: String?
+    /// How often it acts; each time it waits for a line first.
+    package var rounds = 1
+    /// Whose tokens; anybody's when `nil`.
+    package var username: String?
+    package var scope = "api.read"
+    package var forces = false
+    package var removes = false
+    /// Seconds by which its clock is wrong.
+    package var clockOffset = 0.0
+    /// Where it kills itself.
+    package var crash: String?
+    /// The record that it counts up, and how often.
+    package var counter: String?
+    package var increments = 0
+
+    package init(group: String) { self.group = group }
+}
+
+/// What a worker tells about one round.
+package struct WorkerReport: Codable, Sendable {
+    package var token: String?
+    package var source: String?
+    package var unsaved: String?
+    package var error: String?
+    package var retryAfter: Int?
+    package var milliseconds = 0.0
+
+    init(error: String? = nil) { self.error = error }
+}

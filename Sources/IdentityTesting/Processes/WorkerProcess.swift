@@ -1,0 +1,150 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+package import Glibc
+import LoopbackHTTP
+import Synchronization
+
+/// A worker that was started, and what it has said so far. It is killed with this object.
+package final class WorkerProcess: Sendable {
+    /// What the process did not do in time, or at all.
+    package struct Failed: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// What outlives this object until the process is gone: the thread that reads has it.
+    private final class Record: Sendable {
+        let state = Mutex((lines: [String](), status: Int32?.none))
+    }
+
+    package let process: pid_t
+    /// Our end of a pair of sockets; the other is the worker's standard input and output. Close-on-exec from the start,
+    /// so that no process which is started at the same time keeps it open.
+    private let link: Int32
+    private let record = Record()
+
+    /// Starts a worker.
+    ///
+    /// - Parameter command: The executable's path and its arguments.
+    package init(_ command: [String], orders: WorkerOrders) throws {
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else {
+            throw Failed(description: "no sockets for a worker: error \(errno)")
+        }
+        defer { close(ends[1]) }
+        do {
+            let text = String(decoding: try JSONEncoder().encode(orders), as: UTF8.self)
+            process = try Self.spawn(command, orders: text, link: ends[1])
+        } catch {
+            close(ends[0])
+            throw error
+        }
+        link = ends[0]
+        // A thread of its own: `recv` and `waitpid` block.
+        try DetachedThread.start { [record, process, link] in
+            Self.collect(link, record)
+            var status: Int32 = 0
+            while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
+            let ended = status
+            record.state.withLock { state in
+                state.status = ended
+                close(link)
+            }
+        }
+    }
+
+    deinit {
+        terminate()
+    }
+
+    /// Waits until the worker has opened the cache.
+    package func ready() async throws {
+        try await poll("start") { state in
+            state.lines.first == "ready" || state.status != nil ? () : nil
+        }
+    }
+
+    /// Lets it act once. One that is dead already hears nothing.
+    package func go() {
+        record.state.withLock { state in
+            guard state.status == nil else { return }
+            var byte = UInt8(ascii: "\n")
+            _ = unsafe send(link, &byte, 1, Int32(MSG_NOSIGNAL))
+        }
+    }
+
+    /// Kills it. Safe while it is not yet reaped, which is so until its status is known.
+    package func terminate() {
+        record.state.withLock { if $0.status == nil { _ = kill(process, SIGKILL) } }
+    }
+
+    /// The report on that round, or `nil` when it died before.
+    package func report(_ number: Int = 0) async throws -> WorkerReport? {
+        let line: String? = try await poll("report \(number)") { state in
+            if state.lines.count > number + 1 { return .some(state.lines[number + 1]) }
+            return state.status == nil ? nil : .some(nil)
+        }
+        return try line.map { try JSONDecoder().decode(WorkerReport.self, from: Data($0.utf8)) }
+    }
+
+    /// The status as `waitpid` gives it.
+    @discardableResult
+    package func end() async throws -> Int32 {
+        try await poll("end") { $0.status }
+    }
+
+    private func poll<Value>(
+        _ what: String,
+        _ look: ((lines: [String], status: Int32?)) -> Value?
+    ) async throws -> Value {
+        let deadline = ContinuousClock.now + .seconds(45)
+        while ContinuousClock.now < deadline {
+            if let value = look(record.state.withLock { $0 }) { return value }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        terminate()
+        throw Failed(description: "a worker's \(what) was waited for in vain")
+    }
+
+    private static func collect(_ link: Int32, _ record: Record) {
+        var pending: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        while true {
+            let count = unsafe recv(link, &buffer, buffer.count, 0)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            pending += buffer[..<count]
+            while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+                let line = String(decoding: pending[..<end], as: UTF8.self)
+                pending.removeSubrange(...end)
+                record.state.withLock { $0.lines.append(line) }
+            }
+        }
+    }
+
+    private static func spawn(_ command: [String], orders: String, link: Int32) throws -> pid_t {
+        guard let path = command.first else { throw Failed(description: "no command for the workers was given") }
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        for standard in [Int32(0), 1] { unsafe posix_spawn_file_actions_adddup2(&actions, link, standard) }
+        var words = unsafe command.map { unsafe strdup($0) }
+        unsafe words.append(nil)
+        var variables = unsafe [strdup("\(WorkerOrders.variable)=\(orders)")]
+        var next = unsafe environ
+        while let variable = unsafe next.pointee {
+            unsafe variables.append(strdup(variable))
+            unsafe next += 1
+        }
+        unsafe variables.append(nil)
+        defer {
+            unsafe words.forEach { unsafe free($0) }
+            unsafe variables.forEach { unsafe free($0) }
+        }
+        var started: pid_t = 0
+        let number = unsafe posix_spawn(&started, path, &actions, nil, words, variables)
+        guard number == 0 else { throw Failed(description: "\(path) could not be started: error \(number)") }
+        return started
+    }
+}

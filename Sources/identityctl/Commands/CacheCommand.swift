@@ -1,0 +1,90 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import IdentityClient
+import IdentityKeyring
+import OAuthWire
+
+/// Where the tokens rest.
+struct CacheCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cache",
+        abstract: "Says where the tokens rest, or moves them to another store.",
+        subcommands: [CacheShowCommand.self, CacheMoveCommand.self],
+        defaultSubcommand: CacheShowCommand.self
+    )
+}
+
+/// Says where the tokens rest.
+struct CacheShowCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Prints the store in which the tokens rest.",
+        discussion: "Chooses nothing: 'none' means that the first sign-in decides."
+    )
+
+    @OptionGroup var provider: ProviderOptions
+    @OptionGroup var output: OutputOptions
+
+    func run(in session: Session) async throws {
+        let (cache, group) = try provider.desktopCache(session)
+        let store = try await cache.rememberedStore(of: group)?.name
+        if session.isJSON {
+            let name = store.map { JSONValue.string($0) } ?? .null
+            try session.result(JSONObject([("store", name), ("group", .string(group.name))]).line + "\n")
+        } else {
+            try session.result((store ?? "none") + "\n")
+        }
+    }
+}
+
+/// Moves the tokens.
+struct CacheMoveCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "move",
+        abstract: "Moves the tokens to another store: copies, compares, and then removes the originals.",
+        discussion: """
+            The stores are encrypted-file (encrypted, with their key in the keyring), keyring (one item for each), and file \
+            (in clear text, which only you can read). Programs of the same group follow. A move that was interrupted is \
+            done again by repeating the command.
+            """
+    )
+
+    @OptionGroup var provider: ProviderOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: ArgumentHelp("encrypted-file, keyring or file.", valueName: "store"))
+    var to: String
+
+    func run(in session: Session) async throws {
+        let stores = [TokenStore.encryptedFile, .keyring, .file]
+        guard let store = stores.first(where: { $0.name == to }) else {
+            throw UsageError("--to: '\(to.printable)' is not a store. Possible are: encrypted-file, keyring, file.")
+        }
+        let (cache, group) = try provider.desktopCache(session)
+        let old = try await cache.rememberedStore(of: group)
+        try await cache.move(to: store, in: group)
+        session.console.line(
+            old == store
+                ? "The tokens rest in '\(store)' already."
+                : old.map { "Moved the tokens from '\($0)' to '\(store)'." } ?? "From now on tokens rest in '\(store)'."
+        )
+    }
+}
+
+extension ProviderOptions {
+    /// The user's stores, all accepted, and whose tokens are meant.
+    fileprivate func desktopCache(_ session: Session) throws -> (DesktopTokenCache, CacheGroup) {
+        if let given = try session.environment.given("cache", cache), try CacheChoice(given).policy == nil {
+            throw given.error("this command is about the stores auto, keyring and file.")
+        }
+        let policy = StorePolicy.standard.accepting(.file)
+        let group = try configuration(session.environment).group
+        return (CacheChoice.desktop(policy, logger: session.logger), group)
+    }
+}
+
+extension PublicClientApplication.Configuration {
+    /// The group whose records the application uses.
+    var group: CacheGroup { cacheGroup ?? .application(clientID) }
+}

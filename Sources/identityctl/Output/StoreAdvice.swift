@@ -1,0 +1,27 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+
+/// What to do where the tokens cannot be kept, or rest elsewhere: the very commands.
+enum StoreAdvice {
+    /// The tokens rest in a store that this command does not use.
+    static let elsewhere = """
+        Leave --cache out (and IDENTITYCTL_CACHE) to use them where they are, or move them: \
+        identityctl cache move --to STORE
+        """
+
+    /// No store was chosen yet, and the keyring cannot be had.
+    static func unchosen(_ code: AuthenticationError.Code) -> String? {
+        guard keyringCodes.contains(code) else { return nil }
+        return """
+            Without a keyring, keep the tokens in files that only you can read, in clear text. Say so once, and it is \
+            remembered: identityctl login --cache file
+            """
+    }
+
+    /// One that is merely locked is in this list: over SSH there may be nobody who could open it.
+    private static let keyringCodes: Set<AuthenticationError.Code> = [
+        .keyringLibraryMissing, .keyringNoSessionBus, .keyringNoService, .keyringNoDefaultCollection,
+        .keyringAccessDenied, .keyringLocked, .keyringTimedOut,
+    ]
+}

@@ -1,0 +1,25 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+extension QRCode {
+    /// The light frame that readers need.
+    private static let margin = 4
+
+    /// Columns that the drawing takes on a terminal.
+    var columns: Int { size + 2 * Self.margin }
+
+    /// The code for a terminal: two rows of modules to a line, light on black whatever the terminal's colours are.
+    var terminalLines: [String] {
+        let range = -Self.margin..<size + Self.margin
+        return stride(from: range.lowerBound, to: range.upperBound, by: 2).map { row in
+            let blocks = range.map { column in
+                switch (self[row, column], self[row + 1, column]) {
+                case (false, false): "█"
+                case (false, true): "▀"
+                case (true, false): "▄"
+                case (true, true): " "
+                }
+            }
+            return "\u{1B}[40;97m" + blocks.joined() + "\u{1B}[0m"
+        }
+    }
+}

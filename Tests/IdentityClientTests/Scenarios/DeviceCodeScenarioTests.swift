@@ -1,0 +1,195 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// Signing in on another device (RFC 8628).
+@Suite(.timeLimit(.minutes(1)))
+struct DeviceCodeScenarioTests {
+    /// A sign-in that is under way, and what it shows.
+    private func start(
+        _ application: PublicClientApplication,
+        _ change: (inout DeviceCodeParameters) -> Void = { _ in }
+    ) async throws -> (Task<AuthenticationResult, any Error>, DeviceCodePrompt) {
+        var parameters = DeviceCodeParameters(scopes: ["api.read"])
+        change(&parameters)
+        let (prompts, shown) = AsyncStream.makeStream(of: DeviceCodePrompt.self)
+        let task = Task { [parameters] in
+            defer { shown.finish() }
+            return try await application.acquireToken(withDeviceCode: parameters) { shown.yield($0) }
+        }
+        guard let prompt = await prompts.first(where: { _ in true }) else {
+            _ = try await task.value
+            throw MissingError()
+        }
+        return (task, prompt)
+    }
+
+    /// Lets the program ask once more, `wait` after the last time, and not before.
+    private func advance(_ stage: Stage, by wait: Duration, toQuestion count: Int) async throws {
+        try await stage.clock.waitForSleepers()
+        stage.clock.advance(by: wait - .milliseconds(1))
+        #expect(stage.provider.count(of: .token) == count - 1)
+        #expect(stage.clock.sleeperCount == 1)
+        stage.clock.advance(by: .milliseconds(1))
+        try await stage.provider.waitForRequest(.token, count: count)
+    }
+
+    @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra])
+    func signsInWhenThePersonHasFinishedElsewhere(_ profile: TestIdentityProvider.Profile) async throws {
+        let stage = try Stage(profile)
+        let application = try stage.application()
+        let (task, prompt) = try await start(application)
+        #expect(prompt.message.contains(prompt.userCode))
+        #expect(prompt.message.contains(prompt.verificationURI.absoluteString))
+        #expect(prompt.expiresOn == stage.clock.now.addingTimeInterval(900))
+        // Entra ID gives no address with the code in it.
+        #expect((prompt.verificationURIComplete == nil) == (profile == .entra))
+        try await advance(stage, by: .seconds(5), toQuestion: 1)
+        try await stage.clock.waitForSleepers()
+        #expect(stage.provider.approveDevice(userCode: prompt.userCode, as: .alice))
+        try await advance(stage, by: .seconds(5), toQuestion: 2)
+        let result = try await task.value
+        #expect(result.account.username == "alice@example.test" && result.source == .identityProvider)
+        #expect(stage.provider.accepts(accessToken: result.accessToken))
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: result.account)
+        #expect(hit.accessToken == result.accessToken && hit.source == .cache)
+        #expect(try await application.currentAccount().current?.id == result.account.id)
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: result.account)
+        #expect(next.source == .identityProvider)
+    }
+
+    @Test func slowsDownByFiveSecondsForGood() async throws {
+        let stage = try Stage()
+        let (task, prompt) = try await start(try stage.application())
+        stage.provider.failNext(
+            .token,
+            with: .refusal("slow_down"),
+            .refusal("authorization_pending"),
+            .refusal("slow_down")
+        )
+        try await advance(stage, by: .seconds(5), toQuestion: 1)
+        try await advance(stage, by: .seconds(10), toQuestion: 2)
+        try await advance(stage, by: .seconds(10), toQuestion: 3)
+        stage.provider.approveDevice(userCode: prompt.userCode, as: .alice)
+        try await advance(stage, by: .seconds(15), toQuestion: 4)
+        #expect(try await task.value.account.username == "alice@example.test")
+    }
+
+    @Test func outlivesAServerThatCannotBeReached() async throws {
+        let stage = try Stage()
+        let (task, prompt) = try await start(try stage.application())
+        stage.provider.failNext(.token, with: .drop, .serverError(status: 503), .throttled(retryAfter: .seconds(33)))
+        try await advance(stage, by: .seconds(5), toQuestion: 1)
+        try await advance(stage, by: .seconds(10), toQuestion: 2)
+        try await advance(stage, by: .seconds(20), toQuestion: 3)
+        stage.provider.approveDevice(userCode: prompt.userCode, as: .alice)
+        try await advance(stage, by: .seconds(40), toQuestion: 4)
+        #expect(try await task.value.account.username == "alice@example.test")
+    }
+
+    @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra])
+    func saysThatThePersonRefused(_ profile: TestIdentityProvider.Profile) async throws {
+        let stage = try Stage(profile)
+        let (task, prompt) = try await start(try stage.application())
+        #expect(stage.provider.denyDevice(userCode: prompt.userCode))
+        try await advance(stage, by: .seconds(5), toQuestion: 1)
+        try await expectError(.accessDenied) { try await task.value }
+    }
+
+    @Test func endsWhenTheCodeIsVoid() async throws {
+        let stage = try Stage { $0.deviceCodeLifetime = .seconds(12) }
+        let (task, _) = try await start(try stage.application())
+        try await advance(stage, by: .seconds(5), toQuestion: 1)
+        try await advance(stage, by: .seconds(5), toQuestion: 2)
+        try await stage.clock.waitForSleepers()
+        stage.clock.advance(by: .seconds(2))
+        try await expectError(.interactionTimedOut) { try await task.value }
+        #expect(stage.provider.count(of: .token) == 2)
+    }
+
+    @Test func endsWhenTheServerSaysThatTheCodeIsVoid() async throws {
+        let stage = try Stage()
+        let (task, _) = try await start(try stage.application())
+        stage.provider.failNext(.token, with: .refusal("expired_token"))
+        try await advance(stage, by: .seconds(5), toQuestion: 1)
+        try await expectError(.interactionTimedOut) { try await task.value }
+    }
+
+    @Test func hasATimeOutOfItsOwn() async throws {
+        let stage = try Stage()
+        let (task, prompt) = try await start(try stage.application()) { $0.timeout = .seconds(3) }
+        #expect(prompt.expiresOn == stage.clock.now.addingTimeInterval(3))
+        try await stage.clock.waitForSleepers()
+        stage.clock.advance(by: .seconds(3))
+        try await expectError(.interactionTimedOut) { try await task.value }
+        #expect(stage.provider.count(of: .token) == 0)
+    }
+
+    @Test func stopsAskingWhenItIsCancelled() async throws {
+        let stage = try Stage()
+        let (task, _) = try await start(try stage.application())
+        try await stage.clock.waitForSleepers()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        stage.clock.advance(by: .seconds(60))
+        #expect(stage.provider.count(of: .token) == 0)
+    }
+
+    @Test func refusesAnotherPersonThanTheOneAskedFor() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.provider.forgetRequests()
+        let (task, prompt) = try await start(application) { $0.account = first.account }
+        stage.provider.approveDevice(userCode: prompt.userCode, as: .bob)
+        try await advance(stage, by: .seconds(5), toQuestion: 1)
+        try await expectError(.accountMismatch) { try await task.value }
+        #expect(try await application.allAccounts() == [first.account])
+    }
+
+    @Test(arguments: [
+        (#""http://phish.example.test/""#, AuthenticationError.Code.malformedResponse),
+        (#""javascript:alert(1)""#, .malformedResponse), ("null", .malformedResponse),
+    ])
+    func showsNoAddressThatIsNotSafe(_ address: String, _ code: AuthenticationError.Code) async throws {
+        let stage = try Stage()
+        stage.provider.failNext(.deviceAuthorization, with: .changing("verification_uri", to: address))
+        try await expectError(code) { try await start(try stage.application()) }
+    }
+
+    @Test func leavesOutACompleteAddressThatIsNotSafe() async throws {
+        let stage = try Stage()
+        stage.provider.failNext(
+            .deviceAuthorization,
+            with: .changing("verification_uri_complete", to: #""http://phish.example.test/""#)
+        )
+        let (task, prompt) = try await start(try stage.application())
+        #expect(prompt.verificationURIComplete == nil)
+        task.cancel()
+    }
+
+    @Test func believesARefusalWithTheStatusOfSuccess() async throws {
+        let stage = try Stage(.entra)
+        stage.provider.failNext(.deviceAuthorization, with: .refusal("invalid_client", status: 200))
+        try await expectError(.clientNotRegistered) { try await start(try stage.application()) }
+    }
+
+    @Test func saysWhereItIsNotOffered() async throws {
+        let stage = try Stage()
+        stage.provider.failNext(.discovery, with: .changing("device_authorization_endpoint", to: nil))
+        try await expectError(.unsupported) { try await start(try stage.application()) }
+    }
+
+    @Test func sendsExtraItemsButNoReservedOnes() async throws {
+        let stage = try Stage()
+        let (task, _) = try await start(try stage.application()) { $0.extraParameters = ["audience": "a b"] }
+        task.cancel()
+        #expect(stage.provider.requests.last { $0.endpoint == .deviceAuthorization }?["audience"] == "a b")
+        try await expectError(.invalidArgument) {
+            try await start(try stage.application()) { $0.extraParameters = ["client_id": "other"] }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// What one program was told to wait for, the others on the same cache heed.
+@Suite(.timeLimit(.minutes(1)))
+struct SharedThrottleTests {
+    private func acquire(
+        _ application: PublicClientApplication,
+        _ account: Account,
+        _ scope: Scope = "api.read"
+    ) async throws -> AuthenticationResult {
+        try await application.acquireTokenSilently(scopes: [scope], account: account)
+    }
+
+    @Test func anotherProgramWaitsToo() async throws {
+        let stage = try Stage()
+        let (one, first) = try await stage.signedIn()
+        let other = try stage.application()
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
+        try await expectError(.throttled) { try await acquire(one, first.account) }
+        let sent = stage.provider.count(of: .token)
+        stage.clock.advance(by: .seconds(20))
+        let error = try await expectError(.throttled) { try await acquire(other, first.account) }
+        #expect(error.retryAfter == .seconds(40))
+        #expect(stage.provider.count(of: .token) == sent, "Nothing may be sent in that time.")
+        stage.clock.advance(by: .seconds(40))
+        #expect(try await acquire(other, first.account).source == .identityProvider)
+    }
+
+    @Test func otherScopesDoNotWait() async throws {
+        let stage = try Stage(.entra)
+        let (one, first) = try await stage.signedIn()
+        let other = try stage.application()
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
+        try await expectError(.throttled) { try await acquire(one, first.account) }
+        #expect(try await acquire(other, first.account, "api.write").source == .identityProvider)
+    }
+
+    @Test func leavesNothingBehindWhenTheWaitIsOver() async throws {
+        let stage = try Stage()
+        let (one, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
+        try await expectError(.throttled) { try await acquire(one, first.account) }
+        let group = CacheGroup.application("test-client")
+        #expect(try await stage.cache.records(of: .lease, in: group).count == 1)
+        stage.clock.advance(by: .seconds(61))
+        _ = try await acquire(one, first.account)
+        #expect(try await stage.cache.records(of: .lease, in: group).isEmpty)
+    }
+
+    @Test func aWaitWithoutATimeOfTheServersIsNotShared() async throws {
+        let stage = try Stage()
+        let (one, first) = try await stage.signedIn()
+        let other = try stage.application()
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failNext(.token, with: .throttled(retryAfter: nil))
+        try await expectError(.throttled) { try await acquire(one, first.account) }
+        #expect(try await acquire(other, first.account).source == .identityProvider)
+    }
+
+    /// A program whose clock is a day behind neither waits for a day nor ends the others' wait.
+    @Test func bearsAClockThatIsADayWrong() async throws {
+        let stage = try Stage()
+        let (one, first) = try await stage.signedIn()
+        let other = try stage.application()
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
+        try await expectError(.throttled) { try await acquire(one, first.account) }
+        let behind = ManualClock(now: stage.clock.now.addingTimeInterval(-86_400))
+        let wrong = try stage.application { $0.clock = behind }
+        #expect(
+            try await wrong.acquireTokenSilently(
+                SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+            ).source == .identityProvider
+        )
+        try await expectError(.throttled) {
+            try await other.acquireTokenSilently(
+                SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+            )
+        }
+    }
+}

@@ -1,0 +1,202 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import OAuthWire
+import Testing
+
+/// Signing out here, and at the provider.
+@Suite(.timeLimit(.minutes(1)))
+struct SignOutScenarioTests {
+    private func everything(returningTo target: RedirectURI? = nil) -> SignOutParameters {
+        var parameters = SignOutParameters()
+        parameters.revokesTokens = true
+        parameters.endsBrowserSession = true
+        parameters.postLogoutRedirectURI = target
+        return parameters
+    }
+
+    @Test func removesTheAccountAndNothingElseUnlessAsked() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.provider.forgetRequests()
+        let result = try await application.signOut(first.account)
+        #expect(result.wasSignedIn)
+        #expect(result.revocation.word == "notRequested" && result.browserSession.word == "notRequested")
+        #expect(try await application.allAccounts().isEmpty)
+        #expect(stage.provider.requests.isEmpty)
+        #expect(try await !application.signOut(first.account).wasSignedIn)
+    }
+
+    @Test(arguments: [false, true])
+    func revokesTheTokenAndEndsTheSession(onLoopback: Bool) async throws {
+        let stage = try Stage(listensOnLoopback: onLoopback)
+        let (application, first) = try await stage.signedIn()
+        let target = try RedirectURI.loopback(path: "/signed-out")
+        let result = try await application.signOut(first.account, everything(returningTo: target))
+        #expect(result.wasSignedIn && result.revocation.word == "succeeded")
+        #expect(result.browserSession.word == "succeeded")
+        let refreshToken = try #require(
+            stage.provider.requests.first { $0.endpoint == .revocation }?["token"]
+        )
+        #expect(stage.provider.requests.last { $0.endpoint == .revocation }?["client_id"] == "test-client")
+        let sent = try #require(stage.provider.requests.last { $0.endpoint == .endSession })
+        #expect(sent["id_token_hint"] == first.idToken && sent["client_id"] == "test-client")
+        #expect(sent["post_logout_redirect_uri"]?.hasSuffix("/signed-out") == true)
+        #expect((sent["state"] ?? "").utf8.count >= 40)
+        #expect(sent["logout_hint"] == nil)
+
+        // The provider no longer takes the token, nor does the browser know the person.
+        let client = ProviderClient(provider: stage.provider)
+        let form = TokenRequestMessage.refreshToken(clientID: "test-client", refreshToken: refreshToken)
+        #expect(try await client.post("/token", form).json.string("error") == "invalid_grant")
+        stage.browser.behaviour = .abandon
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.timeout = .milliseconds(200)
+        try await expectError(.interactionTimedOut) { try await application.acquireTokenInteractively(parameters) }
+        #expect(stage.browser.pages.last?.body.contains("password") == true)
+    }
+
+    @Test func removesHereBeforeAnythingIsSent() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        let gate = Gate()
+        stage.provider.failNext(.revocation, with: .held(by: gate))
+        let task = Task { try await application.signOut(first.account, everything()) }
+        try await stage.provider.waitForRequest(.revocation)
+        #expect(try await application.allAccounts().isEmpty)
+        gate.open()
+        #expect(try await task.value.revocation.word == "succeeded")
+    }
+
+    @Test func reportsEachPartThatFails() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.provider.failNext(.revocation, with: .serverError(status: 503, retryAfter: .seconds(7)))
+        let result = try await application.signOut(first.account, everything())
+        guard case .failed(let error) = result.revocation else {
+            Issue.record("\(result.revocation)")
+            return
+        }
+        #expect(error.code == .serverUnavailable && error.retryAfter == .seconds(7))
+        // The one does not keep the other.
+        #expect(result.browserSession.word == "unconfirmed")
+        try await stage.provider.waitForRequest(.endSession)
+        #expect(try await application.allAccounts().isEmpty)
+    }
+
+    @Test func signsOutHereWhenTheProviderCannotBeReached() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.provider.failAlways(.revocation, with: .drop)
+        let result = try await application.signOut(first.account, everything())
+        guard case .failed(let error) = result.revocation else {
+            Issue.record("\(result.revocation)")
+            return
+        }
+        #expect(.network ~= error.code)
+        #expect(try await application.allAccounts().isEmpty)
+    }
+
+    @Test func saysWhenNoBrowserCouldBeOpened() async throws {
+        let stage = try Stage()
+        let (_, first) = try await stage.signedIn()
+        let headless = try stage.application { $0.browser = NoBrowser() }
+        let result = try await headless.signOut(first.account, everything())
+        guard case .failed(let error) = result.browserSession else {
+            Issue.record("\(result.browserSession)")
+            return
+        }
+        #expect(error.code == .browserUnavailable && result.revocation.word == "succeeded")
+
+        // Who shows the address does without.
+        let (_, second) = try await stage.signedIn()
+        var parameters = everything()
+        let shown = Shared<[URL]>([])
+        parameters.onSignOutURL = { url in shown.withLock { $0.append(url) } }
+        let other = try await headless.signOut(second.account, parameters)
+        #expect(other.browserSession.word == "unconfirmed")
+        #expect(shown.value.count == 1)
+    }
+
+    @Test func letsNoOtherReturnEndTheWait() async throws {
+        let stage = try Stage(listensOnLoopback: true)
+        let (application, first) = try await stage.signedIn()
+        stage.browser.mischief = [.forgedFirst("state", value: "wrong"), .strayRequest()]
+        let target = try RedirectURI.loopback(path: "/signed-out")
+        let result = try await application.signOut(first.account, everything(returningTo: target))
+        #expect(result.browserSession.word == "succeeded")
+        #expect(stage.browser.pages.contains { $0.status == 400 })
+        #expect(stage.browser.pages.last?.body.contains("You can close this tab") == true)
+        #expect(stage.browser.pages.last?.body.contains("Signed out") == true)
+    }
+
+    @Test func doesNotWaitForeverForABrowserThatStaysAway() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.browser.followsRedirects = false
+        var parameters = everything(returningTo: try .loopback(path: "/signed-out"))
+        parameters.timeout = .milliseconds(100)
+        let result = try await application.signOut(first.account, parameters)
+        #expect(result.browserSession.word == "unconfirmed")
+    }
+
+    @Test func givesEntraALogoutHintAndNoToken() async throws {
+        let stage = try Stage(.entra)
+        let (application, first) = try await stage.signedIn()
+        var parameters = everything()
+        parameters.logoutHint = "hint-of-alice"
+        parameters.extraQueryItems = ["x": "y&z"]
+        let result = try await application.signOut(first.account, parameters)
+        #expect(result.revocation.word == "unavailable" && result.browserSession.word == "unconfirmed")
+        let sent = try await stage.provider.waitForRequest(.endSession)
+        #expect(sent["logout_hint"] == "hint-of-alice" && sent["id_token_hint"] == nil && sent["x"] == "y&z")
+        #expect(sent["post_logout_redirect_uri"] == nil && sent["state"] == nil)
+    }
+
+    @Test(arguments: ["id_token_hint", "state", "post_logout_redirect_uri", ""])
+    func refusesReservedItemsBeforeAnythingIsRemoved(_ name: String) async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        var parameters = everything()
+        parameters.extraQueryItems = [name: "mine"]
+        try await expectError(.invalidArgument) { try await application.signOut(first.account, parameters) }
+        #expect(try await application.allAccounts().count == 1)
+    }
+
+    @Test func asksTheProviderForNothingWhenTheCacheCannotBeWritten() async throws {
+        let cache = UnreliableCache()
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        stage.provider.forgetRequests()
+        cache.refusedWrites = [.account]
+        try await expectError(.cache) { try await application.signOut(first.account, everything()) }
+        #expect(stage.provider.count(of: .revocation) + stage.provider.count(of: .endSession) == 0)
+    }
+
+    @Test func revokesTheTokenThatARefreshHasJustGot() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        let before = try #require(
+            stage.provider.requests.last { $0["grant_type"] == "refresh_token" }?["refresh_token"]
+        )
+        let result = try await application.signOut(first.account, everything())
+        #expect(result.revocation.word == "succeeded")
+        let revoked = stage.provider.requests.last { $0.endpoint == .revocation }?["token"]
+        #expect(revoked != nil && revoked != before)
+    }
+}
+
+extension SignOutResult.Outcome {
+    /// The case alone.
+    var word: String { String("\(self)".prefix { $0 != "(" }) }
+}
+
+private struct NoBrowser: BrowserLauncher {
+    func open(_ url: URL) async throws {
+        throw AuthenticationError(.browserUnavailable, "There is none.")
+    }
+}

@@ -1,0 +1,70 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import Testing
+
+@testable import IdentityKeyring
+
+/// The keyring's own dialog, on a screen, with somebody who types.
+@Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"), .serialized)
+struct KeyringDialogTests {
+    private func locked() async throws -> (KeyringSession, CacheKey) {
+        let session = try KeyringSession(.desktop)
+        let key = try randomKey()
+        #expect(try await session.cache().replace(nil, with: CacheRecord("kept"), for: key))
+        try session.lock()
+        return (session, key)
+    }
+
+    private func dialogs(_ session: KeyringSession) throws -> Int {
+        let found = try session.run(
+            "DISPLAY=\(session.value("SCREEN")) xdotool search --onlyvisible --name Unlock || true"
+        )
+        return found.split(separator: "\n").count
+    }
+
+    private func type(_ keys: String, in session: KeyringSession) throws {
+        try session.run(
+            "export DISPLAY=\(session.value("SCREEN")); "
+                + "xdotool windowfocus --sync $(xdotool search --onlyvisible --name Unlock | head -1); xdotool \(keys)"
+        )
+    }
+
+    @Test(.timeLimit(.minutes(1))) func goesOnWhenThePersonTypesThePassword() async throws {
+        let (session, key) = try await locked()
+        let cache = try session.cache(prompting: .allowed())
+        let reading = Task { try await cache.record(for: key) }
+        #expect(try await eventually { try dialogs(session) == 1 })
+        try type("type --delay 20 throw-away key Return", in: session)
+        #expect(try await reading.value == CacheRecord("kept"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysThatThePersonClosedTheDialog() async throws {
+        let (session, key) = try await locked()
+        let cache = try session.cache(prompting: .allowed())
+        let reading = Task { await failure { try await cache.record(for: key) }.code }
+        #expect(try await eventually { try dialogs(session) == 1 })
+        try type("key Escape", in: session)
+        #expect(await reading.value == .keyringPromptDismissed)
+        #expect(try await eventually { try dialogs(session) == 0 })
+        #expect(await failure { try await cache.record(for: key) }.code == .keyringPromptDismissed)
+        #expect(try dialogs(session) == 0)
+    }
+
+    /// Taking the dialog away would end GNOME Keyring, and with it the sign-ins of every program until the next login.
+    @Test(.timeLimit(.minutes(1))) func leavesTheKeyringAliveWhenItStopsWaiting() async throws {
+        let (session, key) = try await locked()
+        let process = try session.value("KEYRING_PID")
+        let cache = try session.cache(prompting: .allowed())
+        let reading = Task { try await cache.record(for: key) }
+        #expect(try await eventually { try dialogs(session) == 1 })
+        let start = ContinuousClock.now
+        reading.cancel()
+        await #expect(throws: CancellationError.self) { try await reading.value }
+        #expect(start.duration(to: .now) < .milliseconds(100))
+        #expect(try dialogs(session) == 1)
+        try type("type --delay 20 throw-away key Return", in: session)
+        #expect(try await eventually { (try? await session.cache().record(for: key)) == CacheRecord("kept") })
+        #expect(try session.run("kill -0 \(process) && echo alive") == "alive\n")
+    }
+}

@@ -1,0 +1,68 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import GLibSupport
+import IdentityClient
+import Testing
+
+@testable import IdentityKeyring
+
+/// What each failure of GLib, D-Bus, libsecret and the keyrings becomes for the program and the person.
+@Suite struct KeyringErrorsTests {
+    typealias Code = AuthenticationError.Code
+
+    /// Where it comes from, how it is spelled there, what the program gets, and what the person is told to do.
+    static let table: [(origin: String, domain: String, number: Int, name: String?, code: Code, advice: String)] = [
+        ("any call, no bus to start", "g-io-error-quark", 0, nil, .keyringNoSessionBus, "desktop session"),
+        ("any call, no such socket", "g-io-error-quark", 1, nil, .keyringNoSessionBus, "desktop session"),
+        ("any call, address 'disabled:'", "g-io-error-quark", 13, nil, .keyringNoSessionBus, "desktop session"),
+        ("any call, refused socket", "g-io-error-quark", 39, nil, .keyringNoSessionBus, "desktop session"),
+        ("connecting, a sandbox", "g-io-error-quark", 14, nil, .keyringAccessDenied, "org.freedesktop.secrets"),
+        ("any call, no provider", "g-dbus-error-quark", 2, "ServiceUnknown", .keyringNoService, "gnome-keyring"),
+        ("any call, no provider", "g-dbus-error-quark", 3, "NameHasNoOwner", .keyringNoService, "KeePassXC"),
+        ("starting it, no program", "g-dbus-error-quark", 0, "Spawn.ExecFailed", .keyringNoService, "KWallet"),
+        ("libsecret, no provider", "g-dbus-error-quark", 2, nil, .keyringNoService, "gnome-keyring"),
+        ("any call, AppArmor or a proxy", "g-dbus-error-quark", 9, "AccessDenied", .keyringAccessDenied, "--talk-name"),
+        ("libsecret, a proxy", "g-dbus-error-quark", 9, nil, .keyringAccessDenied, "password-manager-service"),
+        ("any call, silence", "g-io-error-quark", 24, nil, .keyringTimedOut, "restart it"),
+        ("any call, the bus gave up", "g-dbus-error-quark", 20, "Timeout", .keyringTimedOut, "restart it"),
+        ("any call, 128 unanswered", "g-dbus-error-quark", 8, "LimitsExceeded", .keyringTimedOut, "restart it"),
+        ("GNOME Keyring, a write", "secret-error", 2, nil, .keyringLocked, "no need to sign in anew"),
+        ("GNOME Keyring, a read", "g-io-error-quark", 36, "Secret.IsLocked", .keyringLocked, "Unlock it"),
+        ("libsecret, a prompt it may not show", "identity-prompt", 0, nil, .keyringLocked, "Unlock it"),
+        (
+            "a write without a collection", "g-dbus-error-quark", 19, "UnknownMethod", .keyringNoDefaultCollection,
+            "default"
+        ),
+        ("KeePassXC without a database", "secret-error", 3, nil, .keyringNoDefaultCollection, "KeePassXC"),
+        ("the daemon ended", "g-dbus-error-quark", 4, "NoReply", .cache, "Try again"),
+        ("the daemon was started anew", "g-io-error-quark", 36, "Secret.NoSession", .cache, "Try again"),
+        ("the bus ended", "g-io-error-quark", 18, nil, .cache, "Try again"),
+        ("something new", "somebody-else", 99, nil, .cache, "Try again"),
+    ]
+
+    @Test(arguments: table.indices) func becomesWhatTheTableSays(_ row: Int) throws {
+        let row = Self.table[row]
+        let name = row.name.map {
+            $0.hasPrefix("Secret.")
+                ? "org.freedesktop.Secret.Error." + $0.dropFirst(7) : "org.freedesktop.DBus.Error." + $0
+        }
+        let failure = GLibFailure(domain: row.domain, code: row.number, name: name, message: "in English")
+        let error = try #require(AuthenticationError.fromKeyring(failure) as? AuthenticationError)
+        #expect(error.code == row.code, "\(row.origin)")
+        #expect(error.message.contains(row.advice), "\(row.origin): \(error.message)")
+        #expect(AuthenticationError.Code.cache ~= error.code)
+    }
+
+    @Test func saysWhatToDoAboutEveryReason() {
+        let codes: [Code] = [
+            .keyringLibraryMissing, .keyringNoSessionBus, .keyringNoService, .keyringNoDefaultCollection,
+            .keyringLocked,
+            .keyringAccessDenied, .keyringPromptDismissed, .keyringTimedOut,
+        ]
+        let problem = LibraryProblem.missing("libsecret-1.so.0")
+        var messages: Set<String> = [(AuthenticationError.fromKeyring(problem) as? AuthenticationError)?.message ?? ""]
+        for code in codes.dropFirst() { messages.insert(AuthenticationError.keyring(code).message) }
+        #expect(messages.count == codes.count)
+        #expect(!messages.contains("") && !messages.contains("The keyring could not be used."))
+    }
+}

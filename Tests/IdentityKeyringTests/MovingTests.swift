@@ -1,0 +1,172 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import Synchronization
+import Testing
+
+@testable import IdentityKeyring
+
+/// Tokens that move from store to store; a directory of files plays the keyring, so that processes share it.
+@Suite struct MovingTests {
+    private let directory = FileManager.default.temporaryDirectory.path + "/identity-moving-\(UUID().uuidString)"
+    private static let policy = StorePolicy.prefer(.file, else: .encryptedFile, .keyring)
+
+    private static func cache(
+        in directory: String,
+        keyring: (any TokenCache)? = nil,
+        _ policy: StorePolicy = Self.policy
+    ) -> DesktopTokenCache {
+        let keyring = keyring ?? FileTokenCache(directory: directory + "/keyring")
+        return DesktopTokenCache(policy: policy, directory: directory + "/state", keyring: keyring) {}
+    }
+
+    private var keyring: FileTokenCache { FileTokenCache(directory: directory + "/keyring") }
+    private var group: CacheGroup { get throws { try CacheGroup("suite") } }
+
+    @Test(.timeLimit(.minutes(1))) func takesTheKeyAwayWithTheLastEncryptedRecord() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let (cache, key) = (Self.cache(in: directory, .standard.accepting(.file)), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        let item = KeyringEncryptionKey.item(of: key.group)
+        #expect(try await keyring.record(for: item) != nil)
+        try await cache.move(to: .file, in: key.group)
+        #expect(try await keyring.record(for: item) == nil)
+        // A program that had the old key open goes on with the new one.
+        let other = Self.cache(in: directory, .standard.accepting(.file))
+        try await cache.move(to: .encryptedFile, in: key.group)
+        #expect(try await other.record(for: key) == CacheRecord("x"))
+        try await cache.move(to: .file, in: key.group)
+        try await cache.move(to: .encryptedFile, in: key.group)
+        #expect(try await other.replace(nil, with: CacheRecord("y"), for: try randomKey()))
+        let reader = Self.cache(in: directory, .standard.accepting(.file))
+        #expect(try await reader.records(of: .account, in: key.group).count == 2)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func leavesNothingBehindWhereAMoveFailedHalfWay() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let failing = FailingCache(keyring)
+        let cache = Self.cache(in: directory, keyring: failing)
+        for _ in 0..<3 { #expect(try await cache.replace(nil, with: CacheRecord("x"), for: randomKey())) }
+        failing.left.withLock { $0 = 2 }
+        await #expect(throws: AuthenticationError.self) { try await cache.move(to: .keyring, in: group) }
+        #expect(try await keyring.records(of: .account, in: group).count == 2)
+        #expect(try await cache.openedStore(for: group).store == .file)
+        failing.left.withLock { $0 = 1000 }
+        try await cache.move(to: .encryptedFile, in: group)
+        #expect(try await keyring.records(of: .account, in: group).isEmpty)
+        #expect(try await cache.records(of: .account, in: group).count == 3)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func bringsNobodyBackWhoSignedOutAfterABrokenMove() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let failing = FailingCache(keyring)
+        let (cache, key) = (Self.cache(in: directory, keyring: failing), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        #expect(try await cache.replace(nil, with: CacheRecord("y"), for: randomKey()))
+        failing.left.withLock { $0 = 1 }
+        await #expect(throws: AuthenticationError.self) { try await cache.move(to: .keyring, in: group) }
+        for (key, record) in try await cache.records(of: .account, in: group) {
+            #expect(try await cache.replace(record, with: nil, for: key))
+        }
+        failing.left.withLock { $0 = 1000 }
+        try await cache.move(to: .keyring, in: group)
+        #expect(try await cache.records(of: .account, in: group).isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func remembersAStoreThatWasChosenBeforeAnythingWasWritten() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try await Self.cache(in: directory).move(to: .keyring, in: group)
+        let (cache, key) = (Self.cache(in: directory), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        #expect(try await keyring.record(for: key) == CacheRecord("x"))
+    }
+
+    /// Two processes move to and fro, two count: no count is lost, and the tokens end in one store only.
+    @Test(.timeLimit(.minutes(2))) func losesNothingWhileProcessesMoveAndWrite() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let (path, key) = (directory, try randomKey())
+        #expect(try await Self.cache(in: path).replace(nil, with: CacheRecord("0"), for: key))
+        await withTaskGroup { group in
+            for number in 0..<4 {
+                group.addTask {
+                    await #expect(processExitsWith: .success) {
+                        [path = path as String, name = key.name as String, number = number as Int] in
+                        let cache = MovingTests.cache(in: path)
+                        let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: name)
+                        let stores = [TokenStore.encryptedFile, .keyring, .file]
+                        for round in 0..<25 {
+                            if number > 1 {
+                                try await patiently { try await increment(key, in: cache) }
+                            } else {
+                                try await patiently {
+                                    try await cache.move(to: stores[(round + number) % 3], in: key.group)
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        #expect(try await Self.cache(in: path).record(for: key) == CacheRecord("50"))
+        let places: [any TokenCache] = [
+            keyring, FileTokenCache(directory: path + "/state"), FileTokenCache(directory: path + "/state/.encrypted"),
+        ]
+        var found = 0
+        for place in places where try await place.record(for: key) != nil { found += 1 }
+        #expect(found == 1)
+    }
+
+    /// Eight processes write first, with policies that prefer different stores: all end in the same one.
+    @Test(.timeLimit(.minutes(2))) func agreesOnOneStoreWhereManyWriteFirst() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let path = directory
+        await withTaskGroup { group in
+            for number in 0..<8 {
+                group.addTask {
+                    await #expect(processExitsWith: .success) { [path = path as String, number = number as Int] in
+                        let policy =
+                            number % 2 == 0 ? StorePolicy.prefer(.file, else: .keyring) : .prefer(.keyring, else: .file)
+                        let cache = MovingTests.cache(in: path, policy)
+                        try #require(try await cache.replace(nil, with: CacheRecord("x"), for: randomKey()))
+                    }
+                }
+            }
+        }
+        #expect(try await Self.cache(in: path).records(of: .account, in: group).count == 8)
+    }
+}
+
+/// A cache that fails after so many writes.
+private final class FailingCache: TokenCache {
+    let left = Mutex(1000)
+    private let base: any TokenCache
+
+    init(_ base: any TokenCache) { self.base = base }
+
+    func record(for key: CacheKey) async throws -> CacheRecord? { try await base.record(for: key) }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        let isFine = left.withLock { left in
+            left -= 1
+            return left >= 0
+        }
+        guard isFine else { throw AuthenticationError(.keyringTimedOut, "The keyring does not answer.") }
+        return try await base.replace(expected, with: new, for: key)
+    }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        try await base.records(of: kind, in: group)
+    }
+}
+
+/// Does `work` again while somebody else is moving.
+func patiently(_ work: () async throws -> Void) async throws {
+    while true {
+        do {
+            return try await work()
+        } catch let error as AuthenticationError where error.code == .cacheBusy {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+}

@@ -1,0 +1,92 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityClient
+import IdentityTesting
+import OAuthWire
+import Testing
+
+/// Signing in with another device, and out at the provider, as a script sees it.
+@Suite struct DeviceProcessTests {
+    private func place() throws -> Surroundings {
+        let place = try Surroundings()
+        place.provider.settings.deviceInterval = .seconds(1)
+        return place
+    }
+
+    @Test(.timeLimit(.minutes(1))) func signsInWithACodeThatIsTypedElsewhere() async throws {
+        let place = try place()
+        let tool = try Tool(["login", "--device-code"], place.variables)
+        let address = try await tool.shownAddress()
+        #expect(address.absoluteString.hasPrefix(place.issuer) && address.query == nil)
+        let code = try await tool.errorLine { $0.hasPrefix("  ") && $0.count == 11 && $0.contains("-") }
+        #expect(place.provider.approveDevice(userCode: code.trimmingCharacters(in: .whitespaces), as: .alice))
+        let login = try await tool.outcome()
+        #expect(login.status == 0, "\(login.errors)")
+        #expect(place.provider.accepts(accessToken: String(login.output.dropLast())))
+        #expect(login.errorLines.last == "Signed in as alice@example.test.")
+        // A QR code is for those who see it.
+        #expect(!login.errors.contains("█") && !login.errors.contains("\u{1B}"))
+        #expect(try await place.run("token").output == login.output)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func givesTheCodeAsJSON() async throws {
+        let place = try place()
+        let tool = try Tool(["login", "--device-code", "--json"], place.variables)
+        let line = try await tool.errorLine { $0.hasPrefix("{") }
+        let shown = try #require(try JSONObject(parsing: Array(line.utf8)).object("deviceCode"))
+        #expect(
+            shown.members.map(\.name) == [
+                "userCode", "verificationURI", "verificationURIComplete", "message", "expiresOn",
+            ]
+        )
+        #expect(place.provider.denyDevice(userCode: try #require(shown.string("userCode"))))
+        let outcome = try await tool.outcome()
+        #expect(outcome.status == 7 && outcome.output.isEmpty)
+        #expect(outcome.errorLines.last?.contains("user_cancelled.access_denied") == true)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func endsAtCtrlCAndAtItsTimeOut() async throws {
+        let place = try place()
+        let tool = try Tool(["login", "--device-code"], place.variables)
+        _ = try await tool.shownAddress()
+        tool.interrupt()
+        #expect(try await tool.outcome().status == 6)
+        let late = try await place.run("login", "--device-code", "--timeout", "1")
+        #expect(late.status == 6 && late.errors.contains("Start again"))
+        #expect(try await place.run("login", "--device-code", "--manual").status == 64)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func signsOutAtTheProviderToo() async throws {
+        let place = try place()
+        #expect(try await place.login().status == 0)
+        let opened = place.directory.appendingPathComponent("opened")
+        let browser = place.directory.appendingPathComponent("browser")
+        try "#!/bin/sh\nprintf %s \"$1\" >'\(opened.path)'\n".write(to: browser, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: browser.path)
+        let logout = try await place.run("logout", "--revoke", "--end-session", "--browser", browser.path)
+        #expect(logout.status == 0, "\(logout.errors)")
+        #expect(
+            logout.errorLines == [
+                "Signed out alice@example.test.", "The provider took the refresh token back.",
+                "The browser shows the provider's sign-out page: finish there.",
+            ]
+        )
+        #expect(logout.output.isEmpty)
+        #expect(place.provider.count(of: .revocation) == 1)
+        let address = try String(contentsOf: opened, encoding: .utf8)
+        #expect(address.hasPrefix(place.issuer) && address.contains("id_token_hint="))
+        #expect(!logout.errors.contains("id_token_hint"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysWhichPartOfASignOutFailed() async throws {
+        let place = try place()
+        #expect(try await place.login().status == 0)
+        place.provider.failAlways(.revocation, with: .serverError())
+        let logout = try await place.run("logout", "--revoke", "--json")
+        #expect(logout.status == 3)
+        #expect(logout.output.contains(#""revocation":"failed","browserSession":"notRequested""#))
+        #expect(logout.errors.contains("Signed out alice@example.test."))
+        #expect(try await place.run("accounts", "--json").output == "[]\n")
+    }
+}

@@ -1,0 +1,88 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityTesting
+import OAuthWire
+import Testing
+
+/// The tool with a real GNOME Keyring, as a person has it.
+@Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"), .serialized)
+struct KeyringProcessTests {
+    @Test(.timeLimit(.minutes(1)), arguments: [["--cache", "keyring"], []])
+    func comesBackAfterALockWithoutANewSignIn(_ options: [String]) async throws {
+        let stage = try await KeyringStage()
+        let tool = try Tool(["login"] + options, stage.variables)
+        try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
+        let login = try await tool.outcome()
+        #expect(login.status == 0, "\(login.errors)")
+        let items = try await stage.command("secret-tool search --all xdg:schema SwiftIdentityClient.Record")
+        #expect(items.contains(options.isEmpty ? "label = identityctl (key)" : "label = identityctl (sign-in)"))
+        stage.place.provider.forgetRequests()
+        #expect(try await stage.run("token").output == login.output)
+
+        try await stage.lock()
+        let start = ContinuousClock.now
+        for command in ["token", "accounts", "login"] {
+            let locked = try await stage.run(command, "--json")
+            #expect(locked.status == 4, "\(command): \(locked.errors)")
+            #expect(try TroubleProcessTests.code(of: locked) == "cache.keyring_locked")
+            #expect(locked.errors.contains("no need to sign in anew"))
+        }
+        // Three processes, one after the other.
+        #expect(start.duration(to: .now) < .seconds(3))
+
+        try await stage.unlock()
+        let back = try await stage.run("token")
+        #expect(back.output == login.output, "\(back.errors)")
+        #expect(stage.place.provider.requests.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func asksNobodyToSignInForTokensThatCouldNotBeKept() async throws {
+        let stage = try await KeyringStage()
+        try await stage.lock()
+        let login = try await stage.run("login")
+        #expect(login.status == 4)
+        #expect(login.errors.contains("identityctl login --cache file"))
+        #expect(stage.place.provider.requests.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func movesTheTokensAndKeepsTheSignIn() async throws {
+        let stage = try await KeyringStage()
+        let login = try await stage.login()
+        let group = "xdg:schema SwiftIdentityClient.Record"
+        for (store, label) in [("keyring", "(sign-in)"), ("file", nil), ("encrypted-file", "(key)")] {
+            let moved = try await stage.run("cache", "move", "--to", store)
+            #expect(moved.status == 0, "\(moved.errors)")
+            #expect(try await stage.run("cache").output == store + "\n")
+            #expect(try await stage.run("token").output == login.output)
+            let items = try await stage.command("secret-tool search --all \(group) || true")
+            for name in ["(sign-in)", "(key)"] {
+                #expect(items.contains(name) == (name == label), "\(store): \(items)")
+            }
+        }
+    }
+
+    /// What keychain sharing groups are elsewhere.
+    @Test(.timeLimit(.minutes(1)), arguments: ["auto", "keyring"])
+    func sharesASignInBetweenProgramsOfAGroup(_ cache: String) async throws {
+        let stage = try await KeyringStage()
+        let login = try await stage.login("--group", "suite", "--cache", cache)
+        #expect(login.status == 0, "\(login.errors)")
+        stage.place.provider.forgetRequests()
+        let accounts = try await stage.run("accounts", "--group", "suite")
+        #expect(accounts.output.hasPrefix("alice@example.test\t"))
+        // Another program with the same client id; one with another; one of another group.
+        #expect(try await stage.run("token", "--group", "suite", "--cache", cache).output == login.output)
+        let other = ["--group", "suite", "--client-id", "other-client"]
+        #expect(try await Tool.run(["accounts"] + other, stage.variables).output == accounts.output)
+        #expect(try await Tool.run(["token"] + other, stage.variables).status == 2)
+        for stranger in [["--group", "another"], []] {
+            #expect(try await Tool.run(["accounts"] + stranger, stage.variables).output == "")
+            #expect(try await Tool.run(["token"] + stranger, stage.variables).status == 2)
+        }
+        #expect(try await Tool.run(["logout"] + other, stage.variables).status == 0)
+        #expect(try await stage.run("token", "--group", "suite").status == 2)
+        #expect(try await stage.run("accounts", "--group", "suite").output == "")
+        #expect(stage.place.provider.requests.isEmpty)
+    }
+}

@@ -1,0 +1,79 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityTesting
+import OAuthWire
+import Testing
+
+/// Where tokens rest on a machine without a keyring: over SSH, in a container.
+@Suite struct StoreProcessTests {
+    private let place: Surroundings
+    private let variables: [String: String]
+
+    init() throws {
+        place = try Surroundings()
+        var variables = place.variables
+        variables["IDENTITYCTL_CACHE"] = nil
+        variables["XDG_STATE_HOME"] = place.directory.path
+        variables["DBUS_SESSION_BUS_ADDRESS"] = "disabled:"
+        self.variables = variables
+    }
+
+    private func run(_ arguments: String...) async throws -> Tool.Outcome {
+        try await Tool.run(arguments, variables)
+    }
+
+    private func login(_ arguments: String...) async throws -> Tool.Outcome {
+        let tool = try Tool(["login"] + arguments, variables)
+        try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
+        return try await tool.outcome()
+    }
+
+    private func files() throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: place.directory.path)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysAtOnceHowToKeepTokensWithoutAKeyring() async throws {
+        let refused = try await run("login", "--json")
+        #expect(refused.status == 4)
+        #expect(try TroubleProcessTests.code(of: refused) == "cache.keyring_no_session_bus")
+        #expect(refused.errors.contains("identityctl login --cache file"))
+        #expect(place.provider.requests.isEmpty)
+        #expect(try files().isEmpty)
+        #expect(try await run("token").status == 4)
+        #expect(try await run("cache", "show").output == "none\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func remembersWhatWasChosenOnce() async throws {
+        let login = try await login("--cache", "file")
+        #expect(login.status == 0, "\(login.errors)")
+        #expect(try await run("cache").output == "file\n")
+        let token = try await run("token")
+        #expect(token.output == login.output)
+        #expect(token.errors == "")
+        #expect(try await run("logout").status == 0)
+        #expect(try await self.login().status == 0)
+        let elsewhere = try await run("token", "--cache", "keyring")
+        #expect(elsewhere.status == 4)
+        #expect(elsewhere.errors.contains("identityctl cache move --to"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func choosesWithoutSigningIn() async throws {
+        #expect(try await run("cache", "move", "--to", "file").errors == "From now on tokens rest in 'file'.\n")
+        #expect(try await run("cache", "show", "--json").output.contains(#""store":"file""#))
+        #expect(try await login().status == 0)
+        let away = try await run("cache", "move", "--to", "encrypted-file", "--json")
+        #expect(try TroubleProcessTests.code(of: away) == "cache.keyring_no_session_bus")
+        #expect(try await run("token").status == 0)
+        #expect(try await run("cache", "move", "--to", "memory").status == 64)
+    }
+
+    /// The default of earlier versions left no marker.
+    @Test(.timeLimit(.minutes(1))) func findsTheFilesOfEarlierVersions() async throws {
+        let login = try await login("--cache", "file:\(place.directory.path)/swift-identity-client")
+        #expect(login.status == 0, "\(login.errors)")
+        #expect(try !files().contains { $0.hasSuffix("store-marker.json") })
+        #expect(try await run("token").output == login.output)
+        #expect(try await run("cache").output == "file\n")
+    }
+}

@@ -1,0 +1,109 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityClient
+import IdentityKeyring
+import IdentityTesting
+import Testing
+
+/// A kind of storage that the processes share.
+enum Store: String, CaseIterable, Sendable {
+    case file, encrypted, keyring
+
+    /// Those to try: files, encrypted or not, unless `IDENTITY_SOAK_STORES` names others. The keyring needs a session of
+    /// its own, which the scripts start.
+    static let chosen: [Store] = {
+        let names = ProcessInfo.processInfo.environment["IDENTITY_SOAK_STORES"] ?? "file,encrypted"
+        return names.split(separator: ",").compactMap { Store(rawValue: String($0)) }
+    }()
+
+    /// The bus of that session.
+    static var bus: String? { ProcessInfo.processInfo.environment["IDENTITY_SOAK_BUS"] }
+}
+
+/// A cache of one kind, and what starts a worker on the same storage.
+struct Storage: Sendable {
+    let directory: TemporaryDirectory
+    let cache: any TokenCache
+    let command: [String]
+
+    init(_ store: Store, directory given: TemporaryDirectory? = nil) throws {
+        directory = try given ?? TemporaryDirectory()
+        let path = "\(directory.path)/cache"
+        let worker = try Self.worker()
+        switch store {
+        case .file:
+            cache = FileTokenCache(directory: path)
+            command = [worker, "file", path]
+        case .encrypted:
+            let key = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
+            cache = EncryptedTokenCache(FileTokenCache(directory: path), key: try EncryptionKey(key))
+            command = [worker, "encrypted", path, key.map(String.init).joined(separator: ",")]
+        case .keyring:
+            let bus = try #require(Store.bus, "IDENTITY_SOAK_BUS has to name the bus of a keyring for tests")
+            var settings = KeyringSettings()
+            settings.busAddress = bus
+            settings.directory = path
+            cache = KeyringTokenCache(applicationName: "Test", settings: settings)
+            command = [worker, "keyring", bus, path]
+        }
+    }
+
+    /// Removes the whole directory, as a person with a file manager would.
+    func remove() throws {
+        try FileManager.default.removeItem(atPath: "\(directory.path)/cache")
+    }
+
+    /// The executable lies beside the tests.
+    private static func worker() throws -> String {
+        let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }.map { URL(fileURLWithPath: $0) } ?? own
+        let path = bundle.deletingLastPathComponent().appendingPathComponent("refresh-worker").path
+        try #require(FileManager.default.isExecutableFile(atPath: path), "\(path) is not there")
+        return path
+    }
+}
+
+extension Household {
+    init(
+        _ store: Store = .file,
+        people: [TestIdentityProvider.Person] = [.alice],
+        grace: Duration = .zero
+    ) async throws {
+        try await self.init(Storage(store), people: people, grace: grace)
+    }
+
+    init(
+        _ storage: Storage,
+        group: CacheGroup? = nil,
+        people: [TestIdentityProvider.Person] = [.alice],
+        grace: Duration = .zero
+    ) async throws {
+        try await self.init(
+            storage.cache,
+            workers: storage.command,
+            on: storage,
+            group: group,
+            people: people,
+            grace: grace
+        )
+    }
+}
+
+/// A directory of its own for one test, removed with it.
+final class TemporaryDirectory: Sendable {
+    let path: String
+
+    init() throws {
+        path = "\(NSTemporaryDirectory())identity-client-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: path,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700]
+        )
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}
