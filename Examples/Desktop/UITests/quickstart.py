@@ -8,9 +8,10 @@ import pathlib
 import sys
 import time
 
-from desk import Desk, Failure, session, step, wait
+from desk import SUPPORT, Desk, Failure, session, step, wait
 
 BUTTON = "push button|button"
+QUICK_PERSON = {"BROWSER": str(SUPPORT / "browser" / "form-person")}
 NOBODY, LOG = "Nobody is signed in", "What happened"
 
 
@@ -46,7 +47,7 @@ def drive(desk, images):
             program.screenshot(images / f"quickstart-{name}.png")
 
     step("nobody is signed in at first")
-    quick = desk.start("QuickStart", *options)
+    quick = desk.start("QuickStart", *options, **QUICK_PERSON)
     quick.see(NOBODY)
     says(quick, "Nobody is signed in.")
     expect(not quick.see("Sign Out", BUTTON).getState().contains(desk.atspi.STATE_SENSITIVE), "nobody can sign out")
@@ -74,6 +75,7 @@ def drive(desk, images):
     quick.see("Alice Example")
     says(quick, "Microsoft Graph answered with status 200")
     says(quick, '"displayName" : "Alice Example"')
+    expect("another program" not in log(quick), "the window knows that it was itself")
     shoot(quick, "signed-in")
 
     step("the second call needs no browser")
@@ -99,14 +101,14 @@ def drive(desk, images):
     step("the window is closed, and the session outlives the program")
     visits = len(desk.visits())
     quit(quick)
-    quick = desk.start("QuickStart", *options)
+    quick = desk.start("QuickStart", *options, **QUICK_PERSON)
     quick.see("Alice Example")
     call(quick)
     says(quick, "Microsoft Graph answered with status 200")
     expect(len(desk.visits()) == visits, "no browser was opened")
 
     step("another process signs her out, and this window shows it")
-    other = desk.start("QuickStart", *options)
+    other = desk.start("QuickStart", *options, **QUICK_PERSON)
     other.see("Alice Example")
     other.click("Sign Out", BUTTON)
     says(other, "was signed out on this computer")
@@ -125,7 +127,7 @@ def drive(desk, images):
     quit(quick)
 
     step("what only an administrator can allow is explained")
-    asking = desk.start("QuickStart", *options, "--scope", "Directory.Read.All", "--cache", "memory")
+    asking = desk.start("QuickStart", *options, "--scope", "Directory.Read.All", "--cache", "memory", **QUICK_PERSON)
     asking.see(NOBODY)
     call(asking)
     says(asking, "Only an administrator of your organisation can allow this.")
@@ -135,14 +137,14 @@ def drive(desk, images):
     step("a settings file says that the computer is shared")
     settings = desk.home / "settings.json"
     settings.write_text('{"sharedDeviceMode": true}')
-    shared = desk.start("QuickStart", *options, "--settings", str(settings), "--cache", "memory")
+    shared = desk.start("QuickStart", *options, "--settings", str(settings), "--cache", "memory", **QUICK_PERSON)
     shared.see(NOBODY)
     shared.click("Device Info", BUTTON)
     says(shared, "Device mode: shared")
     quit(shared)
 
     step("the cloud is a stand-in of the program's own by default")
-    alone = desk.start("QuickStart", "--cache", "file", ADW_DEBUG_COLOR_SCHEME="prefer-dark")
+    alone = desk.start("QuickStart", "--cache", "file", ADW_DEBUG_COLOR_SCHEME="prefer-dark", **QUICK_PERSON)
     alone.see(NOBODY)
     call(alone)
     alone.see("Alice Example")

@@ -62,7 +62,7 @@ public final class Button: Widget {
     /// A button with a text; an underscore is before the letter that works with Alt.
     public convenience init(_ text: String, _ action: @escaping @MainContext () -> Void) {
         self.init(made: gtk_button_new_with_mnemonic(text))
-        namedByLabel()
+        forgetMnemonic()
         connect(widget, "clicked", action)
     }
 
@@ -76,18 +76,18 @@ public final class Button: Widget {
     /// A button for something that `Application.addAction` named; it is greyed out where that cannot be chosen.
     public convenience init(_ text: String, action: String) {
         self.init(made: gtk_button_new_with_mnemonic(text))
-        namedByLabel()
+        forgetMnemonic()
         gtk_actionable_set_action_name(opaque, "app.\(action)")
     }
 
     /// The text.
     public func setText(_ text: String) {
         gtk_button_set_label(pointer(), text)
-        namedByLabel()
+        forgetMnemonic()
     }
 
-    /// The label inside names the button. GTK 4.8 would say the text twice, once with its underscore.
-    private func namedByLabel() {
+    /// GTK 4.8 tells a screen reader the text with the underscore, and then the label's: the latter is enough.
+    private func forgetMnemonic() {
         gtk_accessible_reset_property(opaque, GTK_ACCESSIBLE_PROPERTY_LABEL)
     }
 }

@@ -23,7 +23,7 @@ public final class SignInBar {
         copyButton = Button(icon: "edit-copy-symbolic", hint: tr("Copy the page's address")) {
             if let address = state.address { Desktop.copy(address) }
         }
-        .styled("flat")
+        .styled("flat").aligned(vertically: .center)
         widget = Box.row(
             spacing: 12,
             spinner,

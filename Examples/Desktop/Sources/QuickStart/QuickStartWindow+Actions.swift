@@ -19,9 +19,10 @@ extension QuickStartWindow {
     func callGraph() {
         guard let session = program?.session else { return }
         errors.hide()
-        activity.start { [signInBar] in
+        activity.start { [weak self, signInBar] in
             try await session.callGraph { parameters in
-                try await signInBar.signIn(with: session.application, parameters)
+                self?.news.willSignIn()
+                return try await signInBar.signIn(with: session.application, parameters)
             }
         } then: { [weak self] outcome in
             self?.called(outcome)
@@ -29,10 +30,10 @@ extension QuickStartWindow {
     }
 
     private func called(_ outcome: Result<GraphAnswer, any Error>) {
+        for line in news.didSignIn(try? outcome.get().account) { note(line) }
         switch outcome {
         case .success(let answer):
             if answer.wasInteractive {
-                news.didSignIn(answer.account)
                 note(tr("{0} has signed in.", answer.account.label))
             }
             show(answer.account)
@@ -48,6 +49,7 @@ extension QuickStartWindow {
     func signOut() {
         guard let session = program?.session, let account = current else { return }
         errors.hide()
+        for line in news.didSignIn(nil) { note(line) }  // a sign-in that was under way is given up
         news.willSignOut(account)
         activity.start {
             try await session.signOut(account)
@@ -84,6 +86,7 @@ extension QuickStartWindow {
     func cancel() {
         guard activity.isRunning else { return }
         activity.cancel()
+        for line in news.didSignIn(nil) { note(line) }
         note(tr("Cancelled."))
     }
 }
