@@ -49,9 +49,12 @@ final class ScriptedServer: Sendable {
     private let listener: Int32
     private let state = Mutex(State())
     private let script: @Sendable (Request) -> [Action]
+    private let readsBodies: Bool
 
-    init(_ script: @escaping @Sendable (Request) -> [Action]) throws {
+    /// - Parameter readsBodies: Whether it takes a request's body before it acts, and not only what came with the head.
+    init(readsBodies: Bool = true, _ script: @escaping @Sendable (Request) -> [Action]) throws {
         self.script = script
+        self.readsBodies = readsBodies
         (listener, port) = try RawSocket.listen()
         Thread.detachNewThread { [self] in accept() }
     }
@@ -97,7 +100,12 @@ final class ScriptedServer: Sendable {
 
     private func serve(_ descriptor: Int32, _ number: Int) {
         var buffer: [UInt8] = []
-        while let request = RawSocket.readRequest(descriptor, connection: number, buffer: &buffer) {
+        while let request = RawSocket.readRequest(
+            descriptor,
+            connection: number,
+            buffer: &buffer,
+            readsBody: readsBodies
+        ) {
             state.withLock { $0.requests.append(request) }
             for action in script(request) {
                 switch action {
@@ -183,12 +191,18 @@ private enum RawSocket {
         return unsafe poll(&waiting, 1, Int32(milliseconds)) == 0
     }
 
-    static func readRequest(_ descriptor: Int32, connection: Int, buffer: inout [UInt8]) -> ScriptedServer.Request? {
+    static func readRequest(
+        _ descriptor: Int32,
+        connection: Int,
+        buffer: inout [UInt8],
+        readsBody: Bool
+    ) -> ScriptedServer.Request? {
         let end = Array("\r\n\r\n".utf8)
         while true {
             if let range = buffer.firstRange(of: end) {
                 let head = String(decoding: buffer[..<range.lowerBound], as: UTF8.self)
                 var request = ScriptedServer.Request(connection: connection, head: head, body: [])
+                guard readsBody else { return request }
                 let length = request.values("content-length").first.flatMap { Int($0) } ?? 0
                 if buffer.count - range.upperBound >= length {
                     request.body = Array(buffer[range.upperBound..<(range.upperBound + length)])
