@@ -15,7 +15,7 @@ struct ProgressBar {
         self.begin = begin
         let done = progress.completedBytes
         let milliseconds = (now - begin) / .milliseconds(1)
-        let speed = milliseconds < 200 ? "" : ", \(Self.size(Int64(Double(done) / milliseconds * 1000)))/s"
+        let speed = milliseconds < 200 ? "" : ", \(Self.size(Int64(min(1e15, Double(done) / milliseconds * 1000))))/s"
         guard let total = progress.totalBytes else { return "\(Self.size(done))\(speed)" }
         let share = total > 0 ? Double(done) / Double(total) : 1
         let filled = Int(Double(Self.width) * min(1, share))
@@ -26,7 +26,7 @@ struct ProgressBar {
     /// A number of bytes for people: `950 B`, `12.3 MB`.
     static func size(_ bytes: Int64) -> String {
         guard bytes >= 1000 else { return "\(bytes) B" }
-        var tenths = (bytes + 50) / 100
+        var tenths = bytes / 100 + (bytes % 100 >= 50 ? 1 : 0)
         for unit in ["kB", "MB", "GB"] {
             if tenths < 10_000 { return "\(tenths / 10).\(tenths % 10) \(unit)" }
             tenths = (tenths + 500) / 1000
