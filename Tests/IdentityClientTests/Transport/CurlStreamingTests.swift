@@ -55,6 +55,34 @@ struct CurlStreamingTests {
         #expect(server.connections == 1)
     }
 
+    @Test(arguments: transports.indices)
+    func keepsTheMethodOfAGetWithABody(transport: Int) async throws {
+        let server = try ScriptedServer { _ in [.send(Self.ok)] }
+        defer { server.close() }
+        let transport = Self.transports[transport]()
+        _ = try await whole(transport.open(.get(server), body: Pieces([[1]])))
+        _ = try await transport.send(.get(server), body: [1])
+        #expect(server.requests.map(\.line) == ["GET / HTTP/1.1", "GET / HTTP/1.1"])
+        #expect(server.requests.map(\.body) == [[1], [1]])
+        let head = HTTPRequest(method: .head, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/")
+        try await expectError(.invalidArgument) { try await transport.send(head, body: [1]) }
+        try await expectError(.invalidArgument) { try await transport.open(head, body: Pieces([[1]])) }
+    }
+
+    @Test func leavesAReaderItsTime() async throws {
+        let body = [UInt8](repeating: 7, count: 4_000_000)
+        let server = try ScriptedServer { _ in
+            [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 4000000\r\n\r\n".utf8)), .send(body)]
+        }
+        defer { server.close() }
+        let exchange = try await CurlTransport(timeout: .seconds(1)).open(.get(server), body: nil)
+        var count = try #require(try await exchange.next()).count
+        // Longer than the time-out, in which nothing moves because nobody reads.
+        try await Task.sleep(for: .seconds(3))
+        while let piece = try await exchange.next() { count += piece.count }
+        #expect(count == 4_000_000)
+    }
+
     @Test func givesTheHeadBeforeTheBodyArrives() async throws {
         let server = try ScriptedServer { _ in
             [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n".utf8)), .stall]
