@@ -96,6 +96,33 @@ struct TransferTests {
         await listener.value
     }
 
+    /// Held in memory, it would show beyond what other tests need at the same time.
+    @Test func needsLittleMemoryForALargeUpload() async throws {
+        let stage = try Stage()
+        let (client, _) = try await stage.resourceClient()
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/sparse"
+        try Data().write(to: URL(fileURLWithPath: path))
+        #expect(unsafe truncate(path, 256 << 20) == 0)
+        let server = try ScriptedServer(readsBodies: false) { _ in
+            [.discardBody, .send(Array("HTTP/1.1 204 No Content\r\n\r\n".utf8))]
+        }
+        defer { server.close() }
+        let before = try residentBytes()
+        var peak = before
+        let transfer = client.upload(.multipart([.file("f", path: path)]), with: .post(server))
+        for await _ in transfer.progress { peak = max(peak, try residentBytes()) }
+        #expect(try await transfer.value.response.status == .noContent)
+        #expect(peak - before < 128 << 20)
+    }
+
+    /// The memory of this process that is not in files.
+    private func residentBytes() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") })
+        return try #require(line.split(separator: " ").dropLast().last.flatMap { Int($0) }) * 1024
+    }
+
     @Test func downloadsIntoAFile() async throws {
         let stage = try Stage()
         let (client, _) = try await stage.resourceClient()

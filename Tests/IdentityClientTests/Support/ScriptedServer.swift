@@ -12,6 +12,8 @@ final class ScriptedServer: Sendable {
         case wait(milliseconds: Int)
         /// Sends `bytes` again and again, until the other side or the server closes.
         case sendForever([UInt8], everyMilliseconds: Int)
+        /// Takes the request's body without keeping it, where the server does not read bodies first.
+        case discardBody
         /// Neither answers nor closes.
         case stall
         case close
@@ -118,6 +120,8 @@ final class ScriptedServer: Sendable {
                         guard RawSocket.waitUnlessClosed(descriptor, milliseconds: milliseconds) else { return }
                     }
                     return
+                case .discardBody:
+                    guard RawSocket.discardBody(of: request, from: descriptor, &buffer) else { return }
                 case .stall:
                     while RawSocket.waitUnlessClosed(descriptor, milliseconds: 60_000) {}
                     return
@@ -189,6 +193,20 @@ private enum RawSocket {
     static func waitUnlessClosed(_ descriptor: Int32, milliseconds: Int) -> Bool {
         var waiting = pollfd(fd: descriptor, events: 0x2000 /* POLLRDHUP */, revents: 0)
         return unsafe poll(&waiting, 1, Int32(milliseconds)) == 0
+    }
+
+    static func discardBody(of request: ScriptedServer.Request, from descriptor: Int32, _ buffer: inout [UInt8]) -> Bool
+    {
+        let head = buffer.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? 0
+        var left = (request.values("content-length").first.flatMap { Int($0) } ?? 0) - (buffer.count - head)
+        buffer = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while left > 0 {
+            let count = unsafe recv(descriptor, &chunk, min(left, chunk.count), 0)
+            guard count > 0 else { return false }
+            left -= count
+        }
+        return true
     }
 
     static func readRequest(
