@@ -47,7 +47,7 @@ let package = Package(
         .executableTarget(
             name: "identityctl",
             dependencies: [
-                "IdentityClient", "IdentityKeyring", "IdentityTesting", "OAuthWire", argumentParser, logging,
+                "IdentityClient", "IdentityKeyring", "IdentityTesting", "OAuthWire", argumentParser, httpTypes, logging,
             ]
         ),
 
