@@ -88,7 +88,7 @@ public final class Row: Widget {
         adw_action_row_set_subtitle(pointer(), subtitle)
         if let prefix { adw_action_row_add_prefix(pointer(), prefix.widget) }
         gtk_list_box_row_set_activatable(pointer(), isActivatable ? 1 : 0)
-        named(subtitle.isEmpty ? title : "\(title), \(subtitle)")
+        kit_set_accessible_description(widget, subtitle)
     }
 
     /// Adds a widget at the right.

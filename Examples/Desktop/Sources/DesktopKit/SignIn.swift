@@ -23,14 +23,14 @@ public final class SignInBar {
         copyButton = Button(icon: "edit-copy-symbolic", hint: tr("Copy the page's address")) {
             if let address = state.address { Desktop.copy(address) }
         }
-        .styled("flat")
+        .styled("flat").aligned(vertically: .center)
         widget = Box.row(
             spacing: 12,
             spinner,
             Label(tr("Finish signing in in the browser. If none has opened, copy the address of the page."))
                 .expanding(),
             copyButton,
-            Button(tr("_Cancel"), cancel)
+            Button(tr("_Cancel"), cancel).aligned(vertically: .center)
         )
         widget.isVisible = false
     }

@@ -9,8 +9,6 @@ struct UserQuery: Hashable, Sendable {
     /// How many people a page has.
     var pageSize = 50
 
-    private static let members = "id,displayName,givenName,userPrincipalName,mail,businessPhones,mobilePhone"
-
     /// Spaces around it are not part of what is looked for.
     init(_ text: String) {
         prefix = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -26,7 +24,7 @@ struct UserQuery: Hashable, Sendable {
 
     /// The address of the first page below Graph's root.
     func url(below graph: URL) -> URL? {
-        var query = "$select=\(Self.encoded(Self.members))&$top=\(pageSize)"
+        var query = "$top=\(pageSize)"
         if let filter { query += "&$filter=\(Self.encoded(filter))" }
         var parts = URLComponents(url: graph.appending(path: "users"), resolvingAgainstBaseURL: false)
         parts?.percentEncodedQuery = query

@@ -6,32 +6,52 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite struct MainContextTests {
+@Suite(.timeLimit(.minutes(1))) struct MainContextTests {
     init() { MainLoop.start() }
 
-    @MainContext private static func thread() -> Thread { Thread.current }
+    private static func thread() -> pthread_t { pthread_self() }
 
-    @Test(.timeLimit(.minutes(1))) func runsEverythingOnTheThreadOfTheMainLoop() async {
-        let first = await Self.thread()
-        let second = await Task { @MainContext in Thread.current }.value
-        #expect(first == second)
-        #expect(first != Thread.current)
+    @MainContext private static func threadOfTheActor() -> pthread_t { thread() }
+
+    @Test func runsEverythingOnTheThreadOfTheMainLoop() async {
+        let loop = await withCheckedContinuation { continuation in
+            onMainContext { continuation.resume(returning: Self.thread()) }
+        }
+        #expect(await Self.threadOfTheActor() == loop)
+        #expect(await Task { @MainContext in Self.thread() }.value == loop)
+        #expect(Self.thread() != loop)
     }
 
-    @Test(.timeLimit(.minutes(1))) func keepsTheOrderOfCalls() async {
-        let seen = Mutex<[Int]>([])
+    @Test func comesBackAfterEveryWait() async throws {
+        let threads = try await Task { @MainContext in
+            let before = Self.thread()
+            try await Task.sleep(for: .milliseconds(1))
+            return [before, Self.thread()]
+        }.value
+        #expect(threads.first == threads.last)
+    }
+
+    @Test func keepsTheOrderOfCalls() async {
+        let seen = Numbers()
         await withCheckedContinuation { continuation in
-            for number in 0..<100 { onMainContext { seen.withLock { $0.append(number) } } }
+            for number in 0..<100 { onMainContext { seen.all.withLock { $0.append(number) } } }
             onMainContext { continuation.resume() }
         }
-        #expect(seen.withLock { $0 } == Array(0..<100))
+        #expect(seen.all.withLock { $0 } == Array(0..<100))
     }
 
-    @Test(.timeLimit(.minutes(1))) func letsCallbacksInOnItsOwnThread() async {
-        let answer = await Task { @MainContext in
-            // What a callback from C does, of whose thread the compiler does not know.
-            { MainContext.assumeIsolated { Self.thread() } }() == Thread.current
-        }.value
-        #expect(answer)
+    @Test func letsCallbacksInOnItsOwnThread() async {
+        // What a callback from C does, of whose thread the compiler does not know.
+        @Sendable func callback() -> pthread_t { MainContext.assumeIsolated { Self.threadOfTheActor() } }
+        let loop = await Self.threadOfTheActor()
+        #expect(await Task { @MainContext in callback() }.value == loop)
     }
+
+    @Test func keepsOtherThreadsOut() async {
+        await #expect(processExitsWith: .failure) { MainContext.assumeIsolated {} }
+    }
+}
+
+private final class Numbers: Sendable {
+    let all = Mutex<[Int]>([])
 }

@@ -20,10 +20,9 @@ import Testing
     }
 
     @Test func asksForEverybodyWithoutAFilter() throws {
-        let url = try #require(UserQuery("  ").url(below: try #require(Self.graph)))
-        #expect(!url.absoluteString.contains("filter"))
-        #expect(url.absoluteString.hasPrefix("https://graph.microsoft.com/v1.0/users?$select=id%2C"))
-        #expect(url.absoluteString.hasSuffix("&$top=50"))
+        let graph = try #require(Self.graph)
+        let url = try #require(UserQuery("  ").url(below: graph))
+        #expect(url.absoluteString == "https://graph.microsoft.com/v1.0/users?$top=50")
     }
 
     @Test(arguments: [
@@ -32,7 +31,8 @@ import Testing
         ("é", "startswith%28givenName%2C%20%27%C3%A9%27%29"),
     ])
     func encodesEverythingThatCouldMeanSomething(_ text: String, _ expected: String) throws {
-        let url = try #require(UserQuery(text).url(below: try #require(Self.graph)))
+        let graph = try #require(Self.graph)
+        let url = try #require(UserQuery(text).url(below: graph))
         #expect(url.absoluteString.hasSuffix("&$filter=" + expected))
     }
 }

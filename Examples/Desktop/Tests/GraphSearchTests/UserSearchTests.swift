@@ -62,7 +62,7 @@ import Testing
 
     @Test @MainContext func aLateAnswerToAnOldQuestionIsNotShown() async throws {
         let stage = Stage(pages: [[.named("Old")]])
-        let gate = Gate()
+        let (gate, opening) = AsyncStream<Void>.makeStream()
         stage.directory.gate = gate
         stage.search.search("old")
         await stage.directory.untilAsked("old")
@@ -70,7 +70,7 @@ import Testing
         stage.directory.pages = [[.named("New")]]
         stage.search.search("new")
         await stage.until { $0.people.map(\.title) == ["New"] }
-        gate.open()
+        opening.finish()
         await stage.directory.untilAnswered(2)
         #expect(stage.search.people.map(\.title) == ["New"])
         #expect(stage.search.query.prefix == "new")
@@ -127,7 +127,7 @@ private final class News {
 private final class ScriptedDirectory: Directory {
     var pages: [[Person]]
     var failure: (any Error)?
-    var gate: Gate?
+    var gate: AsyncStream<Void>?
     private(set) var asked: [String] = []
     private(set) var pagesAsked = 0
     private var pagesAnswered = 0
@@ -157,7 +157,7 @@ private final class ScriptedDirectory: Directory {
         func next() async throws -> [Person]? {
             directory.pagesAsked += 1
             // Answers late, even when nobody waits any more.
-            if let gate = directory.gate { try? await Task { try await gate.wait() }.value }
+            if let gate = directory.gate { await Task { for await _ in gate {} }.value }
             defer {
                 directory.pagesAnswered += 1
                 directory.news.tell()

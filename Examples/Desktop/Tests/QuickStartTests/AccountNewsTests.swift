@@ -7,6 +7,7 @@ import Testing
 
 @Suite struct AccountNewsTests {
     private let alice = Account(id: .init(rawValue: "a"), environment: "e", username: "alice@example.test")
+    private let bob = Account(id: .init(rawValue: "b"), environment: "e", username: "bob@example.test")
 
     @Test func tellsOfOthers() {
         var news = AccountNews()
@@ -16,16 +17,26 @@ import Testing
 
     @Test func isSilentAboutItsOwn() {
         var news = AccountNews()
-        news.didSignIn(alice)
+        news.willSignIn()
         #expect(news.line(for: .added(alice)) == nil)
+        #expect(news.didSignIn(alice).isEmpty)
         news.willSignOut(alice)
         #expect(news.line(for: .removed(alice)) == nil)
+        #expect(news.line(for: .removed(alice)) != nil)
     }
 
-    @Test func tellsWhenAnotherProgramSignsOutWhoSignedInHere() {
+    @Test func tellsLaterOfWhoCameMeanwhile() {
         var news = AccountNews()
-        news.didSignIn(alice)
-        #expect(news.line(for: .removed(alice)) != nil)
-        #expect(news.line(for: .added(alice)) != nil)
+        news.willSignIn()
+        #expect(news.line(for: .added(bob)) == nil)
+        #expect(news.didSignIn(alice) == ["bob@example.test has signed in, in another program."])
+        #expect(news.line(for: .added(bob)) != nil)
+    }
+
+    @Test func tellsOfEverybodyAfterASignInThatFailed() {
+        var news = AccountNews()
+        news.willSignIn()
+        #expect(news.line(for: .added(bob)) == nil)
+        #expect(news.didSignIn(nil).count == 1)
     }
 }

@@ -1,0 +1,175 @@
+#!/usr/bin/python3 -B
+# Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+"""graphsearch.py BINARIES [IMAGES]: drives GraphSearch through all that it is for.
+
+BINARIES is where the programs were built; screenshots of the main states go to IMAGES.
+"""
+import pathlib
+import sys
+import time
+
+from desk import SUPPORT, Desk, Failure, session, step, wait
+
+BUTTON = "push button|button"
+QUICK_PERSON = {"BROWSER": str(SUPPORT / "browser" / "form-person")}
+ALICE, BOB = "alice@example.test", "bob@example.test"
+
+
+def expect(condition, what):
+    if not condition:
+        raise Failure("expected: " + what)
+
+
+def rows(program):
+    """The names of the people in the list, as opposed to what is said of one of them."""
+    return [row.name for row in program.all("list item") if "@" in row.description]
+
+
+def search(program, text):
+    program.see("Given name").queryEditableText().setTextContents(text)
+
+
+def found(program, count, what):
+    """Waits until the list has a number of people, all of whom `what` is true for."""
+    wait(f"{count} people; there are {len(rows(program))}", lambda: len(rows(program)) == count and all(
+        what(name) for name in rows(program)))
+
+
+def open_first(program):
+    """Chooses the first of the list with keys."""
+    program.keys("ctrl+f", "Tab", "Down", "Home", "Return")
+
+
+def quit(program, key="ctrl+q"):
+    program.keys(key)
+    expect(program.ended() == 0, "status 0")
+
+
+def drive(desk, images):
+    options = ["--stand-in", desk.stand_in]
+
+    def shoot(program, name):
+        if images:
+            program.screenshot(images / f"graphsearch-{name}.png")
+
+    step("nobody is signed in at first; the window is closed in the middle of a sign-in")
+    people = desk.start("GraphSearch", *options, **QUICK_PERSON)
+    people.see("Find People")
+    shoot(people, "signed-out")
+    desk.seat(mode="abandon")
+    people.click("Sign In", BUTTON)
+    people.see("Cancel", BUTTON)
+    start = time.monotonic()
+    quit(people, "ctrl+w")
+    step(f"ended {time.monotonic() - start:.1f} s after that")
+
+    step("Alice signs in, and sees the first page of everybody")
+    desk.seat()
+    people = desk.start("GraphSearch", *options, **QUICK_PERSON)
+    people.click("Sign In", BUTTON)
+    wait("a page of people", lambda: len(rows(people)) >= 50)
+
+    step("further pages come as she scrolls")
+    before = len(rows(people))
+    people.keys("ctrl+f", "Tab", "End")
+    wait("more people", lambda: len(rows(people)) > before)
+
+    step("a name with an apostrophe, and one that is not in Latin letters")
+    search(people, "D'A")
+    wait("only D'Arcy", lambda: rows(people) and all(name.startswith("D'Arcy ") for name in rows(people)))
+    shoot(people, "apostrophe")
+    search(people, "さ")
+    found(people, 1, lambda name: name.startswith("さくら"))
+    search(people, "no such name")
+    people.see("Nobody Found")
+    shoot(people, "nobody-found")
+
+    step("the details of one of them")
+    search(people, "Máire")
+    wait("Máire", lambda: rows(people) and all(name.startswith("Máire") for name in rows(people)))
+    open_first(people)
+    people.see("User principal name")
+    people.see("Business phone")
+    people.see("Copy maire@example.test", BUTTON)
+    shoot(people, "details")
+
+    step("Graph fails: the bar says so, and Retry helps")
+    desk.fault(service="graph", fault="broken")
+    search(people, "Al")
+    people.see("Graph answered with status 500.")
+    shoot(people, "error")
+    people.click("Retry", BUTTON)
+    wait("those with Al", lambda: rows(people) and all(name.startswith("Al") for name in rows(people)))
+
+    step("Graph is slow, and the spinner turns; it is busy, and is asked again when it says")
+    desk.fault(service="graph", fault="slow", seconds=2)
+    search(people, "B")
+    people.see("Busy")
+    wait("those with B", lambda: rows(people) and all(name.startswith("B") for name in rows(people)))
+    people.gone("Busy")
+    desk.fault(service="graph", fault="throttled", seconds=1)
+    search(people, "C")
+    wait("those with C", lambda: rows(people) and all(name.startswith("C") for name in rows(people)))
+
+    step("Bob signs in as well; both can be chosen")
+    desk.seat(BOB, "battery staple")
+    people.keys("ctrl+n")
+    wait("the second person's sign-in", lambda: [v for v in desk.visits() if v["event"] == "exit"][-1:])
+    people.click("Accounts")
+    people.see(BOB)
+    people.see(ALICE)
+    shoot(people, "accounts")
+    people.keys("Escape")
+
+    step("the session outlives the program")
+    visits = len(desk.visits())
+    quit(people)
+    people = desk.start("GraphSearch", *options, **QUICK_PERSON)
+    wait("a page of people", lambda: len(rows(people)) >= 50)
+    expect(len(desk.visits()) == visits, "no browser was opened")
+
+    step("another process signs both out, and this window shows it")
+    other = desk.start("GraphSearch", *options, **QUICK_PERSON)
+    wait("a page of people", lambda: len(rows(other)) >= 50)
+    other.keys("ctrl+shift+o")
+    wait("one account less", lambda: len(rows(other)) >= 50)
+    time.sleep(1)
+    other.keys("ctrl+shift+o")
+    other.see("Find People")
+    quit(other)
+    people.see("Find People")
+    quit(people)
+
+    step("a settings file with the sample's keys, and one that is refused")
+    bad = desk.home / "bad.json"
+    bad.write_text('{"redirectUri": "urn:ietf:wg:oauth:2.0:oob"}')
+    refused = desk.spawn("refused", [desk.binaries / "GraphSearch", "--settings", str(bad)])
+    expect(refused.wait(20) == 64, "status 64 for settings that cannot be used")
+    expect("redirectUri is to be a loopback address" in (desk.home / "refused.log").read_text(), "the reason")
+
+    if images:
+        step("dark")
+        desk.seat()
+        people = desk.start("GraphSearch", "--cache", "memory", ADW_DEBUG_COLOR_SCHEME="prefer-dark", **QUICK_PERSON)
+        people.click("Sign In", BUTTON)
+        wait("a page of people", lambda: len(rows(people)) >= 50)
+        open_first(people)
+        people.see("User principal name")
+        shoot(people, "dark")
+        quit(people)
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    session()
+    images = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    try:
+        with Desk(sys.argv[1]) as desk:
+            drive(desk, images)
+    except Failure as failure:
+        sys.exit(f"FAILED: {failure}")
+    print("    all as it should be")
+
+
+main()
