@@ -19,7 +19,7 @@ struct Identityctl: AsyncParsableCommand {
             """,
         subcommands: [
             LoginCommand.self, TokenCommand.self, AccountsCommand.self, LogoutCommand.self, DoctorCommand.self,
-            DemoCommand.self,
+            DemoCommand.self, RegisterSchemeCommand.self, DeliverRedirectCommand.self,
         ]
     )
 

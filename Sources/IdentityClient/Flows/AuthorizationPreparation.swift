@@ -38,6 +38,8 @@ struct AuthorizationPreparation: Sendable {
     /// How the answer is to arrive.
     var responseMode: ResponseMode {
         if let mode = parameters.responseMode { return mode }
+        // A browser posts no form to another program.
+        if case .custom = environment.configuration.redirectURI.kind { return .query }
         let published = metadata.responseModes?.contains(ResponseMode.formPost.rawValue)
         return published ?? authority.isMicrosoft ? .formPost : .query
     }
