@@ -52,22 +52,31 @@ struct RedirectMailbox: Sendable {
         }
         let place = try place()
         let paths = try await Self.queue.run { try Self.sockets(in: place, for: scheme) }
-        return try await withThrowingTaskGroup(of: Bool.self) { group in
-            for path in paths.prefix(32) {
-                group.addTask {
-                    try await Self.queue.run {
-                        switch UnixSocket.post(Array(address.utf8), toServerAt: path, patience: 60) {
-                        case .status(200): return true
-                        case .gone:
-                            Self.remove(path)
-                            return false
-                        case .status, .none: return false
-                        }
-                    }
-                }
-            }
-            for try await isTaken in group where isTaken { return true }
+        // Whoever does not answer holds nobody up.
+        let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
+        var open = 0
+        for path in paths.prefix(32) {
+            open += 1
+            // The queue itself throws nothing.
+            Task { answer.yield((try? await Self.queue.run { Self.offer(address, at: path) }) ?? false) }
+        }
+        guard open > 0 else { return false }
+        for await isTaken in answers {
+            if isTaken { return true }
+            open -= 1
+            if open == 0 { return false }
+        }
+        throw CancellationError()
+    }
+
+    /// Whether whoever listens at `path` takes the address.
+    private static func offer(_ address: String, at path: String) -> Bool {
+        switch UnixSocket.post(Array(address.utf8), toServerAt: path, patience: 60) {
+        case .status(200): return true
+        case .gone:
+            remove(path)
             return false
+        case .status, .none: return false
         }
     }
 

@@ -25,7 +25,13 @@ final class CacheWatch<View: Sendable, Change: Sendable>: Sendable {
         var view: View?
         /// The next one last.
         var pending: [Change] = []
+        /// Told after what caches know, the first one first.
+        var posted: [Change] = []
         var isFailing = false
+
+        mutating func take() -> Change? {
+            pending.popLast() ?? (posted.isEmpty ? nil : posted.removeFirst())
+        }
     }
 
     private let read: @Sendable (View?) async throws -> View
@@ -88,8 +94,8 @@ final class CacheWatch<View: Sendable, Change: Sendable>: Sendable {
     /// Tells of something that no cache knows.
     func post(_ change: Change) {
         state.withLock { state in
-            if state.pending.count >= Self.mostPosted { state.pending.removeLast() }
-            state.pending.insert(change, at: 0)
+            if state.posted.count >= Self.mostPosted { state.posted.removeFirst() }
+            state.posted.append(change)
         }
         wake.yield()
     }
@@ -98,7 +104,7 @@ final class CacheWatch<View: Sendable, Change: Sendable>: Sendable {
     func next() async -> Change? {
         while !Task.isCancelled {
             let isSettled = await compare()
-            if let change = state.withLock({ $0.pending.popLast() }) { return change }
+            if let change = state.withLock({ $0.take() }) { return change }
             if isSettled {
                 var iterator = wakes.makeAsyncIterator()
                 guard await iterator.next() != nil else { return nil }

@@ -19,16 +19,21 @@ struct AccountRemoval: Sendable {
     func run(_ account: Account) async throws -> Removed {
         let removed = try await remove(account.id)
         guard removed.wasThere else { return removed }
+        try await trying { try await environment.accountsInUse.update { $0.signOut(account) } }
+        try await trying { try await environment.userData.remove(of: account.id) }
+        return removed
+    }
+
+    /// Does what does not keep the account signed in where it fails.
+    private func trying(_ work: () async throws -> Void) async throws {
         do {
-            try await environment.accountsInUse.update { $0.signOut(account) }
-            try await environment.userData.remove(of: account.id)
+            try await work()
         } catch let error as AuthenticationError {
             context.logger.info(
                 "The account is signed out; what is remembered beside it could not be changed",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )
         }
-        return removed
     }
 
     private func remove(_ id: Account.ID) async throws -> Removed {

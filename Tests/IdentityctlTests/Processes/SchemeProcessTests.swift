@@ -15,8 +15,14 @@ import Testing
         return ["HOME": home.path]
     }
 
-    /// One that no other test, and no other program, waits for.
-    private static func newScheme() -> String { "test-\(UUID().uuidString.lowercased()).example" }
+    /// One that no other test, and no other program, waits for. `xdg-open` without a desktop knows no digits in a scheme.
+    private static func newScheme() -> String {
+        let letters = UUID().uuidString.lowercased().utf8.map { byte in
+            let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            return Character(UnicodeScalar(isDigit ? byte - UInt8(ascii: "0") + UInt8(ascii: "g") : byte))
+        }
+        return "test-\(String(letters)).example"
+    }
 
     @Test(.timeLimit(.minutes(1))) func installsAndRemovesForTheUserAlone() async throws {
         let place = try Surroundings()
@@ -80,5 +86,35 @@ import Testing
         #expect(login.status == 0, "\(login.errors)")
         #expect(place.provider.accepts(accessToken: String(login.output.dropLast())))
         #expect(try await Tool.run(["deliver-redirect", redirect.absoluteString]).status == 5)
+    }
+
+    /// The openers of this machine; `xdg-open` asks for a display before it looks at schemes.
+    private static let openers = ["/usr/bin/gio", "/usr/bin/xdg-open"].filter(FileManager.default.isExecutableFile)
+
+    @Test(.timeLimit(.minutes(1)), arguments: openers)
+    func isStartedByTheDesktopsOwnTools(_ opener: String) async throws {
+        let place = try Surroundings()
+        let home = try home(place)
+        let scheme = Self.newScheme()
+        place.provider.add(TestIdentityProvider.Client(redirectURIs: ["\(scheme)://auth"]))
+        #expect(try await Tool.run(["register-scheme", scheme], home).status == 0)
+        let tool = try Tool(["login", "--redirect-uri", "\(scheme)://auth"], place.variables.merging(home) { $1 })
+        let browser = ScriptedBrowser(provider: nil)
+        browser.followsRedirects = false
+        try await browser.open(try await tool.shownAddress())
+        let redirect = try await browser.redirectURL()
+
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: opener)
+        process.arguments = (opener.hasSuffix("gio") ? ["open"] : []) + [redirect.absoluteString]
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        process.environment = home.merging(["PATH": path, "DISPLAY": ":99"]) { $1 }
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let login = try await tool.outcome()
+        #expect(login.status == 0, "\(login.errors)")
+        #expect(!login.errors.contains("register-scheme"))
+        #expect(place.provider.accepts(accessToken: String(login.output.dropLast())))
     }
 }
