@@ -20,7 +20,8 @@ struct Identityctl: AsyncParsableCommand {
             """,
         subcommands: [
             LoginCommand.self, TokenCommand.self, CallCommand.self, AccountsCommand.self, LogoutCommand.self,
-            CacheCommand.self, DoctorCommand.self, DemoCommand.self,
+            CacheCommand.self, DoctorCommand.self, DemoCommand.self, RegisterSchemeCommand.self,
+            DeliverRedirectCommand.self,
         ]
     )
 
