@@ -70,7 +70,10 @@ let package = Package(
             name: "IdentityKeyringTests",
             dependencies: ["IdentityKeyring", "IdentityClient", "IdentityTesting", "GLibSupport"]
         ),
-        .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", httpTypes]),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["IdentityClient", "IdentityTesting", "refresh-worker", httpTypes]
+        ),
         .testTarget(
             name: "MultiProcessTests",
             dependencies: [
