@@ -14,13 +14,10 @@ struct KeyringStateTests {
         try await TokenCacheConformance(costRecords: nil) { try session.cache() }.run()
     }
 
-    static let rulesForKeePassXC = TokenCacheConformance.Rule.all.filter { $0 != .flatCost }
-
-    @Test(.timeLimit(.minutes(5)), arguments: rulesForKeePassXC)
-    func keepsItWithKeePassXC(_ rule: TokenCacheConformance.Rule) async throws {
+    @Test(.timeLimit(.minutes(5))) func keepsItWithKeePassXC() async throws {
         let session = try KeyringSession(.keepassxc)
         #expect(try await eventually { (try? await session.cache().status())?.isLocked == false })
-        try await TokenCacheConformance(costRecords: nil) { try session.cache() }.run(rule)
+        try await TokenCacheConformance(costRecords: nil) { try session.cache() }.run()
     }
 
     @Test(.timeLimit(.minutes(1))) func saysThatTheKeyringIsLockedSinceItsStart() async throws {
