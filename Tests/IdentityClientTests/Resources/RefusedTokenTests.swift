@@ -45,6 +45,20 @@ struct RefusedTokenTests {
         #expect(stage.provider.count(of: .token) == 2)
     }
 
+    @Test func keepsTheConnectionWhenATokenIsRefused() async throws {
+        let stage = try Stage()
+        let (client, token) = try await stage.resourceClient()
+        let server = try ScriptedServer { request in
+            let isRefused = request.values("Authorization") == [token]
+            let status = isRefused ? "401 Unauthorized" : "200 OK"
+            return [.send(Array("HTTP/1.1 \(status)\r\nContent-Length: 4\r\n\r\nbody".utf8))]
+        }
+        defer { server.close() }
+        let (response, body) = try await client.send(.get(server))
+        #expect(response.status == .ok && text(body) == "body")
+        #expect(server.requests.count == 2 && server.connections == 1)
+    }
+
     @Test func givesBackASecondRefusal() async throws {
         let stage = try Stage()
         let (client, _) = try await stage.resourceClient()
