@@ -24,7 +24,9 @@ struct CustomSchemeRedirectReceiverTests {
             let redirect = try await browser.redirectURL()
             let (receiver, deliveries, before) = (receiver, deliveries, before)
             Task {
-                for address in before {
+                // The right answer at the wrong address is none either.
+                let elsewhere = redirect.absoluteString.split(separator: "?").joined(separator: "/elsewhere?")
+                for address in before + [elsewhere] {
                     let isTaken = try await receiver.deliver(try #require(URL(string: address)))
                     deliveries.withLock { $0.append(isTaken) }
                 }
@@ -65,7 +67,7 @@ struct CustomSchemeRedirectReceiverTests {
         }
         let result = try await application.acquireTokenInteractively(scopes: ["api.read"])
         #expect(result.account.username == "alice@example.test")
-        #expect(try await waitFor(4, deliveries) == [false, false, false, true])
+        #expect(try await waitFor(5, deliveries) == [false, false, false, false, true])
         let sent = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
         #expect(sent["redirect_uri"] == Self.uri && sent["response_mode"] == "query")
         // Nothing stays behind.
