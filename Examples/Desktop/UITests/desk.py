@@ -29,7 +29,7 @@ def wait(what, look, seconds=PATIENCE):
     """What `look` gives as soon as it gives something; says what it has waited for otherwise."""
     deadline = time.monotonic() + seconds
     while True:
-        with contextlib.suppress(RuntimeError, LookupError, ValueError):  # widgets that went away while they were looked at
+        with contextlib.suppress(RuntimeError, LookupError, ValueError):  # widgets that went away meanwhile
             found = look()
             if found:
                 return found

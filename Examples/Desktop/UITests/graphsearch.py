@@ -162,7 +162,7 @@ def drive(desk, images):
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    session(57)
+    session()
     images = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
     try:
         with Desk(sys.argv[1]) as desk:

@@ -5,6 +5,7 @@
 BINARIES is where the programs were built; screenshots of the main states go to IMAGES.
 """
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -37,6 +38,17 @@ def call(program):
 def quit(program, key="ctrl+q"):
     program.keys(key)
     expect(program.ended() == 0, "status 0")
+
+
+def lock(isLocked):
+    """Locks the keyring, or unlocks it as its dialog would."""
+    import secretstorage
+    connection = secretstorage.dbus_init()
+    collection = secretstorage.get_default_collection(connection)
+    if isLocked:
+        collection.lock()
+    else:
+        subprocess.run(["gnome-keyring-daemon", "--unlock"], input=b"throw-away", check=True, capture_output=True)
 
 
 def drive(desk, images):
@@ -134,14 +146,28 @@ def drive(desk, images):
     shoot(asking, "administrator")
     quit(asking)
 
-    step("a settings file says that the computer is shared")
+    step("a settings file says that the computer is shared: the browser is signed out, too")
     settings = desk.home / "settings.json"
     settings.write_text('{"sharedDeviceMode": true}')
     shared = desk.start("QuickStart", *options, "--settings", str(settings), "--cache", "memory", **QUICK_PERSON)
     shared.see(NOBODY)
     shared.click("Device Info", BUTTON)
     says(shared, "Device mode: shared")
+    call(shared)
+    shared.see("Alice Example")
+    shared.click("Sign Out", BUTTON)
+    says(shared, "The computer is shared: finish signing out in the browser.")
     quit(shared)
+
+    step("the keyring is locked: the program says so, and does not ask as it starts")
+    lock(True)
+    locked = desk.start("QuickStart", *options, **QUICK_PERSON)
+    locked.see("The program cannot start")
+    expect(any("keyring is locked" in word for word in locked.words()), "the reason")
+    lock(False)
+    locked.click("Try Again", BUTTON)
+    locked.see("Alice Example")
+    quit(locked)
 
     step("the cloud is a stand-in of the program's own by default")
     alone = desk.start("QuickStart", "--cache", "file", ADW_DEBUG_COLOR_SCHEME="prefer-dark", **QUICK_PERSON)
@@ -156,7 +182,7 @@ def drive(desk, images):
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    session(57)
+    session()
     images = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
     try:
         with Desk(sys.argv[1]) as desk:

@@ -53,11 +53,18 @@ public struct ProgramOptions: ParsableArguments, Sendable {
 
     /// The cache that was chosen.
     ///
-    /// - Parameter applicationName: What the person sees in the keyring.
-    public func tokenCache(applicationName: String) -> any TokenCache {
+    /// - Parameters:
+    ///   - applicationName: What the person sees in the keyring.
+    ///   - asksToUnlock: Whether a keyring that is locked may ask for its password: only when the person has just asked
+    ///     for something, never as the program starts.
+    public func tokenCache(applicationName: String, asksToUnlock: Bool = true) -> any TokenCache {
         switch cache {
         case .desktop:
-            DesktopTokenCache(applicationName: applicationName, directory: cacheDirectory, prompting: .allowed())
+            DesktopTokenCache(
+                applicationName: applicationName,
+                directory: cacheDirectory,
+                prompting: asksToUnlock ? .allowed() : .never
+            )
         case .file: FileTokenCache(directory: cacheDirectory)
         case .memory: InMemoryTokenCache()
         }

@@ -21,6 +21,7 @@ extension SearchWindow {
             errors.hide()
             search?.search(field.text)
         }
+        application.addAction("try-again") { [weak self] in self?.begin(asksToUnlock: true) }
         application.addAction("quit", keys: ["<Control>q"]) { [weak self] in self?.window.close() }
         application.setKeys(["<Control>w"], forAction: "window.close")
     }

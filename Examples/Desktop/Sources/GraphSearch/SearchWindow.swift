@@ -14,7 +14,11 @@ final class SearchWindow {
     let application: Application
     let choices: Choices
     let stack = Stack<Page>()
-    let failure = StatusPage(icon: "dialog-error-symbolic", title: tr("The program cannot start"))
+    let failure = StatusPage(
+        icon: "dialog-error-symbolic",
+        title: tr("The program cannot start"),
+        action: Button(tr("_Try Again"), action: "try-again").styled("pill").aligned(horizontally: .center)
+    )
     let spinner = Spinner()
     let accounts = MenuButton(icon: "avatar-default-symbolic", hint: tr("Accounts"))
     let field = SearchField(hint: tr("Given name"))
@@ -48,32 +52,40 @@ final class SearchWindow {
         build()
         window.onClose { [weak self] in await self?.close() }
         window.present()
-        start = Task { @MainContext [weak self] in await self?.begin() }
+        begin(asksToUnlock: false)
+    }
+
+    /// Starts, or tries again to: then the person is there to unlock the keyring.
+    func begin(asksToUnlock: Bool) {
+        stack.show(.starting)
+        start?.cancel()
+        start = Task { @MainContext [weak self] in await self?.run(asksToUnlock: asksToUnlock) }
     }
 
     /// Finds the cloud and whoever is signed in, then follows who comes and goes until the window is closed.
-    private func begin() async {
+    private func run(asksToUnlock: Bool) async {
         do {
-            let cloud = try await Cloud.open(
-                choices.program,
-                else: try choices.settings.registration,
-                graphURL: choices.settings.graphURL
-            )
-            let client = try cloud.application(cache: choices.program.tokenCache(applicationName: tr("People")))
+            let cloud = try await openedCloud()
+            let cache = choices.program.tokenCache(applicationName: tr("People"), asksToUnlock: asksToUnlock)
+            let client = try cloud.application(cache: cache)
             self.cloud = cloud
             self.client = client
+            current = nil
             let changes = try await client.accountChanges()
             show(try await client.allAccounts())
             for await _ in changes { show(try await client.allAccounts()) }
         } catch {
             guard let problem = Problem(error) else { return }
-            failure.show(
-                icon: "dialog-error-symbolic",
-                title: tr("The program cannot start"),
-                description: problem.full
-            )
+            let title = tr("The program cannot start")
+            failure.show(icon: "dialog-error-symbolic", title: title, description: problem.full)
             stack.show(.failed)
         }
+    }
+
+    private func openedCloud() async throws -> Cloud {
+        if let cloud { return cloud }
+        let registration = try choices.settings.registration
+        return try await Cloud.open(choices.program, else: registration, graphURL: choices.settings.graphURL)
     }
 
     /// Ends what is under way, a sign-in in the browser included, and lets refreshes finish, for a moment.

@@ -9,6 +9,7 @@ extension QuickStartWindow {
         application.addAction("call", keys: ["<Control>g", "F5"]) { [weak self] in self?.callGraph() }
         application.addAction("sign-out", keys: ["<Control><Shift>o"]) { [weak self] in self?.signOut() }
         application.addAction("device", keys: ["<Control>i"]) { [weak self] in self?.showDevice() }
+        application.addAction("try-again") { [weak self] in self?.begin(asksToUnlock: true) }
         application.addAction("clear", keys: ["<Control>l"]) { [weak self] in self?.log.clear() }
         application.addAction("cancel", keys: ["Escape"]) { [weak self] in self?.cancel() }
         application.addAction("quit", keys: ["<Control>q"]) { [weak self] in self?.window.close() }
@@ -56,12 +57,24 @@ extension QuickStartWindow {
         } then: { [weak self] outcome in
             guard let self else { return }
             switch outcome {
-            case .success:
+            case .success(let result):
                 show(nil)
                 note(tr("{0} was signed out on this computer.", account.label))
+                if let line = Self.line(for: result.browserSession) { note(line) }
             case .failure(let error):
                 if let problem = Problem(error) { report(problem) { [weak self] in self?.signOut() } }
             }
+        }
+    }
+
+    /// What the log says of the browser's session, which ends only on a shared computer.
+    static func line(for outcome: SignOutResult.Outcome) -> String? {
+        switch outcome {
+        case .notRequested: nil
+        case .succeeded: tr("The browser was signed out as well.")
+        case .unconfirmed: tr("The computer is shared: finish signing out in the browser.")
+        case .unavailable: tr("The computer is shared, and the provider has no page to sign out at: close the browser.")
+        case .failed(let error): tr("The computer is shared: close the browser. {0}", error.message)
         }
     }
 

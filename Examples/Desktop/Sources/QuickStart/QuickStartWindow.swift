@@ -39,54 +39,73 @@ final class QuickStartWindow {
         self.application = application
         self.choices = choices
         window = Window(application, title: tr("Quick Start"), width: 560, height: 640)
-        failure = StatusPage(icon: "dialog-error-symbolic", title: tr("The program cannot start"))
+        failure = StatusPage(
+            icon: "dialog-error-symbolic",
+            title: tr("The program cannot start"),
+            action: Button(tr("_Try Again"), action: "try-again").styled("pill").aligned(horizontally: .center)
+        )
         addActions()
         build()
         show(nil)
         window.onClose { [weak self] in await self?.close() }
         window.present()
-        start = Task { @MainContext [weak self] in await self?.begin() }
+        begin(asksToUnlock: false)
+    }
+
+    /// Starts, or tries again to: then the person is there to unlock the keyring.
+    func begin(asksToUnlock: Bool) {
+        stack.show(.starting)
+        start?.cancel()
+        start = Task { @MainContext [weak self] in await self?.run(asksToUnlock: asksToUnlock) }
     }
 
     /// Finds the cloud and whoever is signed in, then follows who comes and goes until the window is closed.
-    private func begin() async {
+    private func run(asksToUnlock: Bool) async {
         do {
-            let cloud = try await Cloud.open(choices.program, else: nil, graphURL: choices.graphURL)
-            let cache = choices.program.tokenCache(applicationName: tr("Quick Start"))
+            let cloud = try await openedCloud()
+            let name = tr("Quick Start")
+            let cache = choices.program.tokenCache(applicationName: name, asksToUnlock: asksToUnlock)
             let session = Session(
                 application: try cloud.application(cache: cache),
                 graphURL: cloud.graphURL,
-                scopes: choices.scopes
+                scopes: choices.scopes,
+                isSharedDevice: choices.isSharedDevice
             )
             program = Program(cloud: cloud, cache: cache, session: session)
-            stack.show(.ready)
-            if let url = cloud.standInURL {
-                log.append(tr("The cloud is a stand-in on this machine: {0}", url.absoluteString))
-            }
             try await follow(session)
         } catch {
             guard let problem = Problem(error) else { return }
-            if program == nil {
-                failure.show(
-                    icon: "dialog-error-symbolic",
-                    title: tr("The program cannot start"),
-                    description: problem.full
-                )
-                stack.show(.failed)
-            } else {
-                report(problem)
-            }
+            let title = tr("The program cannot start")
+            failure.show(icon: "dialog-error-symbolic", title: title, description: problem.full)
+            stack.show(.failed)
         }
+    }
+
+    private func openedCloud() async throws -> Cloud {
+        if let cloud = program?.cloud { return cloud }
+        let cloud = try await Cloud.open(choices.program, else: nil, graphURL: choices.graphURL)
+        if let url = cloud.standInURL {
+            log.append(tr("The cloud is a stand-in on this machine: {0}", url.absoluteString))
+        }
+        return cloud
     }
 
     private func follow(_ session: Session) async throws {
         let changes = try await session.application.accountChanges()
-        show(try await session.account())
-        note(current.map { tr("{0} is still signed in.", $0.label) } ?? tr("Nobody is signed in."))
+        let accounts = try await session.accounts()
+        stack.show(.ready)
+        show(accounts.current)
+        note(greeting(accounts))
         for await change in changes {
             if let line = news.line(for: change) { note(line) }
-            show(try await session.account())
+            show(try await session.accounts().current)
         }
+    }
+
+    private func greeting(_ accounts: CurrentAccount) -> String {
+        if let current = accounts.current { return tr("{0} is still signed in.", current.label) }
+        if let previous = accounts.previous { return tr("Nobody is signed in. The last one was {0}.", previous.label) }
+        return tr("Nobody is signed in.")
     }
 
     /// Ends what is under way, a sign-in in the browser included, and lets refreshes finish, for a moment.

@@ -10,9 +10,12 @@ struct Session: Sendable {
     let graphURL: URL
     let scopes: Set<Scope>
 
-    /// Who is signed in: one person at most, in this program.
-    func account() async throws -> Account? {
-        try await application.allAccounts().first
+    /// Whether several people use this computer under one name: then the browser's session ends with the program's.
+    let isSharedDevice: Bool
+
+    /// Who is signed in, and who was before.
+    func accounts() async throws -> CurrentAccount {
+        try await application.currentAccount()
     }
 
     /// Graph's answer to who the person is: silently first, and with the person's help when it is needed.
@@ -22,7 +25,7 @@ struct Session: Sendable {
         signIn: @MainContext (InteractiveParameters) async throws -> AuthenticationResult
     ) async throws -> GraphAnswer {
         var parameters = InteractiveParameters(scopes: scopes)
-        guard let account = try await account() else {
+        guard let account = try await accounts().current else {
             parameters.prompt = .selectAccount
             return try await me(try await signIn(parameters).account, wasInteractive: true)
         }
@@ -35,9 +38,11 @@ struct Session: Sendable {
         }
     }
 
-    /// Forgets the person's tokens on this computer.
-    func signOut(_ account: Account) async throws {
-        try await application.remove(account)
+    /// Forgets the person's tokens on this computer; where it is shared, the browser is signed out, too.
+    func signOut(_ account: Account) async throws -> SignOutResult {
+        var parameters = SignOutParameters()
+        parameters.endsBrowserSession = isSharedDevice
+        return try await application.signOut(account, parameters)
     }
 
     private func me(_ account: Account, wasInteractive: Bool) async throws -> GraphAnswer {
