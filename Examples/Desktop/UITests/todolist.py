@@ -10,7 +10,7 @@ import time
 
 from desk import Desk, Failure, session, step, wait
 
-MILK, CALL = "牛乳を買う", "Ring O'Neill back"
+MILK, CALL, POST = "牛乳を買う", "Ring O'Neill back", "Письмо маме"
 SIGNED_OUT, EMPTY, IN_BROWSER = "Nobody Is Signed In", "Nothing to Do", "Sign In in the Browser"
 
 
@@ -70,6 +70,14 @@ def drive(desk, images):
         box.name for box in todo.all("check box")] == ["Done: " + CALL, "Done: " + MILK])
     expect(todo.is_checked("Done: " + MILK) and not todo.is_checked("Done: " + CALL), "one task is done")
     shoot(todo, "tasks")
+
+    step("a slow answer turns the spinner, and a busy service is waited for")
+    desk.fault(service="tasks", fault="slow", seconds=4)
+    todo.keys("F5")
+    todo.see("Busy")
+    todo.gone("Busy")
+    desk.fault(service="tasks", fault="throttled", seconds=1)
+    add(todo, POST)
 
     step("the service fails: the list stays, the bar says so, and goes away when all is well again")
     desk.fault(service="tasks", fault="broken")
