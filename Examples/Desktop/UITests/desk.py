@@ -17,7 +17,7 @@ import tempfile
 import time
 import urllib.request
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 SUPPORT = pathlib.Path(__file__).resolve().parents[3] / "Tests" / "Support"
 
 

@@ -6,7 +6,8 @@ they can be $BROWSER, or given as --browser. What they do is set by environment 
 
   PERSON_MODE        approve (default), deny, badpass (types a wrong password), abandon (sees the page and leaves);
                      chromium-person also forgot (says so where the page offers it, else types PERSON_PASSWORD, as a
-                     new one where that is asked for); form-person also tampers with the answer, see there
+                     new one where that is asked for); form-person also cancel (says no where it is
+                     asked to sign in) and tampers with the answer, see there
   PERSON_PROVIDER    env file of a provider started by the test support: name, password and authority come from it
   PERSON_USERNAME, PERSON_PASSWORD, PERSON_CA   the same one by one; PERSON_CA is a PEM file of an authority to trust
   PERSON_PROFILE     directory that keeps cookies, and so the session, from one run to the next

@@ -46,6 +46,11 @@ public final class ListBox: Widget {
         rows = []
     }
 
+    /// Lets no row be the chosen one.
+    public func unselect() {
+        gtk_list_box_unselect_all(opaque)
+    }
+
     /// Calls `action` with the number of the row that was clicked, or chosen with Return.
     public func onActivation(_ action: @escaping @MainContext (Int) -> Void) {
         connect(widget, "row-activated") { [weak self] in

@@ -39,6 +39,11 @@ public class Widget {
         set { gtk_widget_set_sensitive(widget, newValue ? 1 : 0) }
     }
 
+    /// Tells a screen reader whether what is in it is about to change.
+    public func setBusy(_ isBusy: Bool) {
+        kit_set_accessible_busy(widget, isBusy ? 1 : 0)
+    }
+
     /// Moves the keyboard's focus here.
     public func focus() {
         gtk_widget_grab_focus(widget)

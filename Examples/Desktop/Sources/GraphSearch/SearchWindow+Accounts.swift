@@ -32,6 +32,7 @@ extension SearchWindow {
         let directory = GraphDirectory(client, account: account, scopes: choices.scopes, root: cloud.graphURL)
         let search = UserSearch(directory) { [weak self] in
             self?.spinner.isSpinning = $0
+            self?.listStack.setBusy($0)
         } changed: { [weak self] in
             self?.show($0)
         }

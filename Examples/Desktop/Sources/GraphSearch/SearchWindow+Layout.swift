@@ -13,7 +13,7 @@ extension SearchWindow {
         stack.add(.signIn, signInPane)
         stack.add(.search, leaflet)
         let bottom = signInBar.widget.margin(horizontal: 18, vertical: 12)
-        window.content = Box.column(errors, stack.expanding(vertically: true), bottom)
+        window.content = Box.column(stack.expanding(vertically: true), bottom)
         field.onChange { [weak self] in self?.search?.type($0) }
         list.onActivation { [weak self] in self?.open($0) }
         scroll.onNearingEnd { [weak self] in self?.search?.readOn() }
@@ -29,6 +29,7 @@ extension SearchWindow {
             .styled("suggested-action", "pill").aligned(horizontally: .center)
         return Box.column(
             HeaderBar(),
+            pageErrors,
             StatusPage(
                 icon: "system-users-symbolic",
                 title: tr("Find People"),
@@ -46,13 +47,18 @@ extension SearchWindow {
         listStack.add(.waiting, Box.column().expanding(vertically: true))
         listStack.add(.people, scroll)
         listStack.add(.nothing, nothing)
-        return Box.column(header, field.margin(horizontal: 12, vertical: 6), listStack.expanding(vertically: true))
-            .sized(width: 300)
+        return Box.column(
+            header,
+            listErrors,
+            field.margin(horizontal: 12, vertical: 6),
+            listStack.expanding(vertically: true)
+        )
+        .sized(width: 300)
     }
 
     var detailsPane: Widget {
         let header = HeaderBar()
-        header.setTitle(Label(tr("Person")).styled("heading"))
+        header.setTitle(Label(tr("Person")).styled("title"))
         header.add(atStart: back)
         let menu = MenuButton(icon: "open-menu-symbolic", hint: tr("Menu"), isPrimary: true)
         menu.show([[.action(tr("_Refresh"), "refresh")], [.action(tr("_Quit"), "quit")]])

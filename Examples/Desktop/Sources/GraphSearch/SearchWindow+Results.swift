@@ -33,8 +33,9 @@ extension SearchWindow {
         case .replaced:
             list.removeAll()
             details.show(.nobody)
-            leaflet.showList()
+            if leaflet.isFolded { leaflet.showList() }
             add(search.people[...])
+            list.unselect()
         case .added(let start): add(search.people[start...])
         case .phase: break
         }
@@ -99,6 +100,6 @@ extension SearchWindow {
         guard let people = search?.people, people.indices.contains(number) else { return }
         person.show(people[number])
         details.show(.person)
-        leaflet.showDetails()
+        if leaflet.isFolded { leaflet.showDetails() }
     }
 }

@@ -22,7 +22,8 @@ final class SearchWindow {
     let spinner = Spinner()
     let accounts = MenuButton(icon: "avatar-default-symbolic", hint: tr("Accounts"))
     let field = SearchField(hint: tr("Given name"))
-    let errors = ErrorBar()
+    private(set) lazy var pageErrors = ErrorBar()
+    private(set) lazy var listErrors = ErrorBar()
     let list = ListBox(.sidebar)
     let listStack = Stack<ListPage>()
     let nothing = StatusPage(icon: "system-search-symbolic", title: tr("Nobody Found"))
@@ -36,6 +37,9 @@ final class SearchWindow {
     private(set) lazy var leaflet = Leaflet(list: searchPane, details: detailsPane)
     private(set) lazy var signInBar = SignInBar { [weak self] in self?.signIns.cancel() }
     let signIns = Activity()
+
+    /// Where errors are shown on the page that is shown.
+    var errors: ErrorBar { current == nil ? pageErrors : listErrors }
     private var start: Task<Void, Never>?
 
     var cloud: Cloud?

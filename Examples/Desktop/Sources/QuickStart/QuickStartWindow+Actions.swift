@@ -12,6 +12,7 @@ extension QuickStartWindow {
         application.addAction("try-again") { [weak self] in self?.begin(asksToUnlock: true) }
         application.addAction("clear", keys: ["<Control>l"]) { [weak self] in self?.log.clear() }
         application.addAction("cancel", keys: ["Escape"]) { [weak self] in self?.cancel() }
+        application.setAction("cancel", isEnabled: false)  // Escape closes menus, too
         application.addAction("quit", keys: ["<Control>q"]) { [weak self] in self?.window.close() }
         application.setKeys(["<Control>w"], forAction: "window.close")
     }
@@ -20,6 +21,7 @@ extension QuickStartWindow {
     func callGraph() {
         guard let session = program?.session else { return }
         errors.hide()
+        application.setAction("cancel", isEnabled: true)
         activity.start { [weak self, signInBar] in
             try await session.callGraph { parameters in
                 self?.news.willSignIn()
@@ -31,6 +33,7 @@ extension QuickStartWindow {
     }
 
     private func called(_ outcome: Result<GraphAnswer, any Error>) {
+        application.setAction("cancel", isEnabled: false)
         for line in news.didSignIn(try? outcome.get().account) { note(line) }
         switch outcome {
         case .success(let answer):
@@ -98,6 +101,7 @@ extension QuickStartWindow {
     /// Gives up what is under way.
     func cancel() {
         guard activity.isRunning else { return }
+        application.setAction("cancel", isEnabled: false)
         activity.cancel()
         for line in news.didSignIn(nil) { note(line) }
         note(tr("Cancelled."))
