@@ -25,7 +25,7 @@ import Testing
     }
 
     /// `SQLITE_CACHE_REPETITIONS` says how often; once unless told.
-    @Test(.timeLimit(.minutes(15))) func conformsAcrossProcesses() async throws {
+    @Test(.timeLimit(.minutes(30))) func conformsAcrossProcesses() async throws {
         let path = path
         let repetitions = ProcessInfo.processInfo.environment["SQLITE_CACHE_REPETITIONS"].flatMap(Int.init) ?? 1
         for _ in 0..<repetitions {
