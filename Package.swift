@@ -47,7 +47,7 @@ let package = Package(
         .executableTarget(
             name: "identityctl",
             dependencies: [
-                "IdentityClient", "IdentityKeyring", "IdentityTesting", "OAuthWire", argumentParser, logging,
+                "IdentityClient", "IdentityKeyring", "IdentityTesting", "OAuthWire", argumentParser, httpTypes, logging,
             ]
         ),
 
@@ -70,7 +70,10 @@ let package = Package(
             name: "IdentityKeyringTests",
             dependencies: ["IdentityKeyring", "IdentityClient", "IdentityTesting", "GLibSupport"]
         ),
-        .testTarget(name: "EndToEndTests", dependencies: ["IdentityClient", httpTypes]),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["IdentityClient", "IdentityTesting", "refresh-worker", httpTypes]
+        ),
         .testTarget(
             name: "MultiProcessTests",
             dependencies: [

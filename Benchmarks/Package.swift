@@ -27,6 +27,16 @@ let package = Package(
             dependencies: ["Household", .product(name: "IdentityClient", package: "swift-identity-client")],
             path: "Benchmarks/PeerRounds"
         ),
+        // Scripts/bench-keyring.
+        .executableTarget(
+            name: "KeyringRounds",
+            dependencies: [
+                "Household",
+                .product(name: "IdentityClient", package: "swift-identity-client"),
+                .product(name: "IdentityKeyring", package: "swift-identity-client"),
+            ],
+            path: "Benchmarks/KeyringRounds"
+        ),
         .executableTarget(
             name: "IdentityClientBenchmarks",
             dependencies: [

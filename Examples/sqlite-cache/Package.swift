@@ -28,7 +28,10 @@ let package = Package(
         ),
         .testTarget(
             name: "SQLiteTokenCacheTests",
-            dependencies: ["SQLiteTokenCache", "sqlite-cache-worker", identityClient, identityTesting]
+            dependencies: [
+                "SQLiteTokenCache", "sqlite-cache-worker", identityClient, identityTesting,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
         ),
     ]
 )

@@ -107,6 +107,15 @@ static bool agrees_on_options(const struct curl_library *library) {
     return true;
 }
 
+/// Keeps OpenSSL from taking itself down when the program exits: a transfer may still run in a thread, and would crash
+/// the program in its last moment. Nothing is lost by it, since the kernel takes all back. Other TLS libraries have no
+/// such function, and no such clean-up that hurts.
+static void leave_tls_alone_at_exit(void *handle) {
+    int (*init)(uint64_t, const void *) = NULL;
+    *(void **)&init = dlsym(handle, "OPENSSL_init_crypto"); // of a library that libcurl brought along
+    if (init) init(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
+
 static ccurl_readiness load(const char *name, struct curl_library *library) {
     // Never unloaded: TLS libraries leave exit handlers and thread-local data behind.
     void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -121,6 +130,7 @@ static ccurl_readiness load(const char *name, struct curl_library *library) {
     // curl_global_init counts its calls, but is safe from several threads only since 7.84.
     static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&guard);
+    leave_tls_alone_at_exit(handle);
     int status = library->global_init(GLOBAL_SSL);
     pthread_mutex_unlock(&guard);
     return status == CCURL_OK ? CCURL_READY : CCURL_EXHAUSTED;

@@ -56,6 +56,9 @@
 enum { CCURL_OPTIONS(CCURL_OPTION_CASE) };
 #undef CCURL_OPTION_CASE
 
+/// OpenSSL's flag since 1.1.1b; part of its ABI.
+#define OPENSSL_INIT_NO_ATEXIT UINT64_C(0x00080000)
+
 enum {
     HTTP_1_1 = 2,
     TLS_1_2 = 6,

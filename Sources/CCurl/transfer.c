@@ -19,7 +19,7 @@ struct ccurl_transfer {
     uint64_t tag;
     int refused_option, refused_code;
     bool started, is_loopback, was_requested;
-    bool is_streamed, sending_paused, receiving_paused;
+    bool is_get, is_streamed, sending_paused, receiving_paused;
 
     struct buffer request_body;
     size_t sent;
@@ -227,9 +227,10 @@ uint64_t ccurl_transfer_tag(const ccurl_transfer *transfer) { return transfer->t
 
 void ccurl_transfer_set_target(ccurl_transfer *transfer, const char *method, const char *url) {
     set_pointer(transfer, OPTION_URL, url);
+    transfer->is_get = strcmp(method, "GET") == 0;
     if (strcmp(method, "HEAD") == 0) {
         set_number(transfer, OPTION_NO_BODY, 1);
-    } else if (strcmp(method, "GET") != 0) {
+    } else if (!transfer->is_get) {
         set_pointer(transfer, OPTION_CUSTOM_REQUEST, method);
     }
 }
@@ -249,15 +250,21 @@ void ccurl_transfer_add_field(ccurl_transfer *transfer, const char *line) {
     }
 }
 
+/// To libcurl, a request with a body is a POST unless another method is named.
+static void set_has_body(ccurl_transfer *transfer, int64_t length) {
+    set_number(transfer, OPTION_POST, 1);
+    if (transfer->is_get) set_pointer(transfer, OPTION_CUSTOM_REQUEST, "GET");
+    check(
+        transfer, OPTION_POST_FIELD_SIZE,
+        transfer->driver->library.easy_set(transfer->easy, OPTION_POST_FIELD_SIZE, length));
+}
+
 void ccurl_transfer_set_body(ccurl_transfer *transfer, const void *bytes, size_t count) {
     if (!append(&transfer->request_body, bytes, count)) {
         check(transfer, OPTION_READ_DATA, CCURL_OUT_OF_MEMORY);
         return;
     }
-    set_number(transfer, OPTION_POST, 1);
-    check(
-        transfer, OPTION_POST_FIELD_SIZE,
-        transfer->driver->library.easy_set(transfer->easy, OPTION_POST_FIELD_SIZE, (int64_t)count));
+    set_has_body(transfer, (int64_t)count);
     if (transfer->driver->library.version >= VERSION_BEFORE_REQUEST) {
         set_pointer(transfer, OPTION_POST_FIELDS, count ? (const void *)transfer->request_body.bytes : "");
         set_function(transfer, OPTION_BEFORE_REQUEST_FUNCTION, (void (*)(void))before_request);
@@ -278,10 +285,7 @@ void ccurl_transfer_set_stream(ccurl_transfer *transfer, size_t window, long sta
 }
 
 void ccurl_transfer_set_streamed_body(ccurl_transfer *transfer, int64_t length) {
-    set_number(transfer, OPTION_POST, 1);
-    check(
-        transfer, OPTION_POST_FIELD_SIZE,
-        transfer->driver->library.easy_set(transfer->easy, OPTION_POST_FIELD_SIZE, length));
+    set_has_body(transfer, length);
     if (transfer->driver->library.version >= VERSION_BEFORE_REQUEST) {
         set_function(transfer, OPTION_BEFORE_REQUEST_FUNCTION, (void (*)(void))before_request);
         set_pointer(transfer, OPTION_BEFORE_REQUEST_DATA, transfer);

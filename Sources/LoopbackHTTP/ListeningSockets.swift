@@ -121,6 +121,9 @@ struct LoopbackAddress {
         }
     }
 
+    /// Whether it is a socket in the file system.
+    var isUnix: Bool { Int32(storage.ss_family) == AF_UNIX }
+
     /// Whether it is 127.0.0.0/8 or ::1.
     var isLoopback: Bool {
         unsafe withUnsafeBytes(of: storage) { bytes in

@@ -95,7 +95,9 @@ final class LoopChannel: Sendable {
                     // `accept4` is not visible to Swift. A child started in between keeps the socket, but our
                     // `shutdown` ends the connection all the same.
                     guard fcntl(raw, F_SETFD, FD_CLOEXEC) == 0, fcntl(raw, F_SETFL, O_NONBLOCK) == 0 else { continue }
-                    if peer.isLoopback { return .connection(descriptor) }
+                    if peer.isLoopback || peer.isUnix && UnixSocket.peer(of: descriptor) == geteuid() {
+                        return .connection(descriptor)
+                    }
                 } else if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) {
                     return .exhausted
                 }

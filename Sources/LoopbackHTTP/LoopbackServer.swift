@@ -54,6 +54,24 @@ package final class LoopbackServer: Sendable {
         return LoopbackServer(port: sockets.port, hosts: sockets.hosts, channel: channel)
     }
 
+    /// Listens on a socket in the file system, for this user's programs alone, and begins to answer.
+    ///
+    /// - Parameters:
+    ///   - path: Where nothing is yet. The caller removes it afterwards.
+    ///   - respond: As for ports.
+    /// - Throws: ``LoopbackServerError``
+    package static func start(
+        unixSocket path: String,
+        limits: Limits = Limits(),
+        respond: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse
+    ) throws -> LoopbackServer {
+        let channel = try LoopChannel(listeners: [try UnixSocket.listen(at: path)])
+        try DetachedThread.start {
+            ConnectionLoop(channel: channel, limits: limits, respond: respond).run()
+        }
+        return LoopbackServer(port: 0, hosts: [], channel: channel)
+    }
+
     private init(port: UInt16, hosts: [Host], channel: LoopChannel) {
         self.port = port
         self.hosts = hosts

@@ -15,11 +15,13 @@ struct Identityctl: AsyncParsableCommand {
 
             Exit status: 0 done; 2 a person is needed, run 'identityctl login'; 3 network or server unavailable; \
             4 token cache unavailable; 5 an answer was not believed; 6 cancelled, timed out or no browser; \
-            7 the provider or the person said no; 64 wrong usage; 1 anything else.
+            7 the provider or the person said no; 22 the API of 'call' answered with another status than 200 to 299; \
+            64 wrong usage; 1 anything else.
             """,
         subcommands: [
-            LoginCommand.self, TokenCommand.self, AccountsCommand.self, LogoutCommand.self, CacheCommand.self,
-            DoctorCommand.self, DemoCommand.self,
+            LoginCommand.self, TokenCommand.self, CallCommand.self, AccountsCommand.self, LogoutCommand.self,
+            CacheCommand.self, DoctorCommand.self, DemoCommand.self, RegisterSchemeCommand.self,
+            DeliverRedirectCommand.self,
         ]
     )
 

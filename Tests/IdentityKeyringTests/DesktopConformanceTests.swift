@@ -12,7 +12,7 @@ import Testing
     private let directory = FileManager.default.temporaryDirectory.path + "/identity-stores-\(UUID().uuidString)"
 
     /// A directory of files plays the keyring.
-    @Test(.timeLimit(.minutes(3)), arguments: TokenStore.all)
+    @Test(.timeLimit(.minutes(3)), arguments: [TokenStore.encryptedFile, .memory])
     func keepsWhatEveryCachePromises(_ store: TokenStore) async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let directory = directory

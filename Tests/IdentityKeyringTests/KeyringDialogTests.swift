@@ -32,10 +32,10 @@ struct KeyringDialogTests {
 
     @Test(.timeLimit(.minutes(1))) func goesOnWhenThePersonTypesThePassword() async throws {
         let (session, key) = try await locked()
-        let cache = try session.cache(prompting: .allowed())
+        let cache = try session.cache(prompting: .allowed(deadline: .seconds(20)))
         let reading = Task { try await cache.record(for: key) }
         #expect(try await eventually { try dialogs(session) == 1 })
-        try type("type --delay 20 throw-away key Return", in: session)
+        try type("type --delay 20 throw-away; xdotool key Return", in: session)
         #expect(try await reading.value == CacheRecord("kept"))
     }
 
@@ -55,7 +55,7 @@ struct KeyringDialogTests {
     @Test(.timeLimit(.minutes(1))) func leavesTheKeyringAliveWhenItStopsWaiting() async throws {
         let (session, key) = try await locked()
         let process = try session.value("KEYRING_PID")
-        let cache = try session.cache(prompting: .allowed())
+        let cache = try session.cache(prompting: .allowed(deadline: .seconds(20)))
         let reading = Task { try await cache.record(for: key) }
         #expect(try await eventually { try dialogs(session) == 1 })
         let start = ContinuousClock.now
@@ -63,7 +63,7 @@ struct KeyringDialogTests {
         await #expect(throws: CancellationError.self) { try await reading.value }
         #expect(start.duration(to: .now) < .milliseconds(100))
         #expect(try dialogs(session) == 1)
-        try type("type --delay 20 throw-away key Return", in: session)
+        try type("type --delay 20 throw-away; xdotool key Return", in: session)
         #expect(try await eventually { (try? await session.cache().record(for: key)) == CacheRecord("kept") })
         #expect(try session.run("kill -0 \(process) && echo alive") == "alive\n")
     }

@@ -6,7 +6,7 @@ import IdentityTesting
 import Testing
 
 /// Deaths at points that nobody chose.
-@Suite(.serialized, .timeLimit(.minutes(10)))
+@Suite(.serialized, .timeLimit(.minutes(30)))
 struct RandomKillTests {
     /// The provider answers a refresh token once more, as real ones do for a while: so every death must be survived.
     @Test(arguments: Store.chosen)

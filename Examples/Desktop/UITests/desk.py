@@ -45,7 +45,7 @@ def session(display=None):
     read, write = os.pipe()
     server = subprocess.Popen(
         ["Xvfb", *([f":{display}"] if display else []), "-displayfd", str(write), "-screen", "0", "1000x800x24"]
-        + ["-nolisten", "tcp"], pass_fds=[write], stderr=subprocess.DEVNULL)
+        + ["-nolisten", "tcp", "-noreset"], pass_fds=[write], stderr=subprocess.DEVNULL)
     os.close(write)
     try:
         number = os.read(read, 16).decode().strip()

@@ -36,6 +36,11 @@ def sign_out(program):
     program.see(SIGNED_OUT)
 
 
+def titles(desk, seen):
+    """The titles of the pages since the browser's log had `seen` lines."""
+    return [event["title"] for event in desk.visits()[seen:] if event["event"] == "page"]
+
+
 def drive(desk, images):
     options = ["--stand-in", desk.stand_in]
 
@@ -76,6 +81,12 @@ def drive(desk, images):
     todo.click("Retry", "push button|button")
     todo.gone(error)
 
+    step("she edits her profile, and is back at her tasks")
+    seen = len(desk.visits())
+    todo.keys("ctrl+e")
+    wait("the page of the policy that edits profiles", lambda: "Edit your profile" in titles(desk, seen))
+    todo.see("Done: " + CALL)
+
     step("the window is closed, and the session outlives the program: no browser the second time")
     visits = len(desk.visits())
     todo.keys("ctrl+q")
@@ -110,8 +121,7 @@ def drive(desk, images):
         event["event"] == "clicked" and "forgot" in event["label"].lower() for event in desk.visits()[seen:]))
     desk.seat(password="something new")
     todo.see("Done: " + CALL)
-    titles = [event["title"] for event in desk.visits()[seen:] if event["event"] == "page" and "title" in event]
-    expect("Reset the password" in titles, "the page of the reset policy was shown")
+    expect("Reset the password" in titles(desk, seen), "the page of the reset policy was shown")
     sign_out(todo)
 
     step("the sign-in is cancelled in the window, and the window is closed in the middle of another one")
@@ -127,6 +137,23 @@ def drive(desk, images):
     todo.keys("ctrl+w")
     expect(todo.ended() == 0, "status 0")
     step(f"ended {time.monotonic() - start:.1f} s after that")
+
+    step("without options it has a stand-in of its own, and signs in there")
+    desk.seat()
+    alone = desk.start("TodoList")
+    sign_in(alone)
+    alone.see(EMPTY)
+    add(alone, MILK)
+    alone.keys("ctrl+q")
+    expect(alone.ended() == 0, "status 0")
+
+    step("settings with a secret are refused with the reason")
+    settings = desk.home / "settings.json"
+    settings.write_text('{"clientID": "x", "clientSecret": "hunter2"}')
+    refused = desk.spawn("refused", [desk.binaries / "TodoList", "--settings", settings])
+    expect(refused.wait(10) == 64, "the status of a usage error")
+    said = (desk.home / "refused.log").read_text()
+    expect("clientSecret must be empty" in said and "hunter2" not in said, "the reason, without the secret")
 
     if images:
         step("dark")

@@ -30,6 +30,8 @@ final class PageWindow: @unchecked Sendable {
     /// What the window shows.
     private(set) var state = State.page
 
+    /// What was last refused on the page.
+    private(set) var noticeText: String?
     /// Whether the next page gets the keys, so that a person can begin to type.
     private var wantsFocus = true
 
@@ -122,6 +124,7 @@ final class PageWindow: @unchecked Sendable {
     }
 
     func notice(_ text: String?) {
+        noticeText = text
         widgets?.showNotice(text)
     }
 

@@ -58,7 +58,7 @@ final class PendingSignIn: Sendable {
 
     /// The window is gone: the person closed it, or the program closed the window it belongs to.
     func windowIsGone() {
-        _ = end(AuthenticationError(.userCancelled, "The sign-in window was closed before the sign-in was finished."))
+        end(AuthenticationError(.userCancelled, "The sign-in window was closed before the sign-in was finished."))
     }
 
     // MARK: The program's side
@@ -90,20 +90,14 @@ final class PendingSignIn: Sendable {
         MainContext.perform { window.goOn() }
     }
 
-    /// Closes the window, without waiting for that.
-    func close() {
-        guard let window = end(CancellationError()) else { return }
-        MainContext.perform { window.close() }
-    }
-
-    /// Nothing comes after this.
-    private func end(_ reason: any Error) -> PageWindow? {
+    /// Nothing comes after this. Closes the window, without waiting for that.
+    func end(_ reason: any Error) {
         let (window, receivers) = state.withLock { state in
             if state.end == nil { state.end = reason }
             defer { (state.window, state.receivers) = (nil, []) }
             return (state.window, state.receivers)
         }
         for receiver in receivers { receiver.continuation.resume(throwing: reason) }
-        return window
+        if let window { MainContext.perform { window.close() } }
     }
 }

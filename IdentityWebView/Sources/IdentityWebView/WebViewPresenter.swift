@@ -129,8 +129,11 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
                 window.show(over: parent())
                 shown(window)
             }
-        } catch is MainContext.NotRunning {
-            throw Self.noLoop
+        } catch {
+            let error = error is MainContext.NotRunning ? Self.noLoop : error
+            // Whoever waits all the same, because the person has the address elsewhere, would wait in vain.
+            signIn.end(error)
+            throw error
         }
     }
 
@@ -192,7 +195,7 @@ private final class WebViewListener: RedirectListener {
     }
 
     private func end() {
-        signIn.close()
+        signIn.end(CancellationError())
         onClose()
     }
 }

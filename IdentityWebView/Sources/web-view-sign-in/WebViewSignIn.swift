@@ -93,7 +93,6 @@ final class Demo: @unchecked Sendable {
             } catch {
                 text = "\(error)"
             }
-            print(text)
             MainContext.perform { self.show(text, isBusy: false) }
         }
     }

@@ -40,7 +40,7 @@ import Testing
 
     @Test func endsWhenItIsClosed() async {
         let next = Task { [signIn] in try await signIn.next() }
-        signIn.close()
+        signIn.end(CancellationError())
         await #expect(throws: CancellationError.self) { try await next.value }
         signIn.take(url)
         await #expect(throws: CancellationError.self) { try await signIn.next() }

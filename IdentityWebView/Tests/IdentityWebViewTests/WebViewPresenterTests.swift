@@ -16,6 +16,10 @@ import Testing
             await #expect { try await presenter.open(url) } throws: { error in
                 (error as? AuthenticationError)?.code == .browserUnavailable
             }
+            // Nobody waits for a window that cannot be.
+            await #expect { try await listener.receive() } throws: { error in
+                (error as? AuthenticationError)?.code == .browserUnavailable
+            }
             await listener.close()
         }
     }

@@ -44,21 +44,33 @@ struct WebViewRefusalTests {
     }
 
     @Test func doesNotAcceptACertificateThatIsNotTrusted() async throws {
-        Desktop.start()
-        let server = try TLSServer.start()
+        let server = try LocalServer.untrusted()
         defer { server.stop() }
-        let (windows, shown) = AsyncStream.makeStream(of: PageWindow.self)
-        let presenter = WebViewPresenter { shown.yield($0) }
-        let listener = try await presenter.start(for: .loopback, responseMode: .query)
-        try await presenter.open(try #require(URL(string: "https://localhost:\(server.port)/authorize")))
-        var window: PageWindow?
-        for await shown in windows {
-            window = shown
-            break
-        }
-        let problem = try await #require(window).waitForProblem()
+        let (window, listener) = try await show("https://localhost:\(server.port)/authorize")
+        let problem = try await window.waitForProblem()
         #expect(problem == "The certificate of localhost:\(server.port) is not trusted, so nothing was sent there.")
         await listener.close()
+    }
+
+    @Test func downloadsNothing() async throws {
+        let server = try LocalServer.downloads()
+        defer { server.stop() }
+        let (window, listener) = try await show("http://localhost:\(server.port)/authorize")
+        try await window.wait("the notice") { $0.noticeText == "Files are not downloaded here." }
+        let name = "identity-web-view-test.html"
+        let home = FileManager.default.homeDirectoryForCurrentUser
+        for directory in [home, home.appending(path: "Downloads"), URL(filePath: ".")] {
+            #expect(!FileManager.default.fileExists(atPath: directory.appending(path: name).path))
+        }
+        await listener.close()
+    }
+
+    /// Shows an address as if a sign-in began there.
+    private func show(_ address: String) async throws -> (PageWindow, any RedirectListener) {
+        let stage = try Stage()
+        let listener = try await stage.presenter.start(for: .loopback, responseMode: .query)
+        try await stage.presenter.open(try #require(URL(string: address)))
+        return (try await stage.nextWindow(), listener)
     }
 
     /// Each leaves the page where it is; the sign-in goes on.

@@ -20,15 +20,22 @@ extension PublicClientApplication {
     ///
     /// - Throws: `AuthenticationError.cache` when the cache cannot be read now; `CancellationError`.
     public func accountChanges() async throws -> AsyncStream<AccountChange> {
-        try await accountChanges(pace: AccountWatch.Pace())
+        try await accountChanges(pace: CachePace())
     }
 
-    func accountChanges(pace: AccountWatch.Pace) async throws -> AsyncStream<AccountChange> {
-        let watch = AccountWatch(
-            store: environment.store,
-            scope: configuration.authority.accountScope,
+    func accountChanges(pace: CachePace) async throws -> AsyncStream<AccountChange> {
+        let store = environment.store
+        let scope = configuration.authority.accountScope
+        let watch = CacheWatch<CredentialStore.Listing, AccountChange>(
+            [.init(cache: store.cache, group: store.group)],
+            kinds: [.account],
+            pace: pace,
             logger: configuration.logger ?? Logger.current,
-            pace: pace
+            read: { _ in try await store.allSnapshots() },
+            changes: { old, new in
+                old === new
+                    ? [] : AccountChange.changes(from: old.accounts(inScope: scope), to: new.accounts(inScope: scope))
+            }
         )
         try await watch.begin()
         return AsyncStream { await watch.next() }

@@ -44,25 +44,32 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
     private func listener(
         for redirectURI: RedirectURI,
         responseMode: ResponseMode,
-        answers: RedirectRequest.Question
+        answers question: RedirectRequest.Question
     ) throws -> any RedirectListener {
         guard case .loopback(let requested, let ports, let path) = redirectURI.kind else {
             throw AuthenticationError(
                 .redirectUnavailable,
                 """
-                The redirect address is not on the loopback interface, so nothing can listen there. Sign in in two \
-                steps: prepare the request, show its address, and complete it with the address that the browser \
+                The redirect address is not on the loopback interface, so nothing can listen there. Use a \
+                receiver for its kind (CustomSchemeRedirectReceiver), or sign in in two steps: prepare the request, show its address, and complete it with the address that the browser \
                 was redirected to.
                 """
             )
         }
         let host = requested ?? .localhost
-        let inbox = RedirectInbox(
-            path: path,
-            responseMode: responseMode,
-            answers: answers,
-            applicationName: applicationName
-        )
+        let inbox = RedirectInbox(responseMode: responseMode, path: path, applicationName: applicationName) {
+            request,
+            url,
+            port in
+            RedirectRequest(
+                request,
+                redirectURI: url,
+                port: port,
+                path: path,
+                responseMode: responseMode,
+                answers: question
+            )
+        }
         let server = try listen(on: host, ports: ports, inbox: inbox)
         let text = "http://\(host.rawValue):\(server.port)\(path)"
         guard let url = URL(string: text), url.absoluteString == text else {

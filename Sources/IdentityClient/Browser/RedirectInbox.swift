@@ -51,20 +51,24 @@ final class RedirectInbox: Sendable {
 
     private let path: String
     private let responseMode: ResponseMode
-    private let question: RedirectRequest.Question
+    private let decide: @Sendable (LoopbackRequest, URL, UInt16) -> RedirectRequest
     private let applicationName: String?
     private let state = Mutex(State())
 
+    /// - Parameters:
+    ///   - responseMode: How the answer arrives, and with that how the browser gets its page.
+    ///   - path: Where the browser is sent to for the page, so that the code leaves its address bar.
+    ///   - decide: What a request is, given the redirect address and its port.
     init(
-        path: String,
         responseMode: ResponseMode,
-        answers question: RedirectRequest.Question = .signIn,
-        applicationName: String?
+        path: String,
+        applicationName: String?,
+        decide: @escaping @Sendable (LoopbackRequest, URL, UInt16) -> RedirectRequest
     ) {
         self.path = path
         self.responseMode = responseMode
-        self.question = question
         self.applicationName = applicationName
+        self.decide = decide
     }
 
     /// Begins to take redirects; before, the port is not known.
@@ -76,15 +80,7 @@ final class RedirectInbox: Sendable {
 
     func respond(to request: LoopbackRequest) async -> LoopbackResponse {
         guard let (url, port) = state.withLock({ $0.address }) else { return refusal(503) }
-        let kind = RedirectRequest(
-            request,
-            redirectURI: url,
-            port: port,
-            path: path,
-            responseMode: responseMode,
-            answers: question
-        )
-        switch kind {
+        switch decide(request, url, port) {
         case .refused(let status): return refusal(status)
         case .donePage: return doneResponse()
         case .redirect(let url): return await hold(url)

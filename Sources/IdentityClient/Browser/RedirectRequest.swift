@@ -17,8 +17,19 @@ enum RedirectRequest: Equatable {
         case signIn
         case signOut
 
-        /// The parameters of which an answer has one. A browser's guess has none.
-        fileprivate var names: [String] {
+        /// Whether the parameters are those of an answer. A browser's guess has none of them.
+        func isAnswered(by parameters: [UInt8]) -> Bool {
+            parameters.split(separator: UInt8(ascii: "&")).contains { parameter in
+                names.contains { parameter.starts(with: $0.utf8) }
+            }
+        }
+
+        /// The same for the query of an address.
+        func isAnswered(by address: String) -> Bool {
+            isAnswered(by: Array(address.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst()))
+        }
+
+        private var names: [String] {
             switch self {
             case .signIn: ["code=", "error="]  // RFC 6749 §4.1.2
             case .signOut: ["state="]  // RP-Initiated Logout §3
@@ -56,7 +67,7 @@ enum RedirectRequest: Equatable {
             return
         }
         let parameters = responseMode == .query ? Array((request.query ?? "").utf8) : request.body
-        guard Self.isAnswer(parameters, to: question), let query = Self.normalized(parameters),
+        guard question.isAnswered(by: parameters), let query = Self.normalized(parameters),
             let url = URL(string: "\(redirectURI.absoluteString)?\(query)")
         else {
             self = .refused(status: 400)
@@ -78,12 +89,6 @@ enum RedirectRequest: Equatable {
         }
         return parts.first == "application/x-www-form-urlencoded"
             && parts.dropFirst().allSatisfy { !$0.hasPrefix("charset=") || $0 == "charset=utf-8" }
-    }
-
-    private static func isAnswer(_ parameters: [UInt8], to question: Question) -> Bool {
-        parameters.split(separator: UInt8(ascii: "&")).contains { parameter in
-            question.names.contains { parameter.starts(with: $0.utf8) }
-        }
     }
 
     /// The parameters as the query of a URL, in their order, duplicates included; `nil` unless they are UTF-8.

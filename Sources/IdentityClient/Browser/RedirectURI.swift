@@ -57,8 +57,9 @@ public struct RedirectURI: Hashable, Sendable {
         return RedirectURI(kind: .loopback(host: host, ports: ports, path: path))
     }
 
-    /// An address with a scheme of the program's own, for sign-in in two steps: the program shows the page itself and
-    /// hands back the address it was redirected to.
+    /// An address with a scheme of the program's own, such as `msauth.com.example.app://auth`: for a
+    /// ``CustomSchemeRedirectReceiver``, or for sign-in in two steps, where the program shows the page itself and hands
+    /// back the address it was redirected to.
     ///
     /// - Throws: `AuthenticationError.configuration` when the address is relative or has a fragment.
     public static func custom(_ url: URL) throws -> RedirectURI {

@@ -7,6 +7,11 @@ extension CredentialStore {
         try await wrapping { try await cache.record(for: key) }
     }
 
+    /// All records of the kind `application` in the group.
+    func applicationRecords() async throws -> [CacheKey: CacheRecord] {
+        try await wrapping { try await cache.records(of: .application, in: group) }
+    }
+
     /// Reads, changes and writes until no one else wrote in between.
     func updateApplicationRecord(_ key: CacheKey, _ change: (CacheRecord?) throws -> CacheRecord?) async throws {
         for _ in 0..<Self.mostAttempts {

@@ -15,19 +15,25 @@ struct AccountRemoval: Sendable {
         var credentials: [AccountCredentials] = []
     }
 
-    /// Removes `account`, and remembers that it signed out.
+    /// Removes `account` and the program's data of it, and remembers that it signed out.
     func run(_ account: Account) async throws -> Removed {
         let removed = try await remove(account.id)
         guard removed.wasThere else { return removed }
+        try await trying { try await environment.accountsInUse.update { $0.signOut(account) } }
+        try await trying { try await environment.userData.remove(of: account.id) }
+        return removed
+    }
+
+    /// Does what does not keep the account signed in where it fails.
+    private func trying(_ work: () async throws -> Void) async throws {
         do {
-            try await environment.accountsInUse.update { $0.signOut(account) }
+            try await work()
         } catch let error as AuthenticationError {
             context.logger.info(
-                "The account is signed out; that the next sign-in is to ask could not be remembered",
+                "The account is signed out; what is remembered beside it could not be changed",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )
         }
-        return removed
     }
 
     private func remove(_ id: Account.ID) async throws -> Removed {

@@ -39,6 +39,8 @@ struct AuthorizationPreparation: Sendable {
     var responseMode: ResponseMode {
         if let mode = parameters.responseMode { return mode }
         guard environment.configuration.redirectReceiver.responseModes.contains(.formPost) else { return .query }
+        // A browser posts no form to another program.
+        if case .custom = environment.configuration.redirectURI.kind { return .query }
         let published = metadata.responseModes?.contains(ResponseMode.formPost.rawValue)
         return published ?? authority.isMicrosoft ? .formPost : .query
     }

@@ -8,6 +8,7 @@ final class FlowEnvironment: Sendable {
     let configuration: PublicClientApplication.Configuration
     let store: CredentialStore
     let accountsInUse: AccountsInUseRecord
+    let userData: UserDataRecords
     let client: EndpointClient
     let resolver: AuthorityResolver
     let verifier: IDTokenVerifier
@@ -30,6 +31,7 @@ final class FlowEnvironment: Sendable {
             group: configuration.cacheGroup ?? .application(configuration.clientID),
             clientID: configuration.clientID.rawValue
         )
+        userData = UserDataRecords(store: store, scope: configuration.authority.accountScope)
         accountsInUse = AccountsInUseRecord(store: store, scope: configuration.authority.accountScope)
         let documents = ProviderDocuments(
             client: client,

@@ -41,8 +41,10 @@ struct SignOutFlow: Sendable {
             )
             do {
                 browserSession = try await session.run(at: metadata.endSessionEndpoint)
-            } catch let error as AuthenticationError {
-                browserSession = .failed(error)
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                browserSession = .failed(failure(error))
             }
         }
         return SignOutResult(
@@ -50,6 +52,17 @@ struct SignOutFlow: Sendable {
             revocation: revocation,
             browserSession: browserSession
         )
+    }
+
+    /// A receiver of the program's own may throw anything.
+    private func failure(_ error: any Error) -> AuthenticationError {
+        error as? AuthenticationError
+            ?? AuthenticationError(
+                .redirectUnavailable,
+                "The browser's session with the provider could not be ended.",
+                correlationID: context.correlationID,
+                underlyingError: error
+            )
     }
 
     /// The ID token that this program was given, of the configured policy where there are several.

@@ -33,10 +33,10 @@ extension AuthenticatedClient {
     /// it is complete and on the disk; what had the name before is replaced. A download that ends early leaves nothing.
     /// An answer outside 200 to 299 leaves no file either: its body is given back in memory.
     /// ``Transfer/value`` throws as ``send(_:body:)``, and `.fileUnavailable` when the file cannot be written.
-    public func download(_ request: HTTPRequest, to path: String) -> Transfer {
+    public func download(_ request: HTTPRequest, body: RequestBody? = nil, to path: String) -> Transfer {
         let client = self
         return Transfer { meter in
-            let exchange = try await ResourceCall(client).run(request, nil)
+            let exchange = try await ResourceCall(client).run(request, body)
             guard exchange.response.status.kind == .successful else {
                 return (exchange.response, try await exchange.wholeBody(atMost: client.maximumResponseBytes))
             }

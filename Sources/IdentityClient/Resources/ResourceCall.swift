@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import Logging
 
 /// One call of a resource, from the request to the answer that is the program's.
 struct ResourceCall: Sendable {
@@ -25,6 +26,7 @@ struct ResourceCall: Sendable {
             history.sentToken = route.carriesToken
             let exchange = try await open(route, token, body, meter)
             if let next = try route.following(exchange.response) {
+                await exchange.takeLittle()
                 route = next
                 continue
             }
@@ -38,6 +40,8 @@ struct ResourceCall: Sendable {
             case .deliver:
                 return exchange
             case .renew(let claims):
+                await exchange.takeLittle()
+                note("A resource refused the token", route)
                 token = try await client.tokens.renewed(token, claims: claims)
                 history.hasRenewed = true
             case .askPerson(let claims):
@@ -47,11 +51,18 @@ struct ResourceCall: Sendable {
                     claims: claims
                 )
             case .wait(let duration):
+                await exchange.takeLittle()
+                note("A resource asks to wait", route)
                 history.waits += 1
                 history.waited += duration
                 try await clock.sleep(for: duration)
             }
         }
+    }
+
+    private func note(_ message: Logger.Message, _ route: ResourceRoute) {
+        let context = client.application.environment.context(nil)
+        context.logger.debug(message, metadata: ["identity.host": "\(route.address.host)"])
     }
 
     private func open(
@@ -73,6 +84,15 @@ struct ResourceCall: Sendable {
                 underlyingError: error
             )
         }
+    }
+}
+
+extension HTTPExchange {
+    /// Takes the body of an answer that nobody wants, where it is short: then the connection can be used again.
+    fileprivate func takeLittle() async {
+        guard let length = response.contentLength, length <= 64 << 10 else { return }
+        // However it ends, nobody wants it.
+        _ = try? await wholeBody(atMost: 64 << 10)
     }
 }
 

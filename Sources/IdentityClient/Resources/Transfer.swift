@@ -75,6 +75,7 @@ final class ProgressMeter: Sendable {
         var completed: Int64 = 0
         var total: Int64?
         var lastTold: ContinuousClock.Instant?
+        var isDue = false
     }
 
     let progress: AsyncStream<TransferProgress>
@@ -113,7 +114,17 @@ final class ProgressMeter: Sendable {
     private func tell(force: Bool) {
         state.withLock { state in
             let now = ContinuousClock.now
-            if !force, let last = state.lastTold, now - last < Self.pause { return }
+            if !force, let last = state.lastTold, now - last < Self.pause {
+                guard !state.isDue else { return }
+                state.isDue = true
+                // Where nothing moves any more, the newest value is told all the same.
+                Task {
+                    try? await Task.sleep(for: Self.pause)
+                    self.tell(force: true)
+                }
+                return
+            }
+            state.isDue = false
             state.lastTold = now
             continuation.yield(TransferProgress(completedBytes: state.completed, totalBytes: state.total))
         }

@@ -2,7 +2,6 @@
 
 import CCurl
 import FoundationEssentials
-import HTTPTypes
 
 /// What the driver's thread does: all calls of libcurl but the wake are made here.
 @safe struct CurlLoop {
@@ -153,42 +152,5 @@ extension CurlLoop {
             }
             unsafe ccurl_transfer_free(pointer)
         }
-    }
-
-    private func answer(of transfer: Transfer, code: Int) throws -> PendingAnswer.Answer {
-        try checkEnd(of: transfer, code: code)
-        return PendingAnswer.Answer(response: try head(of: transfer), body: body(of: transfer))
-    }
-
-    /// Throws where the transfer did not end well.
-    func checkEnd(of transfer: Transfer, code: Int) throws {
-        let pointer = unsafe transfer.pointer
-        guard code == CCURL_OK else {
-            throw CurlFailure(
-                code: code,
-                reason: unsafe String(cString: ccurl_transfer_reason(pointer, Int32(code))),
-                tunnelStatus: unsafe ccurl_transfer_tunnel_status(pointer),
-                isTooLarge: unsafe ccurl_transfer_was_too_large(pointer)
-            ).error(host: transfer.host, settings: driver.settings)
-        }
-        guard unsafe ccurl_transfer_has_answer(pointer) else {
-            let failure = CurlFailure(code: CCURL_PARTIAL, reason: "the connection ended inside the head")
-            throw failure.error(host: transfer.host, settings: driver.settings)
-        }
-    }
-
-    func head(of transfer: Transfer) throws -> HTTPResponse {
-        var count = 0
-        let bytes = unsafe Array(
-            UnsafeBufferPointer(start: ccurl_transfer_head(transfer.pointer, &count), count: count)
-        )
-        guard let response = ResponseHead.parse(bytes) else { throw CurlFailure.notHTTP(host: transfer.host) }
-        return response
-    }
-
-    /// What is there of it.
-    func body(of transfer: Transfer) -> [UInt8] {
-        var count = 0
-        return unsafe Array(UnsafeBufferPointer(start: ccurl_transfer_body(transfer.pointer, &count), count: count))
     }
 }

@@ -29,6 +29,9 @@ struct CurlRequest: Sendable {
         let saysLength = streamedLength == nil && ["POST", "PUT", "PATCH"].contains(method)
         self.body = body ?? (saysLength ? [] : nil)
         let hasBody = self.body != nil || streamedLength != nil
+        guard method != "HEAD" || !hasBody else {
+            throw AuthenticationError(.invalidArgument, "A HEAD has no body: leave it out, or use another method.")
+        }
 
         var lines: [String] = []
         var given: Set<String> = []

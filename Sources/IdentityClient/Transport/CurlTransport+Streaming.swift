@@ -84,8 +84,7 @@ struct CurlExchange: HTTPExchange {
     let reins: CurlReins
 
     func next() async throws -> [UInt8]? {
-        try Task.checkCancellation()
-        return try await withTaskCancellationHandler {
+        try await withTaskCancellationHandler {
             try await reins.next()
         } onCancel: {
             reins.cancel()

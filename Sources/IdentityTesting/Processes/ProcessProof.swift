@@ -16,7 +16,7 @@ struct ProcessProof: Sendable {
     func checkIncrements() async throws {
         var orders = WorkerOrders(group: room.group.name)
         orders.counter = room.key.name
-        orders.increments = 25
+        orders.increments = 10
         let workers = try (0..<processes).map { _ in try WorkerProcess(command, orders: orders) }
         for worker in workers { try await worker.ready() }
         for worker in workers { worker.go() }

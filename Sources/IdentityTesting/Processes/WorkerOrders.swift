@@ -8,6 +8,7 @@ package struct WorkerOrders: Codable, Sendable {
     package var group: String
     /// The provider on loopback; `nil` when the records themselves are the matter.
     package var issuer: String?
+    package var clientID = "test-client"
     /// How often it acts; each time it waits for a line first.
     package var rounds = 1
     /// Whose tokens; anybody's when `nil`.

@@ -48,7 +48,7 @@ struct LoginCommand: ToolCommand {
             console: session.console,
             isRemote: environment.isRemote
         )
-        configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "identityctl")
+        configuration.redirectReceiver = receiver(for: configuration.redirectURI, isManual, session)
         let application = try session.application(configuration)
         try await session.requireStore()
         try await parameters.address(wanted, application)
@@ -63,6 +63,27 @@ struct LoginCommand: ToolCommand {
         if !declined.isEmpty { session.console.line("Warning: not granted: \(declined.joined(separator: ", "))") }
         session.console.line("Signed in as \(result.account.shortLabel).")
         try await session.hand(over: result, rests: !(configuration.cache is InMemoryTokenCache))
+    }
+}
+
+extension LoginCommand {
+    /// A scheme of its own needs the desktop's help, which may not be set up yet.
+    private func receiver(
+        for redirectURI: RedirectURI,
+        _ isManual: Bool,
+        _ session: Session
+    ) -> any RedirectReceiver {
+        guard let scheme = redirectURI.customScheme else {
+            return LoopbackRedirectReceiver(applicationName: "identityctl")
+        }
+        let places = try? SchemeRegistration.Places(session.environment)  // without a home nothing is registered
+        let isInstalled = places.map { SchemeRegistration(scheme: scheme, places: $0).isInstalled } ?? false
+        if !isManual, !isInstalled {
+            session.console.line(
+                "Note: unless another program handles it, run 'identityctl register-scheme \(scheme)' first."
+            )
+        }
+        return CustomSchemeRedirectReceiver()
     }
 }
 

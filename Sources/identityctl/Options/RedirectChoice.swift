@@ -13,11 +13,15 @@ extension SignInOptions {
         guard let given = try environment.given("redirect-uri", redirectURI) else {
             return try ports.map { given, range in try given.checked { try .loopback(ports: range) } } ?? .loopback
         }
-        if isManual, try LoopbackAddress(given) == nil {
+        if try LoopbackAddress(given) == nil, isManual || Self.hasSchemeOfItsOwn(given) {
             guard let url = URL(string: given.text) else { throw given.error("this is not an address.") }
             return try given.checked { try .custom(url) }
         }
         return try Self.loopback(given, ports: ports)
+    }
+
+    private static func hasSchemeOfItsOwn(_ given: Given) -> Bool {
+        (try? CustomScheme(String(given.text.prefix { $0 != ":" }))) != nil
     }
 
     /// An address on the loopback interface, where this program can listen.
@@ -26,7 +30,7 @@ extension SignInOptions {
             throw given.error(
                 """
                 nothing can listen there: without --manual it is http:// on localhost, 127.0.0.1 or [::1], for example \
-                http://localhost.
+                http://localhost, or has a scheme of its own (see 'identityctl register-scheme').
                 """
             )
         }

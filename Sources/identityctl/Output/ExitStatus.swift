@@ -19,6 +19,8 @@ enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case cancelled = 6
     /// The provider or the person said no.
     case refused = 7
+    /// An API answered with another status than 200 to 299.
+    case unexpectedResponse = 22
     /// Wrong usage.
     case usage = 64
 }
@@ -29,6 +31,7 @@ extension ExitStatus {
         case let error as AuthenticationError: self.init(for: error.code)
         case is CancellationError: self = .cancelled
         case is UsageError: self = .usage
+        case is UnexpectedResponse: self = .unexpectedResponse
         default: self = .other
         }
     }

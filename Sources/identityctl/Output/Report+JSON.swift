@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import HTTPTypes
 import IdentityClient
 import OAuthWire
 
@@ -53,6 +54,7 @@ enum JSONReport {
         object["serverError"] = known?.serverError.map { .object(serverError($0)) }
         object["retryAfter"] = known?.retryAfter.map { .integer($0.wholeSeconds) }
         object["correlationID"] = text(known?.correlationID?.text)
+        if let refusal = error as? UnexpectedResponse { object["httpStatus"] = .integer(refusal.response.status.code) }
         return JSONObject([("error", .object(object))])
     }
 
@@ -62,6 +64,7 @@ enum JSONReport {
         case let error as AuthenticationError: error.code.rawValue
         case is CancellationError: AuthenticationError.Code.userCancelled.rawValue
         case is UsageError: AuthenticationError.Code.invalidArgument.rawValue
+        case is UnexpectedResponse: "unexpected_response"
         default: "other"
         }
     }

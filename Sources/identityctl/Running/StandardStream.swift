@@ -20,7 +20,12 @@ enum StandardStream: Int32, Sendable {
     ///
     /// - Throws: `SystemFailure` when the other side is gone or the disk is full.
     func write(_ text: String) throws {
-        var rest = Array(text.utf8)[...]
+        try write(Array(text.utf8))
+    }
+
+    /// The same for bytes.
+    func write(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(rawValue, $0.baseAddress, $0.count) }
             if count > 0 {

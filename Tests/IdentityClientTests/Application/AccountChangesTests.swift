@@ -69,7 +69,7 @@ import Testing
         }
         let (first, second) = (try app(cache()), try app(cache(), .bob))
         // Nothing but a hint would be in time.
-        let pace = AccountWatch.Pace(polling: .seconds(3600), sweeping: .seconds(3600))
+        let pace = CachePace(polling: .seconds(3600), sweeping: .seconds(3600))
         var changes = try await first.accountChanges(pace: pace).makeAsyncIterator()
         let bob = try await signIn(second)
         #expect(await changes.next() == .added(bob))
@@ -84,7 +84,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let (path, secret) = (directory.path, EncryptionKey.random())
         let app = try app(EncryptedTokenCache(FileTokenCache(directory: path), key: secret))
-        let pace = AccountWatch.Pace(polling: .seconds(3600), sweeping: .seconds(3600))
+        let pace = CachePace(polling: .seconds(3600), sweeping: .seconds(3600))
         var changes = try await app.accountChanges(pace: pace).makeAsyncIterator()
         async let change = changes.next()
         await #expect(processExitsWith: .success) { [path = path as String, bytes = secret.bytes as [UInt8]] in
@@ -124,7 +124,7 @@ import Testing
         let silent = SilentCache(memory)
         let app = try app(silent)
         let alice = try await signIn(app)
-        let pace = AccountWatch.Pace(polling: .milliseconds(10), sweeping: .seconds(3600))
+        let pace = CachePace(polling: .milliseconds(10), sweeping: .seconds(3600))
         var changes = try await app.accountChanges(pace: pace).makeAsyncIterator()
         async let change = changes.next()
         clock.advance(by: .seconds(7200))
@@ -150,7 +150,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func looksFromTimeToTimeWhereTheCacheGivesNoHints() async throws {
         let silent = SilentCache(memory)
         let app = try app(silent)
-        let pace = AccountWatch.Pace(polling: .milliseconds(10), sweeping: .seconds(3600))
+        let pace = CachePace(polling: .milliseconds(10), sweeping: .seconds(3600))
         var changes = try await app.accountChanges(pace: pace).makeAsyncIterator()
         let other = try self.app(memory, .bob)
         async let change = changes.next()
@@ -160,7 +160,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func looksFromTimeToTimeWhereHintsAreLost() async throws {
         let silent = SilentCache(memory, givesEmptyHints: true)
-        let pace = AccountWatch.Pace(polling: .seconds(3600), sweeping: .milliseconds(10))
+        let pace = CachePace(polling: .seconds(3600), sweeping: .milliseconds(10))
         var changes = try await app(silent).accountChanges(pace: pace).makeAsyncIterator()
         let other = try app(memory, .bob)
         async let change = changes.next()
@@ -172,7 +172,7 @@ import Testing
         let silent = SilentCache(memory)
         let app = try app(silent)
         let alice = try await signIn(app)
-        let pace = AccountWatch.Pace(polling: .milliseconds(10), sweeping: .milliseconds(10))
+        let pace = CachePace(polling: .milliseconds(10), sweeping: .milliseconds(10))
         var changes = try await app.accountChanges(pace: pace).makeAsyncIterator()
         let other = try self.app(memory, .bob)
         silent.isBroken.withLock { $0 = true }

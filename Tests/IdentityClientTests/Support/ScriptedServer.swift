@@ -12,6 +12,8 @@ final class ScriptedServer: Sendable {
         case wait(milliseconds: Int)
         /// Sends `bytes` again and again, until the other side or the server closes.
         case sendForever([UInt8], everyMilliseconds: Int)
+        /// Takes the request's body without keeping it, where the server does not read bodies first.
+        case discardBody
         /// Neither answers nor closes.
         case stall
         case close
@@ -49,9 +51,12 @@ final class ScriptedServer: Sendable {
     private let listener: Int32
     private let state = Mutex(State())
     private let script: @Sendable (Request) -> [Action]
+    private let readsBodies: Bool
 
-    init(_ script: @escaping @Sendable (Request) -> [Action]) throws {
+    /// - Parameter readsBodies: Whether it takes a request's body before it acts, and not only what came with the head.
+    init(readsBodies: Bool = true, _ script: @escaping @Sendable (Request) -> [Action]) throws {
         self.script = script
+        self.readsBodies = readsBodies
         (listener, port) = try RawSocket.listen()
         Thread.detachNewThread { [self] in accept() }
     }
@@ -97,7 +102,12 @@ final class ScriptedServer: Sendable {
 
     private func serve(_ descriptor: Int32, _ number: Int) {
         var buffer: [UInt8] = []
-        while let request = RawSocket.readRequest(descriptor, connection: number, buffer: &buffer) {
+        while let request = RawSocket.readRequest(
+            descriptor,
+            connection: number,
+            buffer: &buffer,
+            readsBody: readsBodies
+        ) {
             state.withLock { $0.requests.append(request) }
             for action in script(request) {
                 switch action {
@@ -110,6 +120,8 @@ final class ScriptedServer: Sendable {
                         guard RawSocket.waitUnlessClosed(descriptor, milliseconds: milliseconds) else { return }
                     }
                     return
+                case .discardBody:
+                    guard RawSocket.discardBody(of: request, from: descriptor, &buffer) else { return }
                 case .stall:
                     while RawSocket.waitUnlessClosed(descriptor, milliseconds: 60_000) {}
                     return
@@ -183,12 +195,32 @@ private enum RawSocket {
         return unsafe poll(&waiting, 1, Int32(milliseconds)) == 0
     }
 
-    static func readRequest(_ descriptor: Int32, connection: Int, buffer: inout [UInt8]) -> ScriptedServer.Request? {
+    static func discardBody(of request: ScriptedServer.Request, from descriptor: Int32, _ buffer: inout [UInt8]) -> Bool
+    {
+        let head = buffer.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? 0
+        var left = (request.values("content-length").first.flatMap { Int($0) } ?? 0) - (buffer.count - head)
+        buffer = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while left > 0 {
+            let count = unsafe recv(descriptor, &chunk, min(left, chunk.count), 0)
+            guard count > 0 else { return false }
+            left -= count
+        }
+        return true
+    }
+
+    static func readRequest(
+        _ descriptor: Int32,
+        connection: Int,
+        buffer: inout [UInt8],
+        readsBody: Bool
+    ) -> ScriptedServer.Request? {
         let end = Array("\r\n\r\n".utf8)
         while true {
             if let range = buffer.firstRange(of: end) {
                 let head = String(decoding: buffer[..<range.lowerBound], as: UTF8.self)
                 var request = ScriptedServer.Request(connection: connection, head: head, body: [])
+                guard readsBody else { return request }
                 let length = request.values("content-length").first.flatMap { Int($0) } ?? 0
                 if buffer.count - range.upperBound >= length {
                     request.body = Array(buffer[range.upperBound..<(range.upperBound + length)])

@@ -52,6 +52,32 @@ struct CurlTLSTests {
         #expect(error?.code == .tlsFailed)
     }
 
+    /// The TLS library's own clean-up at exit would pull the ground from under the thread that still uses it.
+    @Test(arguments: libraries)
+    func aProgramMayEndInTheMiddleOfRequests(name: String) async throws {
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost")
+        defer { server.terminate() }
+
+        for _ in 0..<10 {
+            await #expect(processExitsWith: .success) {
+                [port = port as UInt16, path = authority.certificate as String, name = name as String] in
+                let request = HTTPRequest(method: .get, scheme: "https", authority: "localhost:\(port)", path: "/")
+                await withTaskGroup { group in
+                    for _ in 0..<16 {
+                        group.addTask {
+                            // Each a handshake of its own; which of them fail does not matter here.
+                            let transport = CurlTransport.withLibraries(name, name, certificateAuthorities: path)
+                            _ = try? await transport.send(request, body: nil)
+                        }
+                    }
+                    await group.next()
+                    exit(EXIT_SUCCESS)
+                }
+            }
+        }
+    }
+
     @Test func theFilesOfTheEnvironmentAreTrusted() async throws {
         let authority = try await CertificateAuthority.make()
         let (server, port) = try await authority.server(for: "localhost")

@@ -102,7 +102,9 @@ import Testing
     @Test func takesOtherAddressesOnlyWhereTheAnswerIsPasted() throws {
         let url = try #require(URL(string: "com.example.app:/cb"))
         #expect(try Self.redirect(["--redirect-uri", "com.example.app:/cb"], isManual: true) == .custom(url))
-        #expect(throws: UsageError.self) { try Self.redirect(["--redirect-uri", "com.example.app:/cb"]) }
+        // The desktop delivers those, but no web address.
+        #expect(try Self.redirect(["--redirect-uri", "com.example.app:/cb"]) == .custom(url))
+        #expect(throws: UsageError.self) { try Self.redirect(["--redirect-uri", "https://app.example.com/cb"]) }
         #expect(throws: UsageError.self) { try Self.redirect(["--redirect-uri", "http://localhost.evil.test"]) }
         #expect(throws: UsageError.self) { try Self.redirect(["--redirect-uri", "https://localhost"]) }
     }

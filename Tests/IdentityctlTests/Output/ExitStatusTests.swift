@@ -48,7 +48,7 @@ import Testing
             ]
         ),
         (.usage, [.invalidArgument]),
-        (.other, [.configuration, .redirectUnavailable, .unsupported]),
+        (.other, [.configuration, .redirectUnavailable, .fileUnavailable, .unsupported]),
     ]
 
     @Test(arguments: table.flatMap { status, codes in codes.map { (status, $0) } })
@@ -58,7 +58,7 @@ import Testing
 
     @Test func coversEveryCode() {
         let codes = Self.table.flatMap(\.1)
-        #expect(codes.count == 54)
+        #expect(codes.count == 55)
         #expect(Set(codes).count == codes.count)
     }
 
@@ -75,6 +75,6 @@ import Testing
     }
 
     @Test func numbersTheStatusesAsDocumented() {
-        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 7, 64])
+        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 7, 22, 64])
     }
 }

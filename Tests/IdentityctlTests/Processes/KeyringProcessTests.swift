@@ -10,17 +10,17 @@ import Testing
 struct KeyringProcessTests {
     @Test(.timeLimit(.minutes(1)), arguments: [["--cache", "keyring"], []])
     func comesBackAfterALockWithoutANewSignIn(_ options: [String]) async throws {
-        let stage = try await KeyringStage()
+        let stage = try KeyringStage()
         let tool = try Tool(["login"] + options, stage.variables)
         try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
         let login = try await tool.outcome()
         #expect(login.status == 0, "\(login.errors)")
-        let items = try await stage.command("secret-tool search --all xdg:schema SwiftIdentityClient.Record")
+        let items = try stage.command("secret-tool search --all xdg:schema SwiftIdentityClient.Record")
         #expect(items.contains(options.isEmpty ? "label = identityctl (key)" : "label = identityctl (sign-in)"))
         stage.place.provider.forgetRequests()
         #expect(try await stage.run("token").output == login.output)
 
-        try await stage.lock()
+        try stage.lock()
         let start = ContinuousClock.now
         for command in ["token", "accounts", "login"] {
             let locked = try await stage.run(command, "--json")
@@ -31,15 +31,15 @@ struct KeyringProcessTests {
         // Three processes, one after the other.
         #expect(start.duration(to: .now) < .seconds(3))
 
-        try await stage.unlock()
+        try stage.unlock()
         let back = try await stage.run("token")
         #expect(back.output == login.output, "\(back.errors)")
         #expect(stage.place.provider.requests.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func asksNobodyToSignInForTokensThatCouldNotBeKept() async throws {
-        let stage = try await KeyringStage()
-        try await stage.lock()
+        let stage = try KeyringStage()
+        try stage.lock()
         let login = try await stage.run("login")
         #expect(login.status == 4)
         #expect(login.errors.contains("identityctl login --cache file"))
@@ -47,7 +47,7 @@ struct KeyringProcessTests {
     }
 
     @Test(.timeLimit(.minutes(1))) func movesTheTokensAndKeepsTheSignIn() async throws {
-        let stage = try await KeyringStage()
+        let stage = try KeyringStage()
         let login = try await stage.login()
         let group = "xdg:schema SwiftIdentityClient.Record"
         for (store, label) in [("keyring", "(sign-in)"), ("file", nil), ("encrypted-file", "(key)")] {
@@ -55,7 +55,7 @@ struct KeyringProcessTests {
             #expect(moved.status == 0, "\(moved.errors)")
             #expect(try await stage.run("cache").output == store + "\n")
             #expect(try await stage.run("token").output == login.output)
-            let items = try await stage.command("secret-tool search --all \(group) || true")
+            let items = try stage.command("secret-tool search --all \(group) || true")
             for name in ["(sign-in)", "(key)"] {
                 #expect(items.contains(name) == (name == label), "\(store): \(items)")
             }
@@ -65,7 +65,7 @@ struct KeyringProcessTests {
     /// What keychain sharing groups are elsewhere.
     @Test(.timeLimit(.minutes(1)), arguments: ["auto", "keyring"])
     func sharesASignInBetweenProgramsOfAGroup(_ cache: String) async throws {
-        let stage = try await KeyringStage()
+        let stage = try KeyringStage()
         let login = try await stage.login("--group", "suite", "--cache", cache)
         #expect(login.status == 0, "\(login.errors)")
         stage.place.provider.forgetRequests()

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
 import IdentityTesting
 import Testing
 
@@ -9,14 +10,19 @@ let keyringSupport = ProcessInfo.processInfo.environment["IDENTITY_KEYRING_TESTS
 
 /// A provider, a directory for the tokens, and GNOME Keyring on a bus of its own.
 final class KeyringStage: Sendable {
+    struct Failed: Error {
+        let command: String
+        let output: String
+    }
+
     let place: Surroundings
     let variables: [String: String]
     private let session: String
 
-    init() async throws {
+    init() throws {
         place = try Surroundings()
         session = place.directory.path + "/session"
-        _ = try await Self.run("session", "start", session, "unlocked")
+        _ = try Self.shell("timeout 40 '\(keyringSupport ?? "")/session' start '\(session)' unlocked")
         let told = try String(contentsOfFile: session + "/env", encoding: .utf8)
         let address = try #require(told.split(separator: "\n").first { $0.hasPrefix("BUS=") }).dropFirst(4)
         var variables = place.variables
@@ -27,12 +33,7 @@ final class KeyringStage: Sendable {
     }
 
     deinit {
-        let (script, session) = ((keyringSupport ?? "") + "/session", session)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: script)
-        process.arguments = ["stop", session]
-        // A keyring that is left running ends with the machine; nothing else can be done here.
-        if (try? process.run()) != nil { process.waitUntilExit() }
+        _ = try? Self.shell("timeout 40 '\(keyringSupport ?? "")/session' stop '\(session)'")
     }
 
     /// Runs the tool with this keyring.
@@ -47,43 +48,32 @@ final class KeyringStage: Sendable {
         return try await tool.outcome()
     }
 
-    func lock() async throws {
-        _ = try await command(
+    func lock() throws {
+        _ = try command(
             "gdbus call --session -d org.freedesktop.secrets -o /org/freedesktop/secrets "
                 + "-m org.freedesktop.Secret.Service.Lock '[\"/org/freedesktop/secrets/collection/login\"]'"
         )
     }
 
     /// Opens the keyring in place, as the person's password does.
-    func unlock() async throws {
-        _ = try await command("'\(keyringSupport ?? "")/unlock' throw-away")
+    func unlock() throws {
+        _ = try command("'\(keyringSupport ?? "")/unlock' throw-away")
     }
 
     /// What a command prints that runs with this keyring.
-    func command(_ text: String) async throws -> String {
-        try await Self.run("/bin/sh", "-c", text, bus: variables["DBUS_SESSION_BUS_ADDRESS"])
+    func command(_ text: String) throws -> String {
+        try Self.shell("export DBUS_SESSION_BUS_ADDRESS='\(variables["DBUS_SESSION_BUS_ADDRESS"] ?? "")'; \(text)")
     }
 
-    private static func run(_ program: String, _ arguments: String..., bus: String? = nil) async throws -> String {
-        let process = Process()
-        let path = program.hasPrefix("/") ? program : (keyringSupport ?? "") + "/" + program
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
-        process.arguments = ["40", path] + arguments
-        if let bus {
-            process.environment = ProcessInfo.processInfo.environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus]) { $1 }
+    /// Not Foundation's `Process`, which waits for the daemons that a command starts.
+    private static func shell(_ command: String) throws -> String {
+        guard let pipe = unsafe popen("{ \(command) ; } 2>&1 < /dev/null", "re") else {
+            throw Failed(command: command, output: "popen")
         }
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardInput = FileHandle.nullDevice
-        let (ends, end) = AsyncStream<Int32>.makeStream()
-        process.terminationHandler = { process in
-            end.yield(process.terminationStatus)
-            end.finish()
-        }
-        try process.run()
-        let status = await ends.first { _ in true }
-        #expect(status == 0, "\(program) \(arguments)")
-        // What a started daemon keeps open is not waited for.
-        return String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        var output: [UInt8] = []
+        while case let byte = unsafe fgetc(pipe), byte != EOF { output.append(UInt8(truncatingIfNeeded: byte)) }
+        let text = String(decoding: output, as: UTF8.self)
+        guard unsafe pclose(pipe) == 0 else { throw Failed(command: command, output: text) }
+        return text
     }
 }

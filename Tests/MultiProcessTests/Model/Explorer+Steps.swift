@@ -142,7 +142,7 @@ extension Explorer {
         let current = state.record.map { records[$0] }
         if bug == .ignoresTheIncarnation {
             me.snapshot = records.number(of: (current ?? base).applying(grant, replacing: sent, at: now))
-        } else if let current, current.incarnation == base.incarnation {
+        } else if let current, current.continues(base, from: sent) {
             let isBlind = bug == .commitWithoutComparing
             let merged = isBlind ? current.applying(grant, at: now) : current.applying(grant, replacing: sent, at: now)
             me.snapshot = records.number(of: merged)

@@ -27,7 +27,7 @@ struct Storage: Sendable {
     let cache: any TokenCache
     let command: [String]
 
-    init(_ store: Store, directory given: TemporaryDirectory? = nil) throws {
+    init(_ store: Store, directory given: TemporaryDirectory? = nil, bus ownBus: String? = nil) throws {
         directory = try given ?? TemporaryDirectory()
         let path = "\(directory.path)/cache"
         let worker = try Self.worker()
@@ -40,7 +40,7 @@ struct Storage: Sendable {
             cache = EncryptedTokenCache(FileTokenCache(directory: path), key: try EncryptionKey(key))
             command = [worker, "encrypted", path, key.map(String.init).joined(separator: ",")]
         case .keyring:
-            let bus = try #require(Store.bus, "IDENTITY_SOAK_BUS has to name the bus of a keyring for tests")
+            let bus = try #require(ownBus ?? Store.bus, "IDENTITY_SOAK_BUS has to name the bus of a keyring for tests")
             var settings = KeyringSettings()
             settings.busAddress = bus
             settings.directory = path

@@ -20,6 +20,8 @@ extension StandIn {
             case unauthorized
             /// 401 with a claims challenge; from then on, only tokens that were asked for with its claims are good.
             case claimsChallenge
+            /// The same, and the provider refuses to renew the person's tokens until they have signed in again.
+            case secondFactor
             /// 429 with `Retry-After`.
             case throttled
             /// 503.
@@ -77,7 +79,7 @@ extension StandIn {
                 let plan = state.plans[index]
                 let left = (plan.times ?? 1) - 1
                 if left > 0 { state.plans[index].times = left } else { state.plans.remove(at: index) }
-                if plan.fault == .claimsChallenge { state.demandsClaims.insert(service) }
+                if [.claimsChallenge, .secondFactor].contains(plan.fault) { state.demandsClaims.insert(service) }
                 return plan
             }
         }

@@ -20,8 +20,7 @@ extension TodoWindow {
     /// Signs somebody in, by way of a new password where the person has forgotten the old one.
     func signIn() {
         guard let session else { return }
-        let asksWho = state.asksWho
-        inBrowser { visit in try await session.signIn(asksWho: asksWho, visit: visit) }
+        inBrowser { visit in try await session.signIn(visit: visit) }
     }
 
     private func editProfile() {
@@ -69,9 +68,7 @@ extension TodoWindow {
         } then: { [weak self] outcome in
             guard let self else { return }
             switch outcome {
-            case .success:
-                state.signedOut()
-                show(nil)
+            case .success: show(nil)
             case .failure(let error): fail(error)
             }
         }

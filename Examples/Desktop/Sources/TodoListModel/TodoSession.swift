@@ -48,27 +48,27 @@ public final class TodoSession: Sendable {
     ///
     /// - Throws: `AuthenticationError.cache` when the tokens cannot be read; `CancellationError`.
     public func account() async throws -> Account? {
-        try await application.allAccounts().first { account in
+        let signedIn = try await application.allAccounts().filter { account in
             account.tenantProfiles.contains { $0.policy == settings.signIn.name }
         }
+        guard signedIn.count > 1 else { return signedIn.first }
+        // Other programs of the group have people of their own. Where none was chosen here, any is as good.
+        let current = try? await application.currentAccount().current
+        return signedIn.first { $0.id == current?.id } ?? signedIn.first
     }
 
     /// Signs somebody in. Where the person forgot the password, the policy that resets it comes first.
     ///
-    /// - Parameters:
-    ///   - asksWho: Whether the page is shown even where the browser remembers somebody.
-    ///   - visit: Shows a page.
+    /// - Parameter visit: Shows a page.
     /// - Throws: As `acquireTokenInteractively`.
-    public func signIn(asksWho: Bool, visit: Visit = TodoSession.visit) async throws -> Account {
+    public func signIn(visit: Visit = TodoSession.visit) async throws -> Account {
         var parameters = parameters(for: settings.signIn)
-        parameters.prompt = asksWho ? .login : .providerDefault
         do {
             return try await visit(application, parameters, .signingIn).account
         } catch AuthenticationError.passwordResetRequired {
             guard let policy = settings.resetPassword else { throw AuthenticationError.noResetPolicy }
             let person = try await visit(application, self.parameters(for: policy), .resettingPassword).account
             // The browser mostly remembers who reset the password, and shows no page.
-            parameters.prompt = .providerDefault
             parameters.loginHint = person.username
             return try await visit(application, parameters, .signingIn).account
         }
@@ -89,11 +89,11 @@ public final class TodoSession: Sendable {
         return try await application.acquireTokenSilently(renewed).account
     }
 
-    /// Signs the person out of this program and of all others of the group.
+    /// Signs the person out of this program and of all others of the group. The next sign-in asks who it is.
     ///
     /// - Throws: `AuthenticationError.cache` when the tokens cannot be removed; `CancellationError`.
     public func signOut(_ account: Account) async throws {
-        try await application.remove(account)
+        try await application.signOut(account)
     }
 
     /// Shows a page without a word about it.

@@ -33,9 +33,6 @@ public struct TodoState: Sendable {
     /// What went wrong last; `nil` where nothing did. On the page ``Page/failed`` it is all there is to show.
     public private(set) var error: (any Error)?
 
-    /// Whether somebody signed out since the program began: then the next sign-in asks who.
-    public private(set) var asksWho = false
-
     /// Nothing is known yet.
     public init() {}
 
@@ -73,12 +70,6 @@ public struct TodoState: Sendable {
             tasks.insert(task, at: tasks.firstIndex(where: \.isDone) ?? tasks.endIndex)
         }
         error = nil
-    }
-
-    /// Somebody signed out.
-    public mutating func signedOut() {
-        found(nil)
-        asksWho = true
     }
 
     /// The first list is fetched once more.

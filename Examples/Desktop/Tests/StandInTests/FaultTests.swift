@@ -46,6 +46,23 @@ struct FaultTests {
         #expect(try await standIn.send("/v1.0/me", token: token.accessToken).status == 200)
     }
 
+    @Test func demandsThePersonForASecondFactor() async throws {
+        let standIn = try await StandIn.start()
+        defer { standIn.stop() }
+        let (caller, token) = try await Caller.graph(standIn)
+        standIn.faults.add(.init(.secondFactor, of: .graph))
+        let graph = AuthenticatedClient(application: caller.application, account: token.account, scopes: ["User.Read"])
+        let me = standIn.graphURL.appending(path: "me")
+        let error = await #expect(throws: AuthenticationError.self) { try await graph.get(me) }
+        #expect(error?.code.primary == .interactionRequired)
+
+        var parameters = InteractiveParameters(scopes: ["User.Read"])
+        parameters.account = token.account
+        parameters.claims = try #require(error?.claims)
+        _ = try await caller.application.acquireTokenInteractively(parameters)
+        #expect(try await graph.get(me).response.status == .ok)
+    }
+
     @Test func letsAnotherProcessPlanButNoWebPage() async throws {
         let standIn = try await StandIn.start()
         defer { standIn.stop() }

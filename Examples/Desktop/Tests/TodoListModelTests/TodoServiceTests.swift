@@ -17,7 +17,7 @@ struct TodoServiceTests {
         var settings = try TodoSettings(standIn: standIn.addresses)
         change(&settings)
         let session = try TodoSession(settings: settings, cache: InMemoryTokenCache()) { $0.browser = browser }
-        return TodoService(session: session, account: try await session.signIn(asksWho: false))
+        return TodoService(session: session, account: try await session.signIn())
     }
 
     @Test(arguments: [TodoSettings.ContentType.json, .form])

@@ -53,6 +53,12 @@ import TodoListModel
         #expect(try TodoSettings(contentsOf: url).signIn.name == "b2c_1_susi")
     }
 
+    @Test func readsTheFileThatIsThereToBeCopied() throws {
+        let url = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../TodoList.settings.json")
+        let settings = try TodoSettings(contentsOf: url.standardizedFileURL)
+        #expect(settings.signIn.name == "b2c_1_susi" && settings.resetPassword?.name == "b2c_1_reset")
+    }
+
     @Test(arguments: [
         ("https://contoso.b2clogin.com/contoso.onmicrosoft.com/B2C_1_Edit/oauth2/v2.0/authorize", "b2c_1_edit"),
         ("https://login.example.com/contoso.onmicrosoft.com/Edit", "edit"),

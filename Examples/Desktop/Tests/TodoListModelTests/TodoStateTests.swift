@@ -21,12 +21,12 @@ import TodoListModel
         let state = state {
             $0.found(alice)
             $0.show([milk], of: alice.id)
-            $0.signedOut()
+            $0.found(nil)
             $0.found(bob)
             $0.show([bread], of: alice.id)
             $0.show(bread, of: alice.id)
         }
-        #expect(state.tasks.isEmpty && state.page == .loading && state.asksWho)
+        #expect(state.tasks.isEmpty && state.page == .loading)
     }
 
     @Test func putsWhatIsDoneLastWhenTheListComes() {

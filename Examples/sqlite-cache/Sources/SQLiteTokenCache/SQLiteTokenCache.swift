@@ -27,8 +27,10 @@ public final class SQLiteTokenCache: TokenCache {
         if file >= 0 { close(file) }
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
-        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+        configuration.journalMode = .wal  // who reads need not wait for who writes
         database = try DatabaseQueue(path: path, configuration: configuration)
+        // GRDB asks for less in this mode. A refresh token that was handed out must survive the machine's crash.
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
         try database.inImmediateTransaction { database in
             try database.execute(
                 sql: """
@@ -44,12 +46,18 @@ public final class SQLiteTokenCache: TokenCache {
         }
     }
 
+    /// The record under `key`, or `nil`.
+    ///
+    /// - Throws: `.cacheBusy`, `.cacheFull`, `.cachePermissions` or `.cache`; `CancellationError`.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
         try await asking { database in
             try database.read { try Self.bytes(at: key, in: $0) }.map { CacheRecord(bytes: [UInt8]($0)) }
         }
     }
 
+    /// Stores `new` under `key` if what is stored is still `expected`.
+    ///
+    /// - Throws: `.cacheBusy`, `.cacheFull`, `.cachePermissions` or `.cache`; `CancellationError`.
     public func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
         try await asking { database in
             try database.inImmediateTransaction { database in
@@ -81,6 +89,9 @@ public final class SQLiteTokenCache: TokenCache {
         }
     }
 
+    /// All records of one kind in `group`.
+    ///
+    /// - Throws: `.cacheBusy`, `.cacheFull`, `.cachePermissions` or `.cache`; `CancellationError`.
     public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
         try await asking { database in
             let rows = try database.read { database in

@@ -3,6 +3,8 @@
 import Foundation
 import Testing
 
+@testable import IdentityWebView
+
 /// Keys that are pressed on the display, for whichever window has them.
 enum Keyboard {
     /// Gives the keys to the window with this title, as a window manager would.
@@ -23,5 +25,20 @@ enum Keyboard {
         try process.run()
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)
+    }
+}
+
+extension PageWindow {
+    /// Presses the tabulator key until a field has the keys; the header's buttons come before the page's fields.
+    func tab(to field: String) async throws {
+        for _ in 1...8 {
+            try Keyboard.press("Tab")
+            // The key and the question take different ways to the page.
+            for _ in 1...40 {
+                if try await run("document.activeElement.id") == field { return }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        Issue.record("The field \(field) is not reached with the tabulator key.")
     }
 }

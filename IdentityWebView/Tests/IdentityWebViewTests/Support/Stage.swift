@@ -43,6 +43,8 @@ struct Stage {
         _ change: (inout InteractiveParameters) -> Void = { _ in }
     ) async throws -> (PageWindow, Task<AuthenticationResult, any Error>) {
         var parameters = InteractiveParameters(scopes: ["email"])
+        // The limit of a test does not reach the task.
+        parameters.timeout = .seconds(45)
         change(&parameters)
         let task = Task { [app, provider, parameters] in
             // A provider that nobody holds closes its port.

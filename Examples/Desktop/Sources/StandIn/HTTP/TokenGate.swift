@@ -24,6 +24,7 @@ struct TokenGate: Sendable {
         guard let known = provider.introspect(accessToken: token), plan?.fault != .unauthorized else {
             throw challenge("The token is not this provider's, has expired, or was revoked.")
         }
+        if plan?.fault == .secondFactor { provider.requireSecondFactor(of: known.person) }
         if faults.demandsClaims(for: service), known.requestedClaims?.contains(#""acrs""#) != true {
             throw challenge("The sign-in must be stronger.", claims: StandIn.Faults.claims)
         }
@@ -45,7 +46,7 @@ struct TokenGate: Sendable {
             )
         case .unavailable: throw HTTPRefusal(.serviceUnavailable, "ServiceUnavailable", "The service is busy.")
         case .broken: throw HTTPRefusal(.internalServerError, "InternalServerError", "The service is broken.")
-        case .unauthorized, .claimsChallenge: break
+        case .unauthorized, .claimsChallenge, .secondFactor: break
         }
     }
 

@@ -1,0 +1,97 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import Household
+import IdentityClient
+import IdentityKeyring
+
+// What a keyring costs, against the one on the session bus: Scripts/bench-keyring starts it. "first" is one first read of
+// this process, loading included; "locked" is how soon a locked or absent one is known; "all" is the rest.
+
+func medianMilliseconds(_ rounds: Int, _ work: () async throws -> Void) async throws -> Double {
+    var times: [Duration] = []
+    for _ in 0..<rounds {
+        let start = ContinuousClock.now
+        try await work()
+        times.append(start.duration(to: .now))
+    }
+    return times.sorted()[rounds / 2] / .milliseconds(1)
+}
+
+/// How much memory the process holds, in KiB.
+func residentMemory() throws -> Int {
+    let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")[1]
+    return (Int(pages) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) / 1024
+}
+
+let group = try CacheGroup("keyring-bench")
+func key(_ number: Int) -> CacheKey {
+    let digits = String(number, radix: 16)
+    return CacheKey(group: group, kind: .account, name: String(repeating: "0", count: 64 - digits.count) + digits)
+}
+
+func record(_ number: Int) -> CacheRecord {
+    CacheRecord(bytes: Array("\(number) ".utf8) + [UInt8](repeating: 120, count: 2048))
+}
+
+let cache = KeyringTokenCache(applicationName: "Benchmark")
+switch CommandLine.arguments.dropFirst().first {
+case "first":
+    print(try await medianMilliseconds(1) { _ = try await cache.record(for: key(1)) })
+case "problem":
+    print(
+        try await medianMilliseconds(1) {
+            do {
+                _ = try await cache.record(for: key(1))
+            } catch let error as AuthenticationError where .cache ~= error.code {
+                return
+            }
+            throw Household.Missing()
+        }
+    )
+default:
+    for number in 0..<100 where try await cache.record(for: key(number)) == nil {
+        guard try await cache.replace(nil, with: record(number), for: key(number)) else { throw Household.Missing() }
+    }
+    let hits = 10_000
+    let hit = try await medianMilliseconds(9) { for _ in 0..<hits { _ = try await cache.record(for: key(1)) } }
+    print("a record from memory: \(hit * 1000 / Double(hits)) µs")
+
+    let household = try await Household()
+    let app = try await household.app(KeyringTokenCache(applicationName: "Benchmark"), accounts: 1)
+    let silent = SilentParameters(scopes: Household.scopes, account: household.account(0))
+    _ = try await app.acquireTokenSilently(silent)
+    let calls = try await medianMilliseconds(9) { for _ in 0..<hits { _ = try await app.acquireTokenSilently(silent) } }
+    print("silent hit, warm process: \(calls * 1000 / Double(hits)) µs")
+
+    let first = try await medianMilliseconds(21) {
+        _ = try await KeyringTokenCache(applicationName: "Benchmark").record(for: key(1))
+    }
+    print("first read of a cache: \(first) ms")
+    var number = 0
+    var stored = try await cache.record(for: key(7))
+    let save = try await medianMilliseconds(41) {
+        number += 1
+        guard try await cache.replace(stored, with: record(number), for: key(7)) else { throw Household.Missing() }
+        stored = record(number)
+    }
+    print("save: \(save) ms")
+
+    // Reads that ask the keyring, since each cache is new to them, and writes.
+    func operations(_ count: Int) async throws {
+        for number in 0..<count {
+            if number % 50 == 0 {
+                guard try await cache.replace(stored, with: record(number), for: key(7)) else {
+                    throw Household.Missing()
+                }
+                stored = record(number)
+            }
+            _ = try await cache.record(for: key(1000 + number % 64))
+        }
+    }
+    try await operations(2_000)
+    let before = try residentMemory()
+    try await operations(10_000)
+    print("growth over 10,000 operations: \(try residentMemory() - before) KiB")
+}

@@ -1,0 +1,131 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import Synchronization
+
+extension AccountStore {
+    typealias Watch = CacheWatch<AccountStoreView, AccountStoreChange>
+
+    /// Who is told of acquisitions that fail.
+    struct WeakWatch {
+        weak var watch: Watch?
+    }
+
+    /// What changes from now on: accounts of all types, their tokens and the program's data of them, in this process and
+    /// others; and acquisitions of this object that fail.
+    ///
+    /// Everyone who asks gets all of it. What changes while nobody asks for the next change is told in sum, and of
+    /// failures the last hundred. A change is told at once where the caches give hints, as files and memory do, else
+    /// within 1.5 s. A type whose cache cannot be read changes nothing meanwhile. The sequence ends when its task is
+    /// cancelled; all it uses is freed with it.
+    ///
+    /// - Throws: `AuthenticationError.cache` when a cache cannot be read now; `CancellationError`.
+    public func changes() async throws -> AsyncStream<AccountStoreChange> {
+        try await changes(pace: CachePace())
+    }
+
+    func changes(pace: CachePace) async throws -> AsyncStream<AccountStoreChange> {
+        let entries = entries
+        let watch = Watch(
+            entries.map {
+                Watch.Source(
+                    cache: $0.application.environment.store.cache,
+                    group: $0.application.environment.store.group
+                )
+            },
+            kinds: [.account, .application],
+            pace: pace,
+            logger: entries.lazy.compactMap(\.type.configuration.logger).first ?? Logger.current,
+            read: { before in try await AccountStoreView(of: entries, before: before) },
+            changes: { $0.changes(to: $1) }
+        )
+        try await watch.begin()
+        watches.withLock { watches in
+            watches.removeAll { $0.watch == nil }
+            watches.append(WeakWatch(watch: watch))
+        }
+        return AsyncStream { await watch.next() }
+    }
+
+    func post(_ change: AccountStoreChange) {
+        let watches = watches.withLock { $0.compactMap(\.watch) }
+        for watch in watches { watch.post(change) }
+    }
+}
+
+/// All that a store's changes are told from.
+struct AccountStoreView: Sendable {
+    /// One type's accounts and what is held for them.
+    struct Part: Sendable {
+        var type: AccountType.Name
+        var accounts: [Account]
+        var accessTokens: [Account.ID: Set<String>]
+        var userData: [Account.ID: CacheRecord]
+    }
+
+    var parts: [Part]
+
+    /// Reads all types. One that cannot be read stays as it was before.
+    ///
+    /// - Throws: What keeps it from being read where there is nothing before.
+    init(of entries: [AccountStore.Entry], before: AccountStoreView?) async throws {
+        parts = []
+        for (index, entry) in entries.enumerated() {
+            do {
+                parts.append(try await Part(entry))
+            } catch let error as AuthenticationError {
+                guard let before else { throw error }
+                parts.append(before.parts[index])
+            }
+        }
+    }
+
+    func changes(to next: AccountStoreView) -> [AccountStoreChange] {
+        zip(parts, next.parts).flatMap { $0.changes(to: $1) }
+    }
+}
+
+extension AccountStoreView.Part {
+    fileprivate init(_ entry: AccountStore.Entry) async throws {
+        let environment = entry.application.environment
+        let scope = environment.configuration.authority.accountScope
+        let listing = try await environment.store.allSnapshots()
+        type = entry.type.name
+        accounts = listing.accounts(inScope: scope)
+        accessTokens = [:]
+        for snapshot in listing.snapshots.values
+        where snapshot.credentials.clientID == environment.clientID
+            && Authority.accountScope(ofPartition: snapshot.credentials.partition) == scope
+        {
+            accessTokens[snapshot.account.id, default: []].formUnion(snapshot.credentials.accessTokens.map(\.secret))
+        }
+        let records = try await environment.store.applicationRecords()
+        userData = [:]
+        for account in accounts { userData[account.id] = records[environment.userData.key(for: account.id)] }
+    }
+
+    fileprivate func changes(to next: AccountStoreView.Part) -> [AccountStoreChange] {
+        let before = Dictionary(accounts.map { ($0.id, $0) }) { first, _ in first }
+        let stored = { (account: Account) in StoredAccount(type: type, account: account) }
+        var changes = AccountChange.changes(from: accounts, to: next.accounts).map { change in
+            let kind: AccountStoreChange.Kind =
+                switch change.kind {
+                case .added: .added
+                case .updated: .updated
+                case .removed: .removed
+                }
+            return AccountStoreChange(kind: kind, type: type, old: change.old.map(stored), new: change.new.map(stored))
+        }
+        for account in next.accounts {
+            guard let old = before[account.id] else { continue }
+            func note(_ kind: AccountStoreChange.Kind) {
+                changes.append(AccountStoreChange(kind: kind, type: type, old: stored(old), new: stored(account)))
+            }
+            // A token that expired and is gone is no news.
+            let known = accessTokens[account.id] ?? []
+            if !(next.accessTokens[account.id] ?? []).isSubset(of: known) { note(.tokenChanged) }
+            if next.userData[account.id] != userData[account.id] { note(.userDataChanged) }
+        }
+        return changes
+    }
+}

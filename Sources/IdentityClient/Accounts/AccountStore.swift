@@ -1,0 +1,106 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Logging
+import Synchronization
+
+/// The accounts of a program that has several providers, or several registrations with one.
+///
+/// Each type of account has an application object of its own; the store finds the right one for an account, keeps the
+/// program's own data with it, and tells of all changes in one stream. It keeps nothing itself: what there is rests in
+/// the types' caches, and other processes with the same types see the same.
+///
+/// ```swift
+/// let store = try AccountStore([
+///     AccountType("work", configuration: work, scopes: ["User.Read"]),
+///     AccountType("shop", configuration: shop, scopes: ["orders.read"]),
+/// ])
+/// let result = try await store.acquireTokenInteractively(ofType: "work")
+/// for account in try await store.accounts() { … }
+/// ```
+public final class AccountStore: Sendable {
+    struct Entry: Sendable {
+        let type: AccountType
+        let application: PublicClientApplication
+    }
+
+    let entries: [Entry]
+    let pending = PendingAuthorizations()
+    let watches = Mutex<[WeakWatch]>([])
+
+    /// Makes a store. No network, no files.
+    ///
+    /// - Throws: `AuthenticationError.configuration` when a configuration is not acceptable, an extra item or header
+    ///   field is one that the library sets itself, two types have one name, or two share client, provider and group, so
+    ///   that nobody could tell whose an account is.
+    public init(_ types: [AccountType]) throws {
+        var identities: Set<[String]> = []
+        entries = try types.map { Entry(type: $0, application: try $0.application()) }
+        for entry in entries {
+            let environment = entry.application.environment
+            let identity = [
+                environment.clientID, environment.configuration.authority.accountScope, environment.store.group.name,
+            ]
+            guard identities.insert([entry.type.name.rawValue]).inserted, identities.insert(identity).inserted else {
+                throw AuthenticationError(
+                    .invalidArgument,
+                    "The account type '\(entry.type.name)' has the name, or the client, provider and group, of another."
+                )
+            }
+        }
+    }
+
+    /// The types of account, in the order they were given.
+    public var types: [AccountType.Name] { entries.map(\.type.name) }
+
+    /// The application object of a type, for what the store does not do.
+    ///
+    /// - Throws: `AuthenticationError.configuration` when there is no such type.
+    public func application(ofType name: AccountType.Name) throws -> PublicClientApplication {
+        try entry(name).application
+    }
+
+    func entry(_ name: AccountType.Name) throws -> Entry {
+        guard let entry = entries.first(where: { $0.type.name == name }) else {
+            throw AuthenticationError(.invalidArgument, "There is no account type '\(name.rawValue.prefix(50))'.")
+        }
+        return entry
+    }
+}
+
+extension AccountStore {
+    /// Everyone who is signed in with any type, the types in their order.
+    ///
+    /// - Throws: `AuthenticationError.cache` when a cache cannot be read; `CancellationError`.
+    public func accounts() async throws -> [StoredAccount] {
+        var accounts: [StoredAccount] = []
+        for entry in entries { accounts += try await self.accounts(ofType: entry.type.name) }
+        return accounts
+    }
+
+    /// Everyone who is signed in with a type, sorted by username.
+    ///
+    /// - Throws: As ``accounts()``, and `.configuration` when there is no such type.
+    public func accounts(ofType name: AccountType.Name) async throws -> [StoredAccount] {
+        try await entry(name).application.allAccounts().map { StoredAccount(type: name, account: $0) }
+    }
+
+    /// The account with an identifier, or `nil` when it is not signed in.
+    ///
+    /// - Throws: As ``accounts(ofType:)``.
+    public func account(withID id: StoredAccount.ID) async throws -> StoredAccount? {
+        try await entry(id.type).application.account(withID: id.account).map {
+            StoredAccount(type: id.type, account: $0)
+        }
+    }
+
+    /// Signs an account out; see `PublicClientApplication/signOut(_:_:)`. The program's data of it is removed as well.
+    ///
+    /// - Throws: As that, and `.configuration` when there is no such type.
+    @discardableResult
+    public func signOut(
+        _ account: StoredAccount,
+        _ parameters: SignOutParameters = SignOutParameters()
+    ) async throws -> SignOutResult {
+        try await entry(account.type).application.signOut(account.account, parameters)
+    }
+}

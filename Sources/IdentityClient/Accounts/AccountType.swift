@@ -1,0 +1,91 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+
+/// One of the providers that a program's accounts come from, and how it signs in there.
+public struct AccountType: Sendable {
+    /// Names a type within a program.
+    public struct Name: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+        /// The program's own word, for example `work`.
+        public let rawValue: String
+
+        /// Wraps a word.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Wraps a word.
+        public init(stringLiteral value: String) { rawValue = value }
+
+        /// The word.
+        public var description: String { rawValue }
+    }
+
+    /// The program's word for it.
+    public var name: Name
+
+    /// The client id, the authority, where tokens rest, and everything else an application object is made of.
+    public var configuration: PublicClientApplication.Configuration
+
+    /// The scopes that are asked for where a call names none.
+    public var scopes: Set<Scope>
+
+    /// More items for every authorization request. A name that the library itself uses is refused.
+    public var extraQueryItems: [String: String] = [:]
+
+    /// More header fields for every request to the provider. Those that carry credentials, the body's form or the
+    /// connection are refused.
+    public var extraHeaders: [String: String] = [:]
+
+    /// Names a type; there are no extra items and fields.
+    public init(_ name: Name, configuration: PublicClientApplication.Configuration, scopes: Set<Scope>) {
+        self.name = name
+        self.configuration = configuration
+        self.scopes = scopes
+    }
+}
+
+extension AccountType {
+    /// The application object, with the extra header fields sent along.
+    ///
+    /// - Throws: `.invalidArgument` for a reserved name, or text that cannot be sent.
+    func application() throws -> PublicClientApplication {
+        _ = try ExtraItems.checked(extraQueryItems)
+        var configuration = configuration
+        if !extraHeaders.isEmpty {
+            configuration.transport = HeaderAddingTransport(base: configuration.transport, fields: try headerFields())
+        }
+        return try PublicClientApplication(configuration)
+    }
+
+    private func headerFields() throws -> [HTTPField] {
+        try extraHeaders.sorted { $0.key < $1.key }.map { name, value in
+            let lowered = name.lowercased()
+            guard let field = HTTPField.Name(name), !Self.reservedHeaders.contains(lowered),
+                !lowered.hasPrefix("content-"), !lowered.hasPrefix("proxy-"), !lowered.hasPrefix("sec-"),
+                value.utf8.count <= 4096, value.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+            else {
+                throw AuthenticationError(
+                    .invalidArgument,
+                    "The extra header field '\(name.prefix(50))' is one that the library sets itself, or cannot be sent."
+                )
+            }
+            return HTTPField(name: field, value: value)
+        }
+    }
+
+    private static let reservedHeaders: Set<String> = [
+        "accept", "authorization", "client-request-id", "connection", "cookie", "dpop", "expect", "host", "keep-alive",
+        "return-client-request-id", "te", "trailer", "transfer-encoding", "upgrade",
+    ]
+}
+
+/// Sends a program's own header fields along.
+struct HeaderAddingTransport: HTTPTransport {
+    let base: any HTTPTransport
+    let fields: [HTTPField]
+
+    func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+        var request = request
+        for field in fields { request.headerFields[field.name] = field.value }
+        return try await base.send(request, body: body)
+    }
+}

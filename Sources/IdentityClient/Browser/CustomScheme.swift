@@ -1,0 +1,62 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+
+/// A URI scheme of a program's own, as in `msauth.com.example.app://auth`.
+///
+/// - SeeAlso: [RFC 8252 §7.1](https://www.rfc-editor.org/rfc/rfc8252#section-7.1)
+package struct CustomScheme: Hashable, Sendable, CustomStringConvertible {
+    /// In lower case.
+    package let name: String
+
+    /// Checks a scheme.
+    ///
+    /// - Throws: `.invalidArgument` when it is none, or one that other programs handle.
+    /// - SeeAlso: [RFC 3986 §3.1](https://www.rfc-editor.org/rfc/rfc3986#section-3.1)
+    package init(_ text: String) throws {
+        let name = text.lowercased()
+        let isScheme =
+            (2...64).contains(name.utf8.count)
+            && name.utf8.first.map { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) } == true
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+                default: false
+                }
+            }
+        guard isScheme else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "A scheme has 2 to 64 of the characters a-z, 0-9, '+', '-' and '.', and begins with a letter."
+            )
+        }
+        guard !Self.wellKnown.contains(name) else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The scheme '\(name)' is not a program's own. Choose one like com.example.app."
+            )
+        }
+        self.name = name
+    }
+
+    package var description: String { name }
+
+    private static let wellKnown: Set<String> = [
+        "about", "admin", "blob", "bluetooth", "burn", "callto", "cdda", "chrome", "chrome-extension", "computer",
+        "data", "dav", "davs", "dns", "ed2k", "facetime", "feed", "file", "filesystem", "ftp", "ftps", "geo", "ghelp",
+        "git", "gopher", "help", "http", "https", "imap", "info", "irc", "ircs", "jabber", "javascript", "jar", "ldap",
+        "ldaps", "magnet", "mailto", "man", "moz-extension", "ms-windows-store", "mtp", "network", "news", "nfs",
+        "nntp", "obex", "pop", "recent", "resource", "rsync", "rtsp", "sftp", "sip", "sips", "skype", "smb", "sms",
+        "ssh", "steam", "svn", "tel", "telnet", "tg", "trash", "urn", "view-source", "vnc", "webcal", "ws", "wss",
+        "xmpp", "zoommtg",
+    ]
+}
+
+extension RedirectURI {
+    /// The scheme, where it is one of the program's own.
+    package var customScheme: CustomScheme? {
+        guard case .custom(let url) = kind else { return nil }
+        return try? CustomScheme(url.scheme ?? "")  // any other is nobody's own
+    }
+}

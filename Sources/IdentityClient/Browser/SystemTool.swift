@@ -1,0 +1,24 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// A program of the desktop that is run to its end, without a shell and without output.
+package enum SystemTool {
+    /// Runs `program`, looked up in the absolute directories of `$PATH`.
+    ///
+    /// - Returns: Whether it ended well within `patience`; `nil` when it is not installed.
+    /// - Throws: `CancellationError`; the program then goes on.
+    package static func run(
+        _ program: String,
+        _ arguments: [String],
+        patience: Duration = .seconds(10)
+    ) async throws -> Bool? {
+        let environment = LaunchEnvironment.current
+        guard let executable = environment.executable(program) else { return nil }
+        let outcome = try await DetachedProcess.run(
+            executable,
+            arguments: [program] + arguments,
+            environment: environment.variables,
+            patience: patience
+        )
+        return outcome == .exited(status: 0)
+    }
+}

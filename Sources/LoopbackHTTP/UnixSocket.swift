@@ -1,0 +1,102 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Sockets with a name in the file system, for programs of one user.
+package enum UnixSocket {
+    /// Bytes of a path, at most.
+    package static let longestPath = 107
+
+    /// Binds a socket at `path`, which must not exist, and listens; its owner alone may connect.
+    static func listen(at path: String) throws -> Descriptor {
+        let descriptor = try make()
+        guard unsafe withAddress(path, { unsafe bind(descriptor.raw, $0, $1) }) == 0 else {
+            throw LoopbackServerError.system(call: "bind", errno: errno)
+        }
+        guard unsafe chmod(path, 0o600) == 0, Glibc.listen(descriptor.raw, 16) == 0 else {
+            throw LoopbackServerError.system(call: "listen", errno: errno)
+        }
+        return descriptor
+    }
+
+    /// How a delivery ended.
+    package enum Answer: Hashable, Sendable {
+        /// The HTTP status that came back.
+        case status(Int)
+        /// Nobody listens there any more.
+        case gone
+        /// Another user listens, or no answer came in time.
+        case none
+    }
+
+    /// Posts `body` to the HTTP server at `path`, and waits for the status. It blocks, for `patience` seconds at most.
+    package static func post(_ body: [UInt8], toServerAt path: String, patience: Int) -> Answer {
+        guard path.utf8.count <= longestPath, let descriptor = try? make(isBlocking: true) else { return .none }
+        var timeout = timeval(tv_sec: patience, tv_usec: 0)
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        guard unsafe setsockopt(descriptor.raw, SOL_SOCKET, SO_RCVTIMEO, &timeout, size) == 0,
+            unsafe setsockopt(descriptor.raw, SOL_SOCKET, SO_SNDTIMEO, &timeout, size) == 0
+        else { return .none }
+        guard unsafe withAddress(path, { unsafe connect(descriptor.raw, $0, $1) }) == 0 else {
+            return [ECONNREFUSED, ENOENT].contains(errno) ? .gone : .none
+        }
+        guard peer(of: descriptor) == geteuid() else { return .none }
+        let head = """
+            POST /redirect HTTP/1.1\r
+            Host: localhost\r
+            Content-Type: text/plain\r
+            Content-Length: \(body.count)\r
+            Connection: close\r
+            \r
+
+            """
+        var rest = (Array(head.utf8) + body)[...]
+        while !rest.isEmpty {
+            guard case .bytes(let count) = descriptor.send(rest) else { return .none }
+            rest = rest.dropFirst(count)
+        }
+        var answer: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 512)
+        while answer.count < 12 {
+            guard case .bytes(let count) = descriptor.receive(into: &buffer) else { return .none }
+            answer += buffer[..<count]
+        }
+        let words = String(decoding: answer.prefix(12), as: UTF8.self).split(separator: " ")
+        return words.count == 2 ? Int(words[1]).map { .status($0) } ?? .none : .none
+    }
+
+    /// The user at the other end; `nil` where the system does not say.
+    static func peer(of descriptor: Descriptor) -> uid_t? {
+        // `struct ucred`, which the headers hide from Swift: process, user, group.
+        var credentials: (pid: Int32, user: UInt32, group: UInt32) = (0, .max, .max)
+        var size = socklen_t(MemoryLayout<(Int32, UInt32, UInt32)>.size)
+        let isKnown = unsafe getsockopt(descriptor.raw, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0
+        return isKnown ? credentials.user : nil
+    }
+
+    private static func make(isBlocking: Bool = false) throws -> Descriptor {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        let raw = socket(AF_UNIX, isBlocking ? type : type | Int32(SOCK_NONBLOCK.rawValue), 0)
+        guard raw >= 0 else { throw LoopbackServerError.system(call: "socket", errno: errno) }
+        return Descriptor(raw)
+    }
+
+    /// Calls `body` with the address of `path`; a path that is too long is cut off by its caller.
+    private static func withAddress(
+        _ path: String,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        guard path.utf8.count <= longestPath else {
+            errno = ENAMETOOLONG
+            return -1
+        }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
+        return unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

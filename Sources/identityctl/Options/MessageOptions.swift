@@ -1,0 +1,75 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import HTTPTypes
+import IdentityClient
+
+/// What is sent, and where the answer goes. These have no variables: they are of one request.
+struct MessageOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The method; GET unless given, POST with --data, PUT with --upload.",
+            valueName: "method"
+        )
+    )
+    var method: String?
+
+    @Option(
+        name: .customLong("header"),
+        help: ArgumentHelp("A header field. Repeatable.", valueName: "name:value")
+    )
+    var headers: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "The body: a text, @FILE, or @- for standard input. It is JSON unless a header says otherwise.",
+            valueName: "text"
+        )
+    )
+    var data: String?
+
+    @Option(help: ArgumentHelp("A file as the body, with a progress bar on a terminal.", valueName: "file"))
+    var upload: String?
+
+    @Option(
+        name: .customLong("output"),
+        help: ArgumentHelp("Where the answer's body goes, when it is complete.", valueName: "file")
+    )
+    var output: String?
+}
+
+extension MessageOptions {
+    func chosenMethod() throws -> HTTPRequest.Method {
+        guard let method else { return upload != nil ? .put : data != nil ? .post : .get }
+        guard let method = HTTPRequest.Method(rawValue: method) else {
+            throw UsageError("--method: '\(method.printable)' is not a method.")
+        }
+        return method
+    }
+
+    func fields() throws -> HTTPFields {
+        var fields = HTTPFields()
+        for header in headers {
+            let parts = header.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            let value = parts.last.map { $0.drop { $0 == " " } } ?? ""
+            guard parts.count == 2, let name = HTTPField.Name(String(parts[0])), HTTPField.isValidValue(String(value))
+            else { throw UsageError("--header: '\(header.printable)' is not NAME:VALUE.") }
+            guard name != .authorization else {
+                throw UsageError("--header: Authorization is what this command itself sets.")
+            }
+            fields.append(HTTPField(name: name, value: String(value)))
+        }
+        return fields
+    }
+
+    /// - Throws: `UsageError`, or what reading standard input throws.
+    func body() async throws -> RequestBody? {
+        if data != nil, upload != nil { throw UsageError("Give one of --data and --upload, not both.") }
+        if let upload { return .file(upload, contentType: nil) }
+        guard let data else { return nil }
+        if data == "@-" { return .bytes(try await StandardInput.whole()) }
+        return data.hasPrefix("@") ? .file(String(data.dropFirst()), contentType: nil) : .bytes(Array(data.utf8))
+    }
+
+    var defaultContentType: String { upload == nil ? "application/json" : "application/octet-stream" }
+}

@@ -1,0 +1,122 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+
+/// The desktop entry that makes this program the one for a scheme.
+///
+/// - SeeAlso: [Desktop Entry Specification](https://specifications.freedesktop.org/desktop-entry-spec/latest/),
+///   [MIME Applications](https://specifications.freedesktop.org/mime-apps-spec/latest/)
+struct SchemeRegistration {
+    /// Where a user's desktop looks.
+    struct Places: Hashable, Sendable {
+        let applications: String
+        let config: String
+
+        init(_ environment: Environment) throws {
+            func place(_ variable: String, _ below: String) throws -> String {
+                // The specification has relative ones ignored.
+                if let path = environment[variable], path.hasPrefix("/") { return path }
+                guard let home = environment["HOME"], home.hasPrefix("/") else {
+                    throw UsageError("There is no home directory: set HOME.")
+                }
+                return "\(home)/\(below)"
+            }
+            applications = try place("XDG_DATA_HOME", ".local/share") + "/applications"
+            config = try place("XDG_CONFIG_HOME", ".config")
+        }
+    }
+
+    let scheme: CustomScheme
+    let places: Places
+
+    private var fileName: String { "identityctl-redirect-\(scheme).desktop" }
+    private var path: String { "\(places.applications)/\(fileName)" }
+    private var type: String { "x-scheme-handler/\(scheme)" }
+
+    /// Whether it is installed.
+    var isInstalled: Bool { FileManager.default.fileExists(atPath: path) }
+
+    /// Writes the entry, and makes it the chosen one.
+    ///
+    /// - Returns: Whether the desktop's own tool has chosen it.
+    func install() async throws -> Bool {
+        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let text = try Self.entry(scheme, program: program)
+        do {
+            try FileManager.default.createDirectory(atPath: places.applications, withIntermediateDirectories: true)
+            // Under another name first: nobody ever reads half of it.
+            try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
+        } catch {
+            throw UsageError("\(path) cannot be written: check the directory's owner and mode.")
+        }
+        _ = try await SystemTool.run("update-desktop-database", [places.applications])
+        return try await SystemTool.run("xdg-mime", ["default", fileName, type]) == true
+    }
+
+    /// Takes the entry away, and the choice of it.
+    ///
+    /// - Returns: Whether it was there.
+    func remove() async throws -> Bool {
+        let wasThere = isInstalled
+        if wasThere {
+            do {
+                try FileManager.default.removeItem(atPath: path)
+            } catch {
+                throw UsageError("\(path) cannot be removed: check the directory's owner and mode.")
+            }
+        }
+        try forgetChoice("\(places.config)/mimeapps.list")
+        try forgetChoice("\(places.applications)/mimeapps.list")
+        _ = try await SystemTool.run("update-desktop-database", [places.applications])
+        return wasThere
+    }
+
+    /// Takes the lines that name the entry out of the user's list of choices; there is no tool for that.
+    private func forgetChoice(_ list: String) throws {
+        guard let bytes = FileManager.default.contents(atPath: list) else { return }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        let kept = lines.filter { $0 != "\(type)=\(fileName)" && $0 != "\(type)=\(fileName);" }
+        guard kept.count < lines.count else { return }
+        do {
+            try Data(kept.joined(separator: "\n").utf8).write(to: URL(filePath: list), options: .atomic)
+        } catch {
+            throw UsageError("\(list) cannot be written: check its owner and mode.")
+        }
+    }
+
+    /// The entry's text.
+    ///
+    /// - Throws: `UsageError` when the program lies where no entry can name it.
+    static func entry(_ scheme: CustomScheme, program: String) throws -> String {
+        """
+        [Desktop Entry]
+        Type=Application
+        Name=Sign-in (\(scheme))
+        Comment=Hands the browser's way back to the program that waits for it
+        Exec=\(try quoted(program)) deliver-redirect %u
+        MimeType=x-scheme-handler/\(scheme);
+        NoDisplay=true
+        StartupNotify=false
+        Terminal=false
+
+        """
+    }
+
+    /// A program's path as an entry spells it: plain where that is possible, which every reader understands.
+    private static func quoted(_ program: String) throws -> String {
+        guard program.hasPrefix("/"), program.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+            throw UsageError("This program lies where a desktop entry cannot name it: \(program.printable)")
+        }
+        let isPlain = program.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            default: "/._-+".utf8.contains(byte)
+            }
+        }
+        guard !isPlain else { return program }
+        // Escaped for the argument, and once more for the value.
+        let argument = program.map { #""`$\"#.contains($0) ? "\\\($0)" : $0 == "%" ? "%%" : "\($0)" }.joined()
+        return #"""# + argument.map { $0 == "\\" ? #"\\"# : "\($0)" }.joined() + #"""#
+    }
+}

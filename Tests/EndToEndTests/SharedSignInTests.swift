@@ -1,0 +1,58 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Testing
+
+extension EndToEnd {
+    /// Processes that share a sign-in at real providers, which take a refresh token once.
+    @Suite struct SharedSignInTests {
+        /// T1 at a provider that nobody here wrote; the second round shows that the sign-in outlived the first.
+        @Test(arguments: Provider.Name.allCases)
+        func twentyProcessesShareOneRefresh(name: Provider.Name) async throws {
+            let program = try Program(at: Provider(name), with: .form)
+            _ = try await program.signIn()
+            for round in 1...2 {
+                let workers = try (0..<20).map { _ in try worker(of: program, round) }
+                for worker in workers { try await worker.ready() }
+                for worker in workers { worker.go() }
+                var reports: [WorkerReport] = []
+                for worker in workers { reports.append(try #require(try await worker.report())) }
+                #expect(reports.allSatisfy { $0.error == nil }, "\(reports.compactMap(\.error)), round \(round)")
+                #expect(Set(reports.map(\.token)).count == 1, "round \(round)")
+                #expect(reports.count { $0.source == "identityProvider" } == 1, "round \(round)")
+            }
+        }
+
+        /// T2 where nothing was lost with the process: the next one goes on.
+        @Test(arguments: Provider.Name.allCases, ["after-lease", "before-request", "after-write", "before-release"])
+        func aDeathDoesNotEndTheSignIn(name: Provider.Name, point: String) async throws {
+            let program = try Program(at: Provider(name), with: .form)
+            _ = try await program.signIn()
+            let victim = try worker(of: program, 1, crash: point)
+            victim.go()
+            #expect(try await victim.end() == 9)
+            for round in 1...2 {
+                let next = try worker(of: program, round)
+                next.go()
+                let report = try #require(try await next.report())
+                #expect(report.error == nil && report.token != nil, "\(report), round \(round)")
+            }
+        }
+
+        /// A process whose clock is so far ahead that the tokens of the rounds before have expired.
+        private func worker(of program: Program, _ round: Int, crash: String? = nil) throws -> WorkerProcess {
+            let clientID = try program.provider.clientID
+            var orders = WorkerOrders(group: CacheGroup.application(clientID).name)
+            orders.issuer = try program.provider.issuer
+            orders.clientID = clientID.rawValue
+            orders.clockOffset = try Double(round) * (program.provider.accessTokenLifetime / .seconds(1))
+            orders.crash = crash
+            let own = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+            let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }.map { URL(filePath: $0) } ?? own
+            let path = bundle.deletingLastPathComponent().appending(path: "refresh-worker").path
+            return try WorkerProcess([path, "file", "\(program.directory.path)/tokens"], orders: orders)
+        }
+    }
+}

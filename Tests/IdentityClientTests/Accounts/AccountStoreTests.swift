@@ -1,0 +1,216 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityTesting
+import Testing
+
+@testable import IdentityClient
+
+/// Several providers in one program.
+@Suite(.timeLimit(.minutes(1)))
+struct AccountStoreTests {
+    private struct Folder: Codable, Hashable, Sendable {
+        var name: String
+        var count = 0
+    }
+
+    private let stage: Stage
+    private let shop: Stage
+
+    init() throws {
+        stage = try Stage(.entra)
+        shop = try Stage()
+    }
+
+    private func type(
+        _ name: AccountType.Name,
+        _ stage: Stage,
+        _ change: (inout AccountType) -> Void = { _ in }
+    ) throws -> AccountType {
+        var type = AccountType(name, configuration: try stage.application().configuration, scopes: ["api.read"])
+        change(&type)
+        return type
+    }
+
+    /// Each call is another process.
+    private func store() throws -> AccountStore {
+        try AccountStore([type("work", stage), type("shop", shop)])
+    }
+
+    @Test func keepsTheTypesApart() async throws {
+        let store = try store()
+        #expect(store.types == ["work", "shop"])
+        let work = try await store.acquireTokenInteractively(ofType: "work")
+        shop.browser.person = .bob
+        let bought = try await store.acquireTokenInteractively(ofType: "shop")
+        let accounts = try await store.accounts()
+        #expect(accounts.map(\.type) == ["work", "shop"])
+        #expect(accounts.map(\.account) == [work.account, bought.account])
+        #expect(try await store.accounts(ofType: "shop").map(\.account) == [bought.account])
+        #expect(try await self.store().account(withID: accounts[1].id) == accounts[1])
+        for (account, result) in zip(accounts, [work, bought]) {
+            let hit = try await store.acquireTokenSilently(for: account)
+            #expect(hit.accessToken == result.accessToken && hit.source == .cache)
+        }
+        try await store.signOut(accounts[0])
+        #expect(try await store.accounts() == [accounts[1]])
+        try await expectError(.invalidArgument) { try await store.accounts(ofType: "unknown") }
+    }
+
+    @Test func sendsWhatTheTypeAdds() async throws {
+        let store = try AccountStore([
+            type("shop", shop) {
+                $0.extraQueryItems = ["audience": "orders"]
+                $0.extraHeaders = ["X-Tenant": "blue"]
+            }
+        ])
+        try await store.acquireTokenInteractively(ofType: "shop") { $0.extraQueryItems["colour"] = "red" }
+        let sent = try #require(shop.provider.requests.first { $0.endpoint == .authorization })
+        #expect(sent["audience"] == "orders" && sent["colour"] == "red")
+        let token = try #require(shop.provider.requests.last { $0.endpoint == .token })
+        #expect(token.header("x-tenant") == "blue" && token["audience"] == nil)
+    }
+
+    @Test(arguments: [
+        "client_id", "state", "redirect_uri", "username", "password", "assertion", "grant_type", "code", "",
+    ])
+    func refusesReservedItems(_ name: String) async throws {
+        try await expectError(.invalidArgument) {
+            try AccountStore([try type("work", stage) { $0.extraQueryItems = [name: "x"] }])
+        }
+    }
+
+    @Test(arguments: [
+        ("Authorization", "Bearer x"), ("cookie", "a=b"), ("Content-Type", "text/plain"), ("Host", "x"), ("a b", "x"),
+        ("X-A", "line\r\nbreak"), ("Proxy-Authorization", "x"),
+    ])
+    func refusesHeadersThatAreNotItsOwn(_ name: String, _ value: String) async throws {
+        try await expectError(.invalidArgument) {
+            try AccountStore([try type("work", stage) { $0.extraHeaders = [name: value] }])
+        }
+    }
+
+    @Test func refusesTypesThatCannotBeToldApart() async throws {
+        try await expectError(.invalidArgument) { try AccountStore([type("a", stage), type("a", shop)]) }
+        try await expectError(.invalidArgument) { try AccountStore([type("a", stage), type("b", stage)]) }
+    }
+
+    @Test func keepsUserDataUntilTheSignOut() async throws {
+        let store = try store()
+        try await store.acquireTokenInteractively(ofType: "work")
+        let account = try #require(try await store.accounts().first)
+        #expect(try await store.userData(Folder.self, of: account) == nil)
+        try await store.setUserData(Folder(name: "Inbox"), of: account)
+        let other = try self.store()
+        #expect(try await other.userData(of: account) == Folder(name: "Inbox"))
+        try await other.updateUserData(Folder.self, of: account) { $0?.count += 1 }
+        #expect(try await store.userData(of: account) == Folder(name: "Inbox", count: 1))
+        // Another form is an error to read, and can be replaced.
+        try await expectError(.invalidArgument) { try await store.userData(Int.self, of: account) }
+        try await store.setUserData(7, of: account)
+        #expect(try await store.userData(Int.self, of: account) == 7)
+        let long = String(repeating: "x", count: 64 * 1024)
+        let tooLarge = try await expectError(.invalidArgument) { try await store.setUserData(long, of: account) }
+        #expect(tooLarge.message.contains("65536") && !tooLarge.message.contains("xxx"))
+        #expect(try await store.userData(Int.self, of: account) == 7)
+
+        try await store.signOut(account)
+        try await expectError(.noTokensFound) { try await store.setUserData(8, of: account) }
+        try await store.acquireTokenInteractively(ofType: "work")
+        #expect(try await store.userData(Int.self, of: account) == nil)
+    }
+
+    @Test func losesNoUserDataToAnotherProcess() async throws {
+        let store = try store()
+        try await store.acquireTokenInteractively(ofType: "work")
+        let account = try #require(try await store.accounts().first)
+        try await store.setUserData(0, of: account)
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<8 {
+                let process = try self.store()
+                group.addTask {
+                    for _ in 0..<25 { try await process.updateUserData(Int.self, of: account) { $0 = ($0 ?? 0) + 1 } }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await store.userData(Int.self, of: account) == 200)
+    }
+
+    @Test func tellsOfEverythingInOneStream() async throws {
+        let (store, other) = (try store(), try store())
+        var changes = try await store.changes().makeAsyncIterator()
+        try await other.acquireTokenInteractively(ofType: "work")
+        let account = try #require(try await other.accounts().first)
+        var change = try #require(await changes.next())
+        #expect(change.kind.word == "added" && change.old == nil && change.new == account && change.type == "work")
+
+        stage.clock.advance(by: .seconds(3600))
+        _ = try await other.acquireTokenSilently(for: account)
+        change = try #require(await changes.next())
+        #expect(change.kind.word == "tokenChanged" && change.old == account && change.new == account)
+
+        try await other.setUserData("blue", of: account)
+        change = try #require(await changes.next())
+        #expect(change.kind.word == "userDataChanged" && change.new == account)
+
+        stage.provider.revokeSessions(of: .alice)
+        try await expectError(.signInExpired) {
+            try await store.acquireTokenSilently(for: account) { $0.forcesRefresh = true }
+        }
+        change = try #require(await changes.next())
+        guard case .acquisitionFailed(let error) = change.kind else {
+            Issue.record("\(change.kind)")
+            return
+        }
+        #expect(error.code == .signInExpired && change.old == account && change.new == account)
+        // A lost token is no lost account.
+        #expect(try await store.accounts() == [account])
+
+        try await other.signOut(account)
+        change = try #require(await changes.next())
+        #expect(change.kind.word == "removed" && change.old == account && change.new == nil)
+
+        shop.browser.behaviour = .cancel
+        try await expectError(.accessDenied) { try await store.acquireTokenInteractively(ofType: "shop") }
+        change = try #require(await changes.next())
+        #expect(change.kind.word == "acquisitionFailed" && change.type == "shop" && change.old == nil)
+    }
+
+    @Test func findsTheSignInThatAnAddressBelongsTo() async throws {
+        let store = try store()
+        stage.browser.followsRedirects = false
+        shop.browser.followsRedirects = false
+        let first = try await store.prepareAuthorization(ofType: "work")
+        let second = try await store.prepareAuthorization(ofType: "shop")
+        try await shop.browser.open(second.url)
+        let redirect = try await shop.browser.redirectURL()
+        let stray = try #require(URL(string: "\(second.redirectURI)/?code=x&state=wrong"))
+        #expect(try await store.handleRedirect(stray)?.accessToken == nil)
+        let elsewhere = try #require(
+            URL(string: "http://127.0.0.1:1/elsewhere?" + (redirect.absoluteString.split(separator: "?").last ?? ""))
+        )
+        #expect(try await store.handleRedirect(elsewhere)?.accessToken == nil)
+        let result = try #require(try await store.handleRedirect(redirect))
+        #expect(try await store.accounts().map(\.account) == [result.account])
+        #expect(try await store.accounts().map(\.type) == ["shop"])
+        #expect(try await store.handleRedirect(redirect)?.accessToken == nil)  // it is spent
+
+        try await stage.browser.open(first.url)
+        #expect(try await store.handleRedirect(try await stage.browser.redirectURL())?.accessToken != nil)
+        #expect(try await store.accounts().count == 2)
+    }
+
+    @Test func keepsABoundedNumberOfPreparedSignIns() async throws {
+        let store = try store()
+        shop.browser.followsRedirects = false
+        let first = try await store.prepareAuthorization(ofType: "shop")
+        for _ in 0..<16 { _ = try await store.prepareAuthorization(ofType: "shop") }
+        try await shop.browser.open(first.url)
+        #expect(try await store.handleRedirect(try await shop.browser.redirectURL())?.accessToken == nil)
+    }
+}
+
+extension AccountStoreChange.Kind {
+    fileprivate var word: String { String("\(self)".prefix { $0 != "(" }) }
+}

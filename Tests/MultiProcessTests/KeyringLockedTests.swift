@@ -1,0 +1,91 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// The keyring is locked between the answer and the write.
+@Suite(
+    .serialized,
+    .timeLimit(.minutes(3)),
+    .enabled(if: KeyringSession.script != nil && Store.chosen.contains(.keyring), "run Scripts/soak")
+)
+struct KeyringLockedTests {
+    @Test func keepsTheTokenInMemoryUntilTheKeyringIsUnlocked() async throws {
+        let session = try await KeyringSession()
+        let house = try await Household(Storage(.keyring, bus: session.bus))
+        let gate = Gate()
+        house.provider.failNext(.token, with: .held(by: gate))
+        let worker = try await house.worker { $0.rounds = 3 }
+        worker.go()
+        try await house.provider.waitForRequest(.token)
+        try await session.lock()
+        gate.open()
+        let first = try #require(try await worker.report())
+        #expect(first.error == nil && first.token != nil && first.unsaved == "cache.keyring_locked", "\(first)")
+        worker.go()
+        #expect(try #require(try await worker.report(1)).token == first.token)
+        try await session.unlock()
+        worker.go()
+        #expect(try #require(try await worker.report(2)).token == first.token)
+        let next = try #require(try await house.acquire())
+        #expect(next.token == first.token && next.source == "cache", "It was written when it could be: \(next)")
+        #expect(try #require(try await house.refresh()).error == nil)
+    }
+}
+
+/// A keyring on a bus of its own, which a script starts.
+final class KeyringSession: Sendable {
+    static let script = ProcessInfo.processInfo.environment["IDENTITY_SOAK_KEYRING"]
+
+    struct Failed: Error { let words: [String] }
+
+    let bus: String
+    private let directory = "/tmp/identity-keyring-\(UUID().uuidString)"
+
+    init() async throws {
+        bus = "unix:path=\(directory)/run/bus"
+        try await Self.run([Self.script ?? "", "start", directory, "unlocked"])
+    }
+
+    deinit {
+        let words = [Self.script ?? "", "stop", directory]
+        let directory = directory
+        Thread.detachNewThread {
+            try? Self.wait(for: words)
+            try? FileManager.default.removeItem(atPath: directory)
+        }
+    }
+
+    func lock() async throws {
+        try await Self.run([
+            "/usr/bin/gdbus", "call", "--address", bus, "-d", "org.freedesktop.secrets",
+            "-o", "/org/freedesktop/secrets", "-m", "org.freedesktop.Secret.Service.Lock",
+            "[\"/org/freedesktop/secrets/collection/login\"]",
+        ])
+    }
+
+    /// By starting it again: nobody is there to type the password.
+    func unlock() async throws {
+        try await Self.run([Self.script ?? "", "stop-keyring", directory])
+        try await Self.run([Self.script ?? "", "keyring", directory])
+    }
+
+    /// Waiting for a command would hold up the threads that all tests share.
+    private static func run(_ words: [String]) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try wait(for: words) }) }
+        }
+    }
+
+    /// By the shell: what the script leaves running must not hold up the wait, as it does with `Process`.
+    private static func wait(for words: [String]) throws {
+        let command = words.map { "'\($0)'" }.joined(separator: " ")
+        guard let pipe = unsafe popen("timeout 40 \(command) >/dev/null </dev/null", "re"), unsafe pclose(pipe) == 0
+        else {
+            throw Failed(words: words)
+        }
+    }
+}
