@@ -31,7 +31,7 @@ def search(program, text):
 
 def found(program, count, what):
     """Waits until the list has a number of people, all of whom `what` is true for."""
-    wait(f"{count} people; there are {len(rows(program))}", lambda: len(rows(program)) == count and all(
+    wait(f"{count} people", lambda: len(rows(program)) == count and all(
         what(name) for name in rows(program)))
 
 
@@ -39,6 +39,12 @@ def is_busy(program):
     """Whether a part of the window says that it is about to change."""
     program.root.clear_cache()
     return any(node.getState().contains(program.desk.atspi.STATE_BUSY) for node in program.all())
+
+
+def is_chosen(program, username):
+    """Whether the menu that is open marks an account as the one that searches."""
+    program.root.clear_cache()
+    return any(node.getState().contains(program.desk.atspi.STATE_CHECKED) for node in program.all(name=username))
 
 
 def open_first(program):
@@ -122,11 +128,14 @@ def drive(desk, images):
     step("Bob signs in as well; both can be chosen")
     desk.seat(BOB, "battery staple")
     people.keys("ctrl+n")
-    wait("the second person's sign-in", lambda: [v for v in desk.visits() if v["event"] == "exit"][-1:])
-    people.click("Accounts")
+    wait("everybody again, for him", lambda: len(rows(people)) >= 1 and people.has("Given name"))
+    people.keys("alt+a")
     people.see(BOB)
     people.see(ALICE)
-    shoot(people, "accounts")
+    expect(is_chosen(people, BOB), "Bob searches now")
+    people.keys("Home", "Return")
+    people.keys("alt+a")
+    wait("Alice, who was chosen", lambda: is_chosen(people, ALICE) and not is_chosen(people, BOB))
     people.keys("Escape")
 
     step("the session outlives the program")

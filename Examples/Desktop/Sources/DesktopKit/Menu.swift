@@ -30,6 +30,11 @@ public final class MenuButton: Widget {
         self.hint(hint)
     }
 
+    /// Opens the menu.
+    public func open() {
+        gtk_menu_button_popup(opaque)
+    }
+
     /// Replaces the menu. Sections are separated by a line.
     public func show(_ sections: [[Item]]) {
         let menu = g_menu_new()

@@ -27,8 +27,11 @@ public final class SignInBar {
         widget = Box.row(
             spacing: 12,
             spinner,
-            Label(tr("Finish signing in in the browser. If none has opened, copy the address of the page."))
-                .expanding(),
+            Box.column(
+                spacing: 2,
+                Label(tr("Finish signing in in the browser.")).onOneLine(),
+                Label(tr("If none has opened, copy the page's address.")).onOneLine().styled("dim-label", "caption")
+            ).expanding().aligned(vertically: .center),
             copyButton,
             Button(tr("_Cancel"), cancel).aligned(vertically: .center)
         )

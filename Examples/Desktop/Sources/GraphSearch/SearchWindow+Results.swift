@@ -12,6 +12,7 @@ extension SearchWindow {
         }
         application.addAction("sign-in", keys: ["<Control>n"]) { [weak self] in self?.signIn() }
         application.addAction("sign-out", keys: ["<Control><Shift>o"]) { [weak self] in self?.signOut() }
+        application.addAction("accounts", keys: ["<Alt>a"]) { [weak self] in self?.accounts.open() }
         application.addAction("search", keys: ["<Control>f"]) { [weak self] in
             self?.leaflet.showList()
             self?.field.focus()
