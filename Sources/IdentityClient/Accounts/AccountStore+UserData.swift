@@ -26,10 +26,13 @@ extension AccountStore {
 
     /// Changes the program's data of an account, so that nothing that another process wrote meanwhile is lost.
     ///
-    /// - Parameter change: Is called again where another process was first.
+    /// - Parameters:
+    ///   - type: What the data is, where the closure does not say.
+    ///   - account: Whose data.
+    ///   - change: Is called again where another process was first.
     /// - Throws: As ``setUserData(_:of:)`` and ``userData(_:of:)``, and what `change` throws.
     public func updateUserData<Value: Codable & Sendable>(
-        _: Value.Type = Value.self,
+        _ type: Value.Type = Value.self,
         of account: StoredAccount,
         _ change: (inout Value?) throws -> Void
     ) async throws {
