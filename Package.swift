@@ -80,6 +80,12 @@ let package = Package(
                 "IdentityClient", "IdentityKeyring", "IdentityTesting", "OAuthWire", "refresh-worker",
             ]
         ),
+        // What is fuzzed, with the inputs that were kept; Scripts/fuzz makes a libFuzzer program of it.
+        .testTarget(
+            name: "FuzzingTests",
+            dependencies: ["IdentityClient", "OAuthWire", "LoopbackHTTP", httpTypes, logging],
+            exclude: ["Corpus", "LibFuzzer.swift"]
+        ),
         // What those tests start many of. It is no product.
         .executableTarget(
             name: "refresh-worker",
@@ -101,6 +107,20 @@ for target in package.targets where !["CCurl", "CGIO", "CLibSecret"].contains(ta
         .strictMemorySafety(),
         .treatAllWarnings(as: .error),
     ]
+}
+
+// The same folder as a libFuzzer program instead of a test target (Scripts/fuzz).
+if Context.environment["FUZZ"] != nil {
+    package.targets.removeAll { $0.isTest }
+    package.targets.append(
+        .executableTarget(
+            name: "fuzz",
+            dependencies: ["IdentityClient", "OAuthWire", "LoopbackHTTP", httpTypes, logging],
+            path: "Tests/FuzzingTests",
+            exclude: ["Corpus", "CorpusTests.swift"],
+            swiftSettings: [.unsafeFlags(["-parse-as-library"])]
+        )
+    )
 }
 
 // The plug-in that builds the documentation (Scripts/docs): nobody else resolves it.

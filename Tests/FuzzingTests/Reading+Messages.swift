@@ -1,0 +1,70 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import HTTPTypes
+import Logging
+import OAuthWire
+
+@testable import IdentityClient
+
+extension Reading {
+    /// The first byte chooses the status, the rest is the body.
+    static func tokenAnswer(_ bytes: [UInt8]) {
+        guard let first = bytes.first else { return }
+        let statuses = [200, 400, 401, 302, 408, 429, 500, 503]
+        let answer = EndpointAnswer(
+            status: statuses[Int(first) % statuses.count],
+            headerFields: [.retryAfter: String(decoding: bytes.prefix(40), as: UTF8.self)],
+            body: Array(bytes.dropFirst())
+        )
+        let context = RequestContext(correlationID: nil, logger: silentLogger)
+        switch TokenEndpointAnswer(answer, grant: .refreshToken, now: now, context: context) {
+        case .granted(let response):
+            precondition(response.accessToken?.isEmpty != true, "an empty token was granted")
+        case .refused(let error), .ambiguous(let error):
+            precondition(!error.message.isEmpty, "an error without words")
+        }
+        if let wait = answer.retryAfter(now: now) {
+            precondition(wait >= .zero && wait <= .seconds(3600), "an unbounded wait")
+        }
+    }
+
+    static func deviceAnswer(_ bytes: [UInt8]) {
+        guard let json = object(bytes), let response = try? DeviceAuthorizationResponse(json) else { return }
+        precondition(!response.deviceCode.isEmpty && !response.userCode.isEmpty, "an empty code was accepted")
+    }
+
+    static func discovery(_ bytes: [UInt8]) {
+        guard let json = object(bytes) else { return }
+        _ = try? ProviderMetadata(json)
+        _ = try? InstanceDiscoveryResponse(json)
+        _ = ProviderDocument(decoding: CacheRecord(bytes: bytes))
+    }
+
+    static func challenge(_ bytes: [UInt8]) {
+        let values = bytes.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+        let challenges = AuthenticationChallenge.parse(values)
+        precondition(challenges.count <= 32, "more challenges than the limit")
+        for challenge in challenges {
+            precondition(!challenge.scheme.isEmpty, "a challenge without a scheme")
+            if let claims = challenge.claims {
+                precondition(object(Array(claims.utf8)) != nil, "claims that are no JSON object")
+            }
+        }
+    }
+
+    static func clientInfo(_ bytes: [UInt8]) {
+        guard let info = ClientInfo.parse(String(decoding: bytes, as: UTF8.self)) else { return }
+        precondition(!info.uid.isEmpty && !info.utid.isEmpty, "an empty name was accepted")
+    }
+
+    /// The bytes as JSON, which must survive being written and read again.
+    static func object(_ bytes: [UInt8]) -> JSONObject? {
+        guard let object = try? JSONObject(parsing: bytes) else { return nil }
+        precondition((try? JSONObject(parsing: object.serialized())) == object, "JSON changed by writing it")
+        return object
+    }
+
+    static let now: Int64 = 1_790_000_000
+    static let silentLogger = Logger(label: "fuzzing") { _ in SwiftLogNoOpLogHandler() }
+}

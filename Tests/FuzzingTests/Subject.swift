@@ -1,0 +1,34 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// What is fuzzed: each thing that reads what a server, a browser, a file or another program wrote.
+enum Subject: String, CaseIterable {
+    case cacheRecord = "cache-record"
+    case fileHeader = "file-header"
+    case tokenAnswer = "token-answer"
+    case deviceAnswer = "device-answer"
+    case discovery
+    case keySet = "key-set"
+    case idToken = "id-token"
+    case redirectRequest = "redirect-request"
+    case challenge
+    case clientInfo = "client-info"
+
+    /// Reads `bytes` as the library would. Ends the program where something does not hold that must hold.
+    func read(_ bytes: [UInt8]) {
+        switch self {
+        case .cacheRecord: Reading.cacheRecord(bytes)
+        case .fileHeader: Reading.fileHeader(bytes)
+        case .tokenAnswer: Reading.tokenAnswer(bytes)
+        case .deviceAnswer: Reading.deviceAnswer(bytes)
+        case .discovery: Reading.discovery(bytes)
+        case .keySet: Reading.keySet(bytes)
+        case .idToken: Reading.idToken(bytes)
+        case .redirectRequest: Reading.redirectRequest(bytes)
+        case .challenge: Reading.challenge(bytes)
+        case .clientInfo: Reading.clientInfo(bytes)
+        }
+    }
+}
+
+/// The readings, one for each subject.
+enum Reading {}
