@@ -33,7 +33,7 @@ struct RefreshFlow: Sendable {
     }
 
     /// What another process has put there meanwhile, when it answers the request.
-    private func settled(_ request: SilentRequest) async throws -> AcquiredToken? {
+    func settled(_ request: SilentRequest) async throws -> AcquiredToken? {
         guard !request.need.skipsAccessToken, let snapshot = try await environment.store.snapshot(for: request.id),
             case .valid(let token) = snapshot.credentials.selection(
                 for: request.need,
@@ -170,99 +170,6 @@ struct RefreshFlow: Sendable {
         ) { current in
             guard let current, current.continues(base, from: sent) else { return current }
             return current.replacing(sent, with: secret, at: now)
-        }
-    }
-
-    private func commit(
-        _ grant: TokenGrant,
-        replacing sent: CachedRefreshToken,
-        of snapshot: CredentialSnapshot,
-        for request: SilentRequest,
-        _ metadata: AuthorityMetadata
-    ) async throws -> AcquiredToken {
-        let now = environment.clock.unixSeconds
-        let base = snapshot.credentials
-        let (stored, persistence) = try await environment.store.commit(
-            request.id,
-            fallback: base.applying(grant, at: now)
-        ) { current in
-            guard let current, current.continues(base, from: sent) else { return current }
-            return current.applying(grant, replacing: sent, at: now)
-        }
-        let kept = grant.response.refreshToken.map { CachedRefreshToken(secret: $0, modifiedAt: now) } ?? sent
-        guard let stored, stored.credentials.continues(base, from: kept) else {
-            await Revocation(environment: environment, context: context).revokeUnwanted(
-                grant,
-                request.authority,
-                metadata
-            )
-            if let newer = try await settled(request) { return newer }
-            throw Self.removed(context)
-        }
-        guard let token = grant.accessToken(at: now) else { throw Self.removed(context) }
-        return AcquiredToken(
-            snapshot: stored,
-            token: token,
-            source: .identityProvider,
-            persistence: persistence,
-            correlationID: context.correlationID
-        )
-    }
-
-    /// Removes a refresh token that the server declared dead, if it is still the one that is stored.
-    private func drop(_ token: CachedRefreshToken, after error: AuthenticationError, _ id: RecordID) async throws {
-        guard let suberror = error.serverError?.suberror, ["bad_token", "user_account_deleted"].contains(suberror)
-        else {
-            return
-        }
-        _ = try await environment.store.update(id) { current in
-            guard var current, current.refreshToken?.secret == token.secret else { return current }
-            current.refreshToken = nil
-            return current
-        }
-    }
-
-    private static func removed(_ context: RequestContext) -> AuthenticationError {
-        AuthenticationError(
-            .accountRemoved,
-            "The account was signed out: sign in interactively.",
-            correlationID: context.correlationID
-        )
-    }
-}
-
-extension AccountCredentials {
-    /// With the grant merged in, but for its refresh token where the stored one is no longer the one that was sent.
-    func applying(_ grant: TokenGrant, replacing sent: CachedRefreshToken, at now: Int64) -> AccountCredentials {
-        guard refreshToken?.secret == sent.secret else {
-            var grant = grant
-            grant.response.refreshToken = nil
-            return applying(grant, at: now)
-        }
-        return applying(grant, at: now)
-    }
-
-    /// Whether a refresh of `earlier` with `token` still concerns these credentials: they are of the same sign-in, or a
-    /// newer one brought no refresh token of its own and relies on that one.
-    func continues(_ earlier: AccountCredentials, from token: CachedRefreshToken) -> Bool {
-        incarnation == earlier.incarnation || refreshToken?.secret == token.secret
-    }
-
-    /// With a new refresh token where the stored one is still the one that was sent.
-    func replacing(_ sent: CachedRefreshToken, with secret: String, at now: Int64) -> AccountCredentials {
-        guard refreshToken?.secret == sent.secret else { return self }
-        var result = self
-        result.refreshToken?.secret = secret
-        result.refreshToken?.modifiedAt = now
-        return result
-    }
-
-    func checkMayBeRewritten() throws {
-        guard version <= Self.currentVersion else {
-            throw AuthenticationError(
-                .cacheNewerVersion,
-                "The record was written by a newer version of the library: update this program to refresh its tokens."
-            )
         }
     }
 }
