@@ -28,6 +28,8 @@ extension Reading {
             guard let query = url.query(percentEncoded: true), let items = try? FormURLEncoded.decode(query) else {
                 continue
             }
+            let again = try? FormURLEncoded.decode(FormURLEncoded.encode(items))
+            precondition(again.map { $0.map(\.1) } == items.map(\.1), "a value changed by writing it")
             _ = try? AuthorizationResponse.parse(query: items)
         }
     }

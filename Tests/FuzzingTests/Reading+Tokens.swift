@@ -7,7 +7,14 @@ import OAuthWire
 extension Reading {
     static func keySet(_ bytes: [UInt8]) {
         guard let json = object(bytes), let keys = try? JSONWebKeySet(json) else { return }
-        if let token = try? JSONWebToken(compact: signedToken) { _ = try? keys.verify(token) }
+        for algorithm in ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"] {
+            let header = Base64URL.encode(Array(#"{"alg":"\#(algorithm)"}"#.utf8))
+            let signature = Base64URL.encode(Array(repeating: 1, count: algorithm == "ES512" ? 132 : 64))
+            guard let token = try? JSONWebToken(compact: "\(header).e30.\(signature)") else {
+                preconditionFailure("a token that is well formed is not read")
+            }
+            precondition((try? keys.verify(token)) == nil, "a signature that nobody made is believed")
+        }
     }
 
     static func idToken(_ bytes: [UInt8]) {
@@ -30,6 +37,13 @@ extension Reading {
         }
         if let lease = RefreshLease(decoding: CacheRecord(bytes: bytes)) {
             precondition(RefreshLease(decoding: lease.encoded()) == lease, "a lease changed by writing it")
+            let waited = RefreshLease.Observation(
+                observer: lease.holder,
+                bootTime: .min,
+                seenFor: RefreshLease.longest,
+                holderIsDead: false
+            )
+            precondition(lease.isOver(for: waited), "a lease that binds for ever")
         }
     }
 
@@ -45,6 +59,9 @@ extension Reading {
             let opened = try? SealedRecord(sealed, for: name).open(with: key)
             precondition(opened == record, "a record changed by sealing it")
         }
-        _ = FileCacheName.key(String(decoding: bytes, as: UTF8.self), group: group)
+        let file = String(decoding: bytes, as: UTF8.self)
+        if let key = FileCacheName.key(file, group: group) {
+            precondition((try? FileCacheName.record(key)) == file, "two names for one record")
+        }
     }
 }

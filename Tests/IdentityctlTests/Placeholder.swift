@@ -1,1 +1,0 @@
-// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
