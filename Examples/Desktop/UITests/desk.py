@@ -132,6 +132,11 @@ class Desk:
             return []
         return [json.loads(line) for line in self.person_log.read_text().splitlines()]
 
+    def openings(self):
+        """How often a browser was opened so far. One that is not done yet counts, whatever it still writes."""
+        events = [entry["event"] for entry in self.visits()]
+        return events.count("exit") + (events[-1:] not in ([], ["exit"]))
+
     def start(self, name, *arguments, **variables):
         environment = {
             **os.environ, "BROWSER": str(SUPPORT / "browser" / "chromium-person"),
