@@ -38,6 +38,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     private let turns = Turns()
     private let locks = Mutex<SharedLocks?>(nil)
     private let opened = Mutex<[CacheGroup: DesktopStore]>([:])
+    private let early = EarlyHints()
 
     /// Names the program. Nothing is read or asked before the first use.
     ///
@@ -124,6 +125,12 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     /// - Returns: Whether the record was replaced.
     /// - Throws: As ``openedStore(for:)``, and what the store throws.
     public func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        let isReplaced = try await write(expected, with: new, for: key)
+        if isReplaced { early.tell(key) }
+        return isReplaced
+    }
+
+    private func write(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
         guard key.kind != .lease else {
             return try await store(for: key.group).cache.replace(expected, with: new, for: key)
         }
@@ -157,13 +164,18 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
         if let known = opened.withLock({ $0[group] }) { return known.cache.changes(in: group) }
         let (hints, continuation) = AsyncStream<CacheKey>.makeStream(bufferingPolicy: .bufferingNewest(64))
-        let work = Task { [weak self] in
+        let listener = early.add(continuation, for: group)
+        let work = Task { [weak self, early] in
             // What is wrong with the store is told to those who read and write; here are only hints.
             let stream = try? await self?.store(for: group).cache.changes(in: group)
+            early.remove(listener)
             if let stream { for await key in stream { continuation.yield(key) } }
             continuation.finish()
         }
-        continuation.onTermination = { _ in work.cancel() }
+        continuation.onTermination = { [early] _ in
+            early.remove(listener)
+            work.cancel()
+        }
         return hints
     }
 
