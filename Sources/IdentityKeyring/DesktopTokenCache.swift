@@ -125,8 +125,10 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     /// - Returns: Whether the record was replaced.
     /// - Throws: As ``openedStore(for:)``, and what the store throws.
     public func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        // Taken before: while this writes, they may begin to hear from the store, too late for this write.
+        let listeners = early.listeners(for: key.group)
         let isReplaced = try await write(expected, with: new, for: key)
-        if isReplaced { early.tell(key) }
+        if isReplaced { for listener in listeners { listener.yield(key) } }
         return isReplaced
     }
 

@@ -29,9 +29,8 @@ final class EarlyHints: Sendable {
         state.withLock { _ = $0.listeners.removeValue(forKey: listener) }
     }
 
-    /// Tells what this object has written.
-    func tell(_ key: CacheKey) {
-        let listeners = state.withLock { $0.listeners.values.filter { $0.group == key.group } }
-        for listener in listeners { listener.continuation.yield(key) }
+    /// Those who do not hear from the store yet.
+    func listeners(for group: CacheGroup) -> [AsyncStream<CacheKey>.Continuation] {
+        state.withLock { $0.listeners.values.filter { $0.group == group }.map(\.continuation) }
     }
 }

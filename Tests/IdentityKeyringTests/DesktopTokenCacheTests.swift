@@ -70,6 +70,15 @@ import Testing
         #expect(try await cache(.standard).record(for: key()) == record)
     }
 
+    @Test(.timeLimit(.minutes(1))) func hintsAtWhatIsWrittenBeforeTheStoreIsOpen() async throws {
+        for _ in 0..<100 {
+            let cache = cache(.prefer(.encryptedFile, else: .memory), keyringIs: .keyringLibraryMissing)
+            let hints = try #require(cache.changes(in: CacheGroup("desktop")))
+            #expect(try await cache.replace(nil, with: record, for: key()))
+            #expect(try await hints.first { _ in true } == key())
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func staysWithTheStoreItChose() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let group = try CacheGroup("desktop")
