@@ -25,6 +25,11 @@ class Failure(Exception):
     pass
 
 
+def expect(condition, what):
+    if not condition:
+        raise Failure("expected: " + what)
+
+
 def wait(what, look, seconds=PATIENCE):
     """What `look` gives as soon as it gives something; says what it has waited for otherwise."""
     deadline = time.monotonic() + seconds
@@ -244,3 +249,17 @@ class Program:
 
 def step(text):
     print("    " + text, flush=True)
+
+
+def main(drive, usage):
+    """Drives a program: at a desk, with the arguments of the script."""
+    if len(sys.argv) < 2:
+        sys.exit(usage)
+    session()
+    images = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    try:
+        with Desk(sys.argv[1]) as desk:
+            drive(desk, images)
+    except Failure as failure:
+        sys.exit(f"FAILED: {failure}")
+    print("    all as it should be")

@@ -4,20 +4,13 @@
 
 BINARIES is where the programs were built; screenshots of the main states go to IMAGES.
 """
-import pathlib
-import sys
 import time
 
-from desk import SUPPORT, Desk, Failure, session, step, wait
+from desk import SUPPORT, expect, main, step, wait
 
 BUTTON = "push button|button"
 QUICK_PERSON = {"BROWSER": str(SUPPORT / "browser" / "form-person")}
 ALICE, BOB = "alice@example.test", "bob@example.test"
-
-
-def expect(condition, what):
-    if not condition:
-        raise Failure("expected: " + what)
 
 
 def rows(program):
@@ -176,17 +169,4 @@ def drive(desk, images):
         quit(people)
 
 
-def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    session()
-    images = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
-    try:
-        with Desk(sys.argv[1]) as desk:
-            drive(desk, images)
-    except Failure as failure:
-        sys.exit(f"FAILED: {failure}")
-    print("    all as it should be")
-
-
-main()
+main(drive, __doc__)

@@ -4,19 +4,12 @@
 
 BINARIES is where the programs were built; screenshots of the main states go to IMAGES.
 """
-import pathlib
-import sys
 import time
 
-from desk import Desk, Failure, session, step, wait
+from desk import expect, main, step, wait
 
 MILK, CALL, POST = "牛乳を買う", "Ring O'Neill back", "Письмо маме"
 SIGNED_OUT, EMPTY, IN_BROWSER = "Nobody Is Signed In", "Nothing to Do", "Sign In in the Browser"
-
-
-def expect(condition, what):
-    if not condition:
-        raise Failure("expected: " + what)
 
 
 def add(program, text):
@@ -174,17 +167,4 @@ def drive(desk, images):
         expect(todo.ended() == 0, "status 0")
 
 
-def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    session()
-    images = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
-    try:
-        with Desk(sys.argv[1]) as desk:
-            drive(desk, images)
-    except Failure as failure:
-        sys.exit(f"FAILED: {failure}")
-    print("    all as it should be")
-
-
-main()
+main(drive, __doc__)

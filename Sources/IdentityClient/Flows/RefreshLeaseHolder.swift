@@ -12,7 +12,8 @@ struct RefreshLeaseHolder: Sendable {
 
     /// Waits for the lease and takes it.
     ///
-    /// - Parameter isSettled: Asked when the lease is free after a wait, and after a hint; `true` ends it without a lease because somebody else did the work.
+    /// - Parameter isSettled: Asked when the lease is free after a wait, and after a hint; `true` ends it without a lease
+    ///   because somebody else did the work.
     /// - Returns: The lease, or `nil` when the matter is settled.
     /// - Throws: `.cacheBusy` when others hold it for longer than three leases.
     func acquire(unless isSettled: () async throws -> Bool) async throws -> Held? {
