@@ -3,7 +3,7 @@
 import GLibSupport
 public import IdentityClient
 
-/// Keeps credentials in the desktop's keyring: GNOME Keyring, KeePassXC, or another program that provides the Secret
+/// Keeps credentials in the desktop's keyring: GNOME Keyring, KWallet, KeePassXC, or another provider of the Secret
 /// Service.
 ///
 /// Every record is an item of the default collection, which the person sees under the program's name, for example in
