@@ -11,8 +11,8 @@
 static struct {
     glib_type (*service_type)(void);
     glib_type (*proxy_type)(void);
-    void (*find)(void *, const void *, void *, void *, glib_ready, void *);
-    int (*find_finish)(void *, void *, char ***, char ***, struct glib_error **);
+    void (*open)(void *, void *, glib_ready, void *);
+    int (*open_finish)(void *, void *, struct glib_error **);
     void (*store)(void *, const void *, void *, const char *, const char *, void *, void *, glib_ready, void *);
     int (*store_finish)(void *, void *, struct glib_error **);
     void *(*value_new)(const char *, ssize_t, const char *);
@@ -100,8 +100,8 @@ static bool find_functions(void *handle) {
     FIND(service_type, "secret_service_get_type");
     FIND(proxy_type, "g_dbus_proxy_get_type");
     FIND(proxy_timeout, "g_dbus_proxy_set_default_timeout");
-    FIND(find, "secret_service_search_for_dbus_paths");
-    FIND(find_finish, "secret_service_search_for_dbus_paths_finish");
+    FIND(open, "secret_service_ensure_session");
+    FIND(open_finish, "secret_service_ensure_session_finish");
     FIND(store, "secret_service_store");
     FIND(store_finish, "secret_service_store_finish");
     FIND(value_new, "secret_value_new");
@@ -190,27 +190,17 @@ static void *table_of(const char *const *attributes) {
     return table;
 }
 
-static void found(void *service, void *result, void *data) {
+static void opened(void *service, void *result, void *data) {
     struct glib_error *error = NULL;
-    char **unlocked = NULL, **locked = NULL;
-    if (secret.find_finish(service, result, &unlocked, &locked, &error)) {
-        static const char *const none[] = {NULL};
-        clibsecret_paths paths = {
-            .unlocked = unlocked ? (const char *const *)unlocked : none,
-            .locked = locked ? (const char *const *)locked : none,
-        };
-        cgio_pending_succeed(data, &paths);
+    if (secret.open_finish(service, result, &error)) {
+        cgio_pending_succeed(data, NULL);
     } else {
         cgio_pending_fail(data, error);
     }
-    cgio_library.strings_free(unlocked);
-    cgio_library.strings_free(locked);
 }
 
-void clibsecret_find(void *service, const char *const *attributes, cgio_completion completion, void *data) {
-    void *table = table_of(attributes);
-    secret.find(service, NULL, table, NULL, found, cgio_pending_new(completion, data));
-    cgio_library.table_unref(table);
+void clibsecret_open_session(void *service, cgio_completion completion, void *data) {
+    secret.open(service, NULL, opened, cgio_pending_new(completion, data));
 }
 
 static void stored(void *service, void *result, void *data) {

@@ -13,6 +13,12 @@ package final class BusConnection: Sendable {
         package let parameters: Variant
     }
 
+    /// What a subscription is ended with.
+    package final class Subscription: Sendable {
+        /// Set on the thread, before anything there can ask for it.
+        fileprivate let number = Mutex<UInt32>(0)
+    }
+
     package let thread: GLibThread
     /// What GLib knows the connection as; for use on the thread.
     package let handle: GLibPointer
@@ -31,9 +37,9 @@ package final class BusConnection: Sendable {
     }
 
     /// Connects to the bus at `address`, in the words of D-Bus.
-    /// - Throws: `GLibFailure`, `CancellationError`.
-    package static func connect(to address: String, on thread: GLibThread) async throws -> BusConnection {
-        try await thread.reply { reply in
+    /// - Returns: The connection, or a `GLibFailure`, in a while.
+    package static func connect(to address: String, on thread: GLibThread) -> Reply<BusConnection> {
+        thread.begin { reply in
             let (called, data) = unsafe completion { completed in
                 reply.settle(
                     unsafe completed.flatMap { value in
@@ -88,6 +94,7 @@ package final class BusConnection: Sendable {
 
     /// Has `received` called, on the thread, for the signals of a sender until `unsubscribe` or the connection's end.
     /// - Returns: What to unsubscribe with. The subscription stands before any later call is sent.
+    @discardableResult
     package func subscribe(
         to sender: String,
         interface: String? = nil,
@@ -95,9 +102,9 @@ package final class BusConnection: Sendable {
         path: String? = nil,
         firstArgument: String? = nil,
         _ received: @escaping @Sendable (Signal) -> Void
-    ) async throws -> UInt32 {
-        let handle = handle
-        return try await thread.reply { reply in
+    ) -> Subscription {
+        let (handle, subscription) = (handle, Subscription())
+        thread.perform {
             let box = CallbackBox<Signal>(received)
             let called: cgio_signal = { data, path, interface, member, parameters in
                 guard let data = unsafe data, let path = unsafe path, let interface = unsafe interface,
@@ -115,28 +122,26 @@ package final class BusConnection: Sendable {
             let release: cgio_work = { data in
                 if let data = unsafe data { unsafe _ = CallbackBox<Signal>.taken(data) }
             }
-            reply.settle(
-                .success(
-                    unsafe cgio_subscribe(
-                        handle.pointer,
-                        sender,
-                        interface,
-                        member,
-                        path,
-                        firstArgument,
-                        called,
-                        box.retained(),
-                        release
-                    )
-                )
+            let number = unsafe cgio_subscribe(
+                handle.pointer,
+                sender,
+                interface,
+                member,
+                path,
+                firstArgument,
+                called,
+                box.retained(),
+                release
             )
+            subscription.number.withLock { $0 = number }
         }
+        return subscription
     }
 
     /// Ends a subscription, in a while.
-    package func unsubscribe(_ subscription: UInt32) {
+    package func unsubscribe(_ subscription: Subscription) {
         let handle = handle
-        thread.perform { unsafe cgio_unsubscribe(handle.pointer, subscription) }
+        thread.perform { unsafe cgio_unsubscribe(handle.pointer, subscription.number.withLock { $0 }) }
     }
 
     /// Has `closed` called, on the thread, when the connection has ended.
@@ -157,6 +162,20 @@ package final class BusConnection: Sendable {
     /// Whether a text is the path of an object, and thus safe in arguments.
     package static func isPath(_ text: String) -> Bool {
         unsafe cgio_is_object_path(text)
+    }
+
+    /// Any text as a string in arguments.
+    package static func quoted(_ text: String) -> String {
+        var quoted = "'"
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9", "_", "-", ":", ".": quoted.unicodeScalars.append(scalar)
+            default:
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\U" + String(repeating: "0", count: 8 - digits.count) + digits
+            }
+        }
+        return quoted + "'"
     }
 }
 

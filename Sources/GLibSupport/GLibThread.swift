@@ -52,9 +52,14 @@ import Glibc
 
     /// Does `work` on the thread and waits for what it settles the reply with.
     package func reply<Value: Sendable>(_ work: @escaping @Sendable (Reply<Value>) -> Void) async throws -> Value {
+        try await begin(work).value()
+    }
+
+    /// Has `work` done on the thread; the reply is what it settles.
+    package func begin<Value: Sendable>(_ work: @escaping @Sendable (Reply<Value>) -> Void) -> Reply<Value> {
         let reply = Reply<Value>()
         perform { work(reply) }
-        return try await reply.value()
+        return reply
     }
 
     /// Whether the caller runs on the thread.

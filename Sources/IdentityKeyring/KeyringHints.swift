@@ -35,14 +35,21 @@ final class KeyringHints: Sendable {
         set { state.withLock { $0.connector = newValue } }
     }
 
-    func stream(of group: CacheGroup) -> AsyncStream<CacheKey> {
+    /// - Parameter others: What changes in `group` outside of the keyring.
+    func stream(of group: CacheGroup, and others: AsyncStream<CacheKey>?) -> AsyncStream<CacheKey> {
         let (stream, continuation) = AsyncStream.makeStream(of: CacheKey.self, bufferingPolicy: .bufferingNewest(64))
         let number = state.withLock { state in
             state.lastSubscriber += 1
             state.subscribers[state.lastSubscriber] = (group, continuation)
             return state.lastSubscriber
         }
+        let forwarding = others.map { others in
+            Task {
+                for await key in others { continuation.yield(key) }
+            }
+        }
         continuation.onTermination = { [weak self] _ in
+            forwarding?.cancel()
             _ = self?.state.withLock { $0.subscribers.removeValue(forKey: number) }
         }
         Task { [weak self] in
@@ -139,12 +146,8 @@ final class KeyringHints: Sendable {
         try? await connector.bounded(by: connector.settings.readTimeout) {
             let timeout = connector.settings.readTimeout
             let link = try await connector.link()
-            let collection = try await link.defaultCollection(within: timeout)
-            for found in try await link.items(
-                with: KeyringAttributes.group(group),
-                in: collection,
-                within: timeout
-            ) {
+            let paths = try await link.paths(with: KeyringAttributes.group(group), within: timeout).unlocked
+            for found in try await link.secrets(of: paths.filter { !memory.knows($0) }, within: timeout) {
                 guard let item = KeyringItem(secret: found.secret) else { continue }
                 memory.note(
                     CacheKey(group: group, kind: CacheKey.Kind(rawValue: item.kind), name: item.name),

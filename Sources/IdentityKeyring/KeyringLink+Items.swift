@@ -13,29 +13,6 @@ struct FoundItem: Equatable, Sendable {
 extension KeyringLink {
     private static let properties = "org.freedesktop.DBus.Properties"
 
-    /// The collection that new items go to.
-    /// - Throws: `.keyringNoDefaultCollection` where there is none.
-    func defaultCollection(within timeout: Duration) async throws -> String {
-        for alias in ["default", "login"] {
-            let reply = try await call(
-                "ReadAlias",
-                of: "Service",
-                at: Self.root,
-                "('\(alias)',)",
-                "(o)",
-                within: timeout
-            )
-            if let path = reply[0]?.text, path != "/", BusConnection.isPath(path) { return path }
-        }
-        throw AuthenticationError.keyring(.keyringNoDefaultCollection)
-    }
-
-    /// Whether a collection is locked.
-    func isLocked(_ collection: String, within timeout: Duration) async throws -> Bool {
-        let value = try await property("Locked", of: "Collection", at: collection, within: timeout)
-        return value.bool ?? true
-    }
-
     func property(
         _ name: String,
         of interface: String,
@@ -57,31 +34,58 @@ extension KeyringLink {
     /// The items with these attributes that can be read, those in `collection` and changed last first.
     ///
     /// An empty answer is believed only if the collection was open before and is open after: a locked one hides them.
+    /// - Parameter isSeenOpen: Whether it was open before.
+    /// - Returns: `nil` where that was not asked, and items that are all there do not tell.
     /// - Throws: `.keyringLocked`.
     func items(
         with attributes: [(String, String)],
         in collection: String,
+        isSeenOpen: Bool,
         within timeout: Duration
-    ) async throws -> [FoundItem] {
-        guard try await !isLocked(collection, within: timeout) else {
-            throw AuthenticationError.keyring(.keyringLocked)
-        }
-        let paths = try await library.paths(with: attributes)
-        var items: [FoundItem] = []
-        let readable = paths.unlocked.filter { BusConnection.isPath($0) }
-        for start in stride(from: 0, to: readable.count, by: 32) {
-            items += try await secrets(of: readable[start..<min(start + 32, readable.count)], within: timeout)
-        }
-        if items.isEmpty || items.count < readable.count {
+    ) async throws -> [FoundItem]? {
+        let paths = try await paths(with: attributes, within: timeout)
+        let items = try await secrets(of: paths.unlocked, within: timeout)
+        let isInside: (FoundItem) -> Bool = { $0.path.hasPrefix(collection + "/") }
+        let areAll = !items.isEmpty && items.count == paths.unlocked.count
+        if !isSeenOpen {
+            guard areAll, paths.locked.isEmpty, items.allSatisfy(isInside) else { return nil }
+        } else if !areAll {
             guard paths.locked.isEmpty, try await !isLocked(collection, within: timeout) else {
                 throw AuthenticationError.keyring(.keyringLocked)
             }
         }
-        return items.sorted { $0.path.hasPrefix(collection + "/") && !$1.path.hasPrefix(collection + "/") }
+        return items.sorted { isInside($0) && !isInside($1) }
+    }
+
+    /// Where the items with these attributes are. No prompt is ever shown.
+    func paths(
+        with attributes: [(String, String)],
+        within timeout: Duration
+    ) async throws -> (unlocked: [String], locked: [String]) {
+        let list = attributes.map { "\(BusConnection.quoted($0.0)): \(BusConnection.quoted($0.1))" }
+        let reply = try await call(
+            "SearchItems",
+            of: "Service",
+            at: Self.root,
+            "({\(list.joined(separator: ", "))},)",
+            "(aoao)",
+            within: timeout
+        )
+        let paths = (0..<2).map { part in
+            (reply[part]?.parts ?? []).compactMap(\.text).filter { BusConnection.isPath($0) }
+        }
+        return (paths[0], paths[1])
     }
 
     /// What is in items. Those that went away meanwhile, and those without content, are left out.
-    ///
+    func secrets(of paths: [String], within timeout: Duration) async throws -> [FoundItem] {
+        var items: [FoundItem] = []
+        for start in stride(from: 0, to: paths.count, by: 32) {
+            items += try await secrets(of: paths[start..<min(start + 32, paths.count)], within: timeout)
+        }
+        return items
+    }
+
     /// Not libsecret's: until 0.21.2 it leaves every secret that it fetched in memory for good.
     private func secrets(of paths: ArraySlice<String>, within timeout: Duration) async throws -> [FoundItem] {
         let list = paths.map { "objectpath '\($0)'" }.joined(separator: ", ")

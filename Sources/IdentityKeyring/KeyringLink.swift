@@ -4,7 +4,7 @@ import GLibSupport
 import IdentityClient
 import Synchronization
 
-/// One connection to the keyring: a thread, a private connection to the bus, a session, and libsecret on top.
+/// One connection to the keyring: a thread, a private connection to the bus, a session, and libsecret once it is needed.
 ///
 /// It is not repaired: when the bus, the daemon or the session goes, a new link takes its place.
 final class KeyringLink: Sendable {
@@ -19,18 +19,25 @@ final class KeyringLink: Sendable {
 
     let bus: BusConnection
     let session: String
-    let library: SecretLibrary
+    /// The default collection, as far as it is known.
+    let collection: Mutex<KnownCollection>
     /// What ``asksBeforeReplacing(within:)`` has found out.
     let replacing = Mutex<Bool?>(nil)
+    private let writing = Mutex<SharedResult<SecretLibrary>?>(nil)
+    private let writeTimeout: Duration
     private let state = Mutex(State())
 
-    private init(bus: BusConnection, session: String, library: SecretLibrary) {
+    private init(bus: BusConnection, session: String, collection: String?, writeTimeout: Duration) {
         self.bus = bus
         self.session = session
-        self.library = library
+        self.collection = Mutex(collection.map { .told($0) } ?? .unknown)
+        self.writeTimeout = writeTimeout
     }
 
     /// Connects. Unbounded: whoever waits has a deadline of its own.
+    ///
+    /// What does not depend on each other's answers is asked at once: libsecret is loaded while the bus greets, and the
+    /// default collection is asked for with the session.
     ///
     /// - Parameter changed: Called, on the link's thread, for each signal of the keyring; with `nil` when the link is
     ///   of no more use.
@@ -40,13 +47,13 @@ final class KeyringLink: Sendable {
         changed: @escaping @Sendable (BusConnection.Signal?) -> Void
     ) async throws -> KeyringLink {
         let thread = try await GLibThread.start(library: settings.gioLibrary)
-        try await SecretLibrary.load(settings.secretLibrary, on: thread)
-        guard let address = settings.busAddress ?? SessionBus.address() else {
-            throw AuthenticationError.keyring(.keyringNoSessionBus)
-        }
+        let connected = (settings.busAddress ?? SessionBus.address()).map { BusConnection.connect(to: $0, on: thread) }
+        // Read without, it is needed for what is written: better missed now than after a sign-in.
+        try await SecretLibrary.load(settings.secretLibrary, on: thread).value()
+        guard let connected else { throw AuthenticationError.keyring(.keyringNoSessionBus) }
         let bus: BusConnection
         do {
-            bus = try await BusConnection.connect(to: address, on: thread)
+            bus = try await connected.value()
         } catch let failure as GLibFailure {
             throw AuthenticationError.keyring(
                 KeyringProblem(failure) == .accessDenied ? .keyringAccessDenied : .keyringNoSessionBus,
@@ -55,8 +62,8 @@ final class KeyringLink: Sendable {
         }
         let end = EndOfLink(changed)
         bus.whenClosed { end.reach() }
-        _ = try await bus.subscribe(to: service) { changed($0) }
-        _ = try await bus.subscribe(
+        bus.subscribe(to: service) { changed($0) }
+        bus.subscribe(
             to: "org.freedesktop.DBus",
             interface: "org.freedesktop.DBus",
             member: "NameOwnerChanged",
@@ -65,20 +72,53 @@ final class KeyringLink: Sendable {
             // An owner that comes is the answer to our first call; one that goes takes the session along.
             if signal.parameters[1]?.text?.isEmpty == false { end.reach() }
         }
-        let prompts = LibraryPrompts(bus, timeout: settings.writeTimeout)
-        async let library = SecretLibrary.open(bus, timeout: settings.writeTimeout) { prompts.run($0) }
-        let opened = try await bus.call(
+        let patience = Duration.seconds(600)
+        // Whoever needs the collection and does not have it asks again, and is told what is wrong.
+        async let collection = try? defaultCollection(on: bus, within: patience)
+        let opened = try await call(
             "OpenSession",
-            of: "org.freedesktop.Secret.Service",
+            of: "Service",
             at: root,
-            in: service,
             "('plain', <''>)",
-            returning: "(vo)",
-            timeout: .seconds(600)
+            "(vo)",
+            on: bus,
+            within: patience
         )
-        let link = try await KeyringLink(bus: bus, session: opened[1]?.text ?? "/", library: library)
+        let link = await KeyringLink(
+            bus: bus,
+            session: opened[1]?.text ?? "/",
+            collection: collection,
+            writeTimeout: settings.writeTimeout
+        )
         end.watch(link)
         return link
+    }
+
+    /// libsecret, which uses our connection from when something is first stored.
+    func library() async throws -> SecretLibrary {
+        let (result, isNew) = writing.withLock { writing in
+            if let writing { return (writing, false) }
+            let result = SharedResult<SecretLibrary>()
+            writing = result
+            return (result, true)
+        }
+        if isNew {
+            let (bus, timeout) = (bus, writeTimeout)
+            let prompts = LibraryPrompts(bus, timeout: timeout)
+            Task {
+                do {
+                    result.finish(.success(try await SecretLibrary.open(bus, timeout: timeout) { prompts.run($0) }))
+                } catch {
+                    result.finish(.failure(error))
+                }
+            }
+        }
+        return try await result.value()
+    }
+
+    /// Does ahead what the first write would do first. What fails here fails there again, and is told.
+    func prepareToWrite() {
+        Task { try? await library().openSession() }
     }
 
     /// Whether calls may be made.
@@ -122,11 +162,23 @@ final class KeyringLink: Sendable {
         _ reply: String,
         within timeout: Duration
     ) async throws -> Variant {
+        try await Self.call(method, of: interface, at: path, arguments, reply, on: bus, within: timeout)
+    }
+
+    static func call(
+        _ method: String,
+        of interface: String,
+        at path: String,
+        _ arguments: String? = nil,
+        _ reply: String,
+        on bus: BusConnection,
+        within timeout: Duration
+    ) async throws -> Variant {
         try await bus.call(
             method,
             of: interface.contains(".") ? interface : "org.freedesktop.Secret.\(interface)",
             at: path,
-            in: Self.service,
+            in: service,
             arguments,
             returning: reply,
             timeout: timeout

@@ -86,17 +86,28 @@ final class KeyringMemory: Sendable {
         return listing.records
     }
 
-    /// Remembers a listing, unless a signal came since `epoch` was taken; one above the limit is not remembered.
+    /// Remembers a listing and each record of it, unless a signal came since `epoch` was taken; one above the limit is not
+    /// remembered.
     func remember(
-        _ records: [CacheKey: CacheRecord],
+        _ found: [CacheKey: (record: CacheRecord, path: String?)],
         of kind: CacheKey.Kind,
         in group: CacheGroup,
         counts: ChangeCounts,
         since epoch: UInt64
     ) {
-        guard records.values.reduce(0, { $0 + $1.bytes.count }) <= Self.limit else { return }
+        let records = found.mapValues(\.record)
+        let size = records.values.reduce(0) { $0 + $1.bytes.count }
+        guard size <= Self.limit else { return }
         state.withLock { state in
             guard state.epoch == epoch else { return }
+            if state.bytes + size > Self.limit { state.forgetAll() }
+            for (key, item) in found {
+                state.forget(key)
+                // One whose name is none for a record cannot be asked for.
+                guard let path = item.path, let (counter, count) = try? counts.count(for: key) else { continue }
+                state.entries[key] = Entry(record: item.record, path: path, counter: counter, count: count)
+                state.bytes += item.record.bytes.count
+            }
             if state.listings.count >= 16 { state.listings = [:] }
             state.listings[ListingName(kind: kind, group: group)] = Listing(records: records, counts: counts)
         }
@@ -125,6 +136,11 @@ final class KeyringMemory: Sendable {
             state.epoch &+= 1
             state.forgetAll()
         }
+    }
+
+    /// Whether it is known whose item lies at `path`.
+    func knows(_ path: String) -> Bool {
+        state.withLock { $0.keys[path] != nil }
     }
 
     /// The keys in `group` whose items are known.

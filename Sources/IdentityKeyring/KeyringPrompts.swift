@@ -21,7 +21,7 @@ struct PromptRun {
     func outcome(within timeout: Duration) async throws -> Variant? {
         guard BusConnection.isPath(path) else { throw AuthenticationError.keyring(.cache) }
         let reply = Reply<Variant?>()
-        let subscription = try await bus.subscribe(
+        let subscription = bus.subscribe(
             to: KeyringLink.service,
             interface: "org.freedesktop.Secret.Prompt",
             member: "Completed",

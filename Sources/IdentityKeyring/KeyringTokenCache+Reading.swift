@@ -4,41 +4,55 @@ import GLibSupport
 import IdentityClient
 
 extension KeyringTokenCache {
-    /// The link and its default collection, which is open when this returns.
+    /// The default collection, which is open when this returns.
+    func openCollection() async throws -> String {
+        try await inOpenCollection { _, collection, isSeenOpen in isSeenOpen ? collection : nil }
+    }
+
+    /// Looks into the default collection, and has it unlocked where it is not open.
     ///
     /// It has deadlines of its own, one for the keyring and one for the person.
-    func openCollection() async throws -> String {
+    /// - Parameter look: As in ``KeyringLink/look(within:_:)``.
+    private func inOpenCollection<Value: Sendable>(
+        _ look: @escaping @Sendable (KeyringLink, String, _ isSeenOpen: Bool) async throws -> Value?
+    ) async throws -> Value {
         let (connector, prompter) = (connector, prompter)
         let timeout = connector.settings.readTimeout
         for _ in 0..<2 {
-            let (link, collection, isLocked) = try await connector.bounded(by: timeout) {
+            let (link, result) = try await connector.bounded(by: timeout) {
                 try await connector.withLink { link in
-                    let collection = try await link.defaultCollection(within: timeout)
-                    return (link, collection, try await link.isLocked(collection, within: timeout))
+                    (link, try await link.look(within: timeout) { try await look(link, $0, $1) })
                 }
             }
-            guard isLocked else {
+            switch result {
+            case .found(let value):
                 prompter.sawUnlocked()
-                return collection
-            }
-            memory.invalidateAll()
-            do {
-                try await prompter.unlock(collection, with: link, within: timeout)
-            } catch {
-                throw AuthenticationError.fromKeyring(error)
+                return value
+            case .locked(let collection):
+                memory.invalidateAll()
+                do {
+                    try await prompter.unlock(collection, with: link, within: timeout)
+                } catch {
+                    throw AuthenticationError.fromKeyring(error)
+                }
             }
         }
         throw AuthenticationError.keyring(.keyringLocked)
     }
 
     func read(_ key: CacheKey) async throws -> CacheRecord? {
-        let collection = try await openCollection()
-        let timeout = connector.settings.readTimeout
-        let counter = try await place.locks().counter(for: key)
-        let found = try await connector.bounded(by: timeout) {
-            try await self.connector.withLink { link in
-                try await self.fetch(key, in: collection, by: link, counter: counter, within: timeout).0
-            }
+        let (place, timeout) = (place, connector.settings.readTimeout)
+        // Beside the connecting: finding the files for the first time takes a while, too.
+        let counter = Task { try await place.locks().counter(for: key) }
+        let (found, _) = try await inOpenCollection { link, collection, isSeenOpen in
+            try await self.fetch(
+                key,
+                in: collection,
+                isSeenOpen: isSeenOpen,
+                by: link,
+                counter: try await counter.value,
+                within: timeout
+            )
         }
         switch found {
         case .record(let record): return record
@@ -55,30 +69,43 @@ extension KeyringTokenCache {
 
     func readAll(_ kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
         if connector.isListening, let records = memory.records(of: kind, in: group) { return records }
-        let collection = try await openCollection()
-        let timeout = connector.settings.readTimeout
-        let locks = try place.locks()
-        return try await connector.bounded(by: timeout) {
-            try await self.connector.withLink { link in
-                let (epoch, counts) = (self.memory.epoch, try await locks.counts(in: group))
+        let (place, timeout) = (place, connector.settings.readTimeout)
+        return try await inOpenCollection { link, collection, isSeenOpen in
+            let (epoch, counts) = (self.memory.epoch, try await place.locks().counts(in: group))
+            guard
                 let items = try await link.items(
                     with: KeyringAttributes.kind(kind, in: group),
                     in: collection,
+                    isSeenOpen: isSeenOpen,
                     within: timeout
                 )
-                var records: [CacheKey: CacheRecord] = [:]
-                for found in items {
-                    // What is no record is set aside, and reported, when it is asked for by its key.
-                    guard let item = KeyringItem(secret: found.secret), item.kind == kind.rawValue else { continue }
-                    let key = CacheKey(group: group, kind: kind, name: item.name)
-                    self.memory.note(key, at: found.path)
-                    // Of two the first is the one that a lookup finds.
-                    if records[key] == nil { records[key] = CacheRecord(bytes: item.bytes) }
-                }
-                self.memory.remember(records, of: kind, in: group, counts: counts, since: epoch)
-                return records
+            else { return nil }
+            let records = self.records(kind, in: group, items)
+            self.memory.remember(records, of: kind, in: group, counts: counts, since: epoch)
+            return records.mapValues(\.record)
+        }
+    }
+
+    /// The records among `items`, and where they are; no path where there are two.
+    private func records(
+        _ kind: CacheKey.Kind,
+        in group: CacheGroup,
+        _ items: [FoundItem]
+    ) -> [CacheKey: (record: CacheRecord, path: String?)] {
+        var records: [CacheKey: (record: CacheRecord, path: String?)] = [:]
+        for found in items {
+            // What is no record is set aside, and reported, when it is asked for by its key.
+            guard let item = KeyringItem(secret: found.secret), item.kind == kind.rawValue else { continue }
+            let key = CacheKey(group: group, kind: kind, name: item.name)
+            memory.note(key, at: found.path)
+            // Of two, a lookup finds out which one is right.
+            if let first = records[key] {
+                records[key] = (first.record, nil)
+            } else {
+                records[key] = (CacheRecord(bytes: item.bytes), found.path)
             }
         }
+        return records
     }
 
     enum Found: Sendable {
@@ -88,15 +115,24 @@ extension KeyringTokenCache {
     }
 
     /// What lies under `key` now.
+    /// - Returns: `nil` where the collection was not seen open, and nothing certain was found.
     func fetch(
         _ key: CacheKey,
         in collection: String,
+        isSeenOpen: Bool,
         by link: KeyringLink,
         counter: ChangeCounter,
         within timeout: Duration
-    ) async throws -> (Found, [FoundItem]) {
+    ) async throws -> (Found, [FoundItem])? {
         let (epoch, count) = (memory.epoch, counter.value)
-        var items = try await link.items(with: KeyringAttributes.record(key), in: collection, within: timeout)
+        guard
+            var items = try await link.items(
+                with: KeyringAttributes.record(key),
+                in: collection,
+                isSeenOpen: isSeenOpen,
+                within: timeout
+            )
+        else { return nil }
         if items.count > 1 { items = try await newestFirst(items, by: link, within: timeout) }
         guard let found = items.first else {
             memory.forget(key)

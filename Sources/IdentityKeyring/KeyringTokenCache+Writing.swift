@@ -87,11 +87,14 @@ struct KeyringWrite {
 
     func moveAside(in collection: String, _ isMeant: (FoundItem) -> Bool) async throws -> String {
         try await cache.connector.withLink { link in
-            let items = try await link.items(
-                with: KeyringAttributes.record(key),
-                in: collection,
-                within: timeout
-            )
+            let items = try await link.look(into: collection, within: timeout) { isSeenOpen in
+                try await link.items(
+                    with: KeyringAttributes.record(key),
+                    in: collection,
+                    isSeenOpen: isSeenOpen,
+                    within: timeout
+                )
+            }
             guard let item = items.first(where: isMeant) else {
                 throw AuthenticationError(.cacheBusy, "The item of the keyring was changed meanwhile. Read it again.")
             }
@@ -104,7 +107,16 @@ struct KeyringWrite {
         in collection: String,
         by link: KeyringLink
     ) async throws -> (CacheRecord?, [FoundItem]) {
-        let (found, items) = try await cache.fetch(key, in: collection, by: link, counter: counter, within: timeout)
+        let (found, items) = try await link.look(into: collection, within: timeout) { isSeenOpen in
+            try await cache.fetch(
+                key,
+                in: collection,
+                isSeenOpen: isSeenOpen,
+                by: link,
+                counter: counter,
+                within: timeout
+            )
+        }
         switch found {
         case .record(let record): return (record, items)
         case .absent: return (nil, items)
@@ -172,7 +184,7 @@ struct KeyringWrite {
         let timeout = timeout
         try await Task {
             try await withDeadline(timeout) {
-                try await link.library.store(
+                try await link.library().store(
                     secret,
                     label: label,
                     attributes: KeyringAttributes.record(key),

@@ -65,7 +65,12 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     ///   `.invalidArgument` for a record above 1 MiB. After `.keyringTimedOut` the record may have been stored or not:
     ///   read it again.
     public func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
-        if key.kind == .lease { return try await place.leases().replace(expected, with: new, for: key) }
+        guard key.kind != .lease else {
+            let isReplaced = try await place.leases().replace(expected, with: new, for: key)
+            // Who takes a lease has something to write soon: as soon as the provider has answered.
+            if isReplaced, new != nil { connector.prepareToWrite() }
+            return isReplaced
+        }
         return try await write(key, expected, new)
     }
 
@@ -80,7 +85,8 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     /// The keys in `group` that change from now on, by this program, another, or the person in "Passwords and Keys"; a
     /// reader that falls behind gets the newest 64. Nothing is heard while there is no keyring.
     public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
-        hints.stream(of: group)
+        // Leases are told of without the keyring; where that cannot be, they are looked at from time to time.
+        hints.stream(of: group, and: try? place.leases().changes(in: group))
     }
 
     /// What the keyring is, by asking it. Nothing is stored, and the person is not asked to unlock it; a collection

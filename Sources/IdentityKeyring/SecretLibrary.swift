@@ -4,14 +4,9 @@ import CGIO
 import CLibSecret
 import GLibSupport
 
-/// What libsecret does for us: it finds items and stores them. It never shows a prompt; where it would, the
-/// link's own runner of prompts is asked.
+/// What libsecret does for us: it stores items, over a session that it encrypts. It never shows a prompt; where it would,
+/// the link's own runner of prompts is asked.
 final class SecretLibrary: Sendable {
-    struct Paths: Sendable {
-        let unlocked: [String]
-        let locked: [String]
-    }
-
     /// A prompt that libsecret has come upon.
     struct Prompt: Sendable {
         let path: String
@@ -48,9 +43,9 @@ final class SecretLibrary: Sendable {
     }
 
     /// Loads libsecret on the thread.
-    /// - Throws: `LibraryProblem`, `CancellationError`.
-    static func load(_ library: String, on thread: GLibThread) async throws {
-        try await thread.reply { (reply: Reply<Void>) in
+    /// - Returns: Whether that was done, or a `LibraryProblem`, in a while.
+    static func load(_ library: String, on thread: GLibThread) -> Reply<Void> {
+        thread.begin { reply in
             let readiness = unsafe clibsecret_load(library)
             reply.settle(LibraryProblem(readiness, library: library).map { .failure($0) } ?? .success(()))
         }
@@ -85,21 +80,14 @@ final class SecretLibrary: Sendable {
         }
     }
 
-    /// The paths of the items that have these attributes.
-    func paths(with attributes: [(String, String)]) async throws -> Paths {
+    /// Agrees with the keyring on how secrets are encrypted, which the first ``store(_:label:attributes:in:)`` does otherwise.
+    func openSession() async throws {
         let service = service
-        return try await thread.reply { reply in
+        try await thread.reply { (reply: Reply<Void>) in
             let (called, data) = unsafe completion { completed in
-                reply.settle(
-                    unsafe completed.map { value in
-                        guard let paths = unsafe value?.assumingMemoryBound(to: clibsecret_paths.self).pointee else {
-                            return Paths(unlocked: [], locked: [])
-                        }
-                        return unsafe Paths(unlocked: texts(paths.unlocked), locked: texts(paths.locked))
-                    }.mapError { $0 }
-                )
+                reply.settle(unsafe completed.map { _ in }.mapError { $0 })
             }
-            unsafe withTexts(attributes) { unsafe clibsecret_find(service.pointer, $0, called, data) }
+            unsafe clibsecret_open_session(service.pointer, called, data)
         }
     }
 
@@ -178,17 +166,6 @@ extension GLibFailure {
         name: nil,
         message: "libsecret made no service."
     )
-}
-
-/// The texts of an array that NULL ends.
-private func texts(_ start: UnsafePointer<UnsafePointer<CChar>?>?) -> [String] {
-    guard var next = unsafe start else { return [] }
-    var texts: [String] = []
-    while let text = unsafe next.pointee {
-        unsafe texts.append(String(cString: text))
-        unsafe next += 1
-    }
-    return texts
 }
 
 /// Lends names and values by turns as an array that NULL ends.

@@ -79,6 +79,35 @@ struct KeyringItemsTests {
         try session.signal(SIGCONT, "KEYRING_PID")
     }
 
+    @Test(.timeLimit(.minutes(1))) func answersFromAListingWithoutAskingAnybody() async throws {
+        let session = try KeyringSession(.unlocked)
+        let (writer, cache, key) = (try session.cache(), try session.cache(), try randomKey())
+        #expect(try await writer.replace(nil, with: CacheRecord("one"), for: key))
+        #expect(try await cache.records(of: .account, in: key.group) == [key: CacheRecord("one")])
+        try session.signal(SIGSTOP, "KEYRING_PID")
+        #expect(try await cache.record(for: key) == CacheRecord("one"))
+        try session.signal(SIGCONT, "KEYRING_PID")
+        #expect(try await writer.replace(CacheRecord("one"), with: CacheRecord("two"), for: key))
+        #expect(try await cache.record(for: key) == CacheRecord("two"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func looksForAKindOfAnyName() async throws {
+        let session = try KeyringSession(.unlocked)
+        let (cache, key) = (try session.cache(), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        for kind in ["it's", "'}, 'x': '", "back\\slash", "Schlüssel", ""] {
+            #expect(try await cache.records(of: CacheKey.Kind(rawValue: kind), in: key.group).isEmpty)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func tellsOfLeasesWithoutAKeyring() async throws {
+        let session = try KeyringSession(.noService)
+        let (cache, key) = (try session.cache(), try randomKey(.lease))
+        var hints = try #require(cache.changes(in: key.group)).makeAsyncIterator()
+        #expect(try await session.cache().replace(nil, with: CacheRecord("mine"), for: key))
+        #expect(await hints.next() == key)
+    }
+
     @Test(.timeLimit(.minutes(1))) func takesAnEmptySecretForAbsentAndSetsAnUnreadableOneAside() async throws {
         let session = try KeyringSession(.unlocked)
         let (cache, key) = (try session.cache(), try randomKey())

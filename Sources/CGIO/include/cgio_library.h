@@ -50,7 +50,6 @@ enum {
     X(source_attach, "g_source_attach", unsigned, (void *, void *)) \
     X(source_unref, "g_source_unref", void, (void *)) \
     X(free, "g_free", void, (void *)) \
-    X(strings_free, "g_strfreev", void, (char **)) \
     X(duplicate, "g_strdup", char *, (const char *)) \
     X(quark_name, "g_quark_to_string", const char *, (uint32_t)) \
     X(quark, "g_quark_from_string", uint32_t, (const char *)) \

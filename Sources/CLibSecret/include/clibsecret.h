@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-// The part of libsecret that finds and stores items, loaded with dlopen: no libsecret header is read, nothing is linked.
+// The part of libsecret that stores items, loaded with dlopen: no libsecret header is read, nothing is linked.
 //
 // Everything is to be called on the thread of a connection of CGIO, which is loaded first.
 #pragma once
@@ -27,15 +27,8 @@ void clibsecret_service_new(void *connection, int milliseconds, clibsecret_promp
                             cgio_work release, cgio_completion completion, void *data);
 void clibsecret_service_free(void *service);
 
-/// Paths of items, ended by NULL; valid while the completion runs.
-typedef struct {
-    const char *const *unlocked;
-    const char *const *locked;
-} clibsecret_paths;
-
-/// Finds the items that have all of the attributes: names and values by turns, ended by NULL. The value is a
-/// clibsecret_paths. No prompt is ever shown.
-void clibsecret_find(void *service, const char *const *attributes, cgio_completion completion, void *data);
+/// Agrees on how secrets are encrypted, unless that has been done. The value says nothing.
+void clibsecret_open_session(void *service, cgio_completion completion, void *data);
 
 /// Stores an item in a collection, in place of one with the same attributes. The value says nothing.
 void clibsecret_store(void *service, const char *collection, const char *label, const char *const *attributes,

@@ -74,7 +74,7 @@ package final class SharedLocks: Sendable {
         return ChangeCounts(counts)
     }
 
-    private static func stripe(of key: CacheKey) throws -> Int {
+    fileprivate static func stripe(of key: CacheKey) throws -> Int {
         FileCacheName.stripe(try FileCacheName.record(key))
     }
 
@@ -127,6 +127,11 @@ package struct ChangeCounts: Sendable {
 
     init(_ counts: [(ChangeCounter, UInt64)]) {
         self.counts = counts
+    }
+
+    /// The counter of the changes of `key`, which is of the group, and its number of then.
+    package func count(for key: CacheKey) throws -> (counter: ChangeCounter, value: UInt64) {
+        counts[try SharedLocks.stripe(of: key)]
     }
 
     /// Whether nothing was changed since: one `pread` for each counter.

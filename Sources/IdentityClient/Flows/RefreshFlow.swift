@@ -5,14 +5,13 @@ import OAuthWire
 
 /// Redeems the refresh token, once for all processes that share it, and stores what it yields.
 ///
-/// The order is: take the lease, read again, redeem, commit, give the lease back. The refresh token decides the commit,
-/// not the lease.
+/// The order is: take the lease, read again, find the provider, redeem, commit, give the lease back. The refresh token
+/// decides the commit, not the lease. Whoever waits for another process's refresh needs nothing of the provider.
 struct RefreshFlow: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
 
     func run(_ request: SilentRequest) async throws -> AcquiredToken {
-        let metadata = try await environment.resolver.metadata(for: request.authority, context: context)
         let holder = RefreshLeaseHolder(
             cache: environment.store.cache,
             key: environment.store.key(for: request.id).lease,
@@ -27,7 +26,7 @@ struct RefreshFlow: Sendable {
             return acquired
         }
         let outcome: Result<AcquiredToken, any Error>
-        do { outcome = .success(try await refresh(request, metadata, lease)) } catch { outcome = .failure(error) }
+        do { outcome = .success(try await refresh(request, lease)) } catch { outcome = .failure(error) }
         await lease.release()
         return try outcome.get()
     }
@@ -47,7 +46,6 @@ struct RefreshFlow: Sendable {
     /// tries once more with that one.
     private func refresh(
         _ request: SilentRequest,
-        _ metadata: AuthorityMetadata,
         _ lease: RefreshLeaseHolder.Held
     ) async throws -> AcquiredToken {
         var refused: (token: String, error: AuthenticationError)?
@@ -65,7 +63,7 @@ struct RefreshFlow: Sendable {
             if let refused, refused.token == token.secret { throw refused.error }
             try snapshot.credentials.checkMayBeRewritten()
             do {
-                return try await redeem(token, of: snapshot, for: request, metadata, lease)
+                return try await redeem(token, of: snapshot, for: request, lease)
             } catch let error as AuthenticationError
                 where .interactionRequired ~= error.code && error.code != .accountRemoved
             {
@@ -80,7 +78,6 @@ struct RefreshFlow: Sendable {
         _ token: CachedRefreshToken,
         of snapshot: CredentialSnapshot,
         for request: SilentRequest,
-        _ metadata: AuthorityMetadata,
         _ lease: RefreshLeaseHolder.Held
     ) async throws -> AcquiredToken {
         let loopKey = request.loopKey(snapshot.credentials, token)
@@ -88,6 +85,8 @@ struct RefreshFlow: Sendable {
         try environment.throttle.check(request.throttleKey, at: environment.clock.unixSeconds, context: context)
         try await waits.check(context)
         try environment.brake.check(loopKey, at: environment.clock.unixSeconds, context: context)
+        try await lease.outlast(environment.client.deadline)
+        let metadata = try await environment.resolver.metadata(for: request.authority, context: context)
         let scopes = RefreshScopes(request, stored: token)
         let form = TokenRequestMessage.refreshToken(
             clientID: environment.clientID,

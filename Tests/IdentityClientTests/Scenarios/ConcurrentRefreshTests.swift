@@ -102,6 +102,31 @@ struct ConcurrentRefreshTests {
         #expect(stage.provider.count(of: .token) == 2)
     }
 
+    /// Whoever takes another program's token needs neither the provider's documents nor a connection.
+    @Test func asksNothingOfTheProviderWhileAnotherProgramRefreshes() async throws {
+        let cache = CountingCache()
+        let stage = try Stage(cache: cache)
+        let (holder, first) = try await stage.signedIn()
+        let transport = RecordingTransport(stage.provider.transport)
+        let other = try stage.application { $0.transport = transport }
+        let group = CacheGroup.application(holder.configuration.clientID)
+        for (key, record) in try await cache.records(of: .provider, in: group) {
+            #expect(try await cache.replace(record, with: nil, for: key))
+        }
+        stage.clock.advance(by: .seconds(3600))
+        let gate = Gate()
+        stage.provider.failNext(.token, with: .held(by: gate))
+        let one = Task { try await holder.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        try await stage.provider.waitForRequest(.token, count: 2)
+        let reads = cache.state.value.reads
+        let two = Task { try await other.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        // The sign-in, the lease, and the lease again once it listens.
+        while cache.state.value.reads < reads + 3 { await Task.yield() }
+        gate.open()
+        #expect(try await two.value.accessToken == one.value.accessToken)
+        #expect(transport.requests.isEmpty)
+    }
+
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra])
     func signsOutDuringARefresh(_ profile: TestIdentityProvider.Profile) async throws {
         let stage = try Stage(profile)
