@@ -85,10 +85,9 @@ extension QuickStartWindow {
     func showDevice() {
         guard let program else { return }
         errors.hide()
-        let isShared = choices.isSharedDevice
-        activity.start {
+        activity.start { [choices] in
             let clientID = program.cloud.registration.clientID
-            return try await DeviceInfo.found(cache: program.cache, clientID: clientID, isSharedDevice: isShared)
+            return try await DeviceInfo.found(cache: program.cache, clientID: clientID, choices)
         } then: { [weak self] outcome in
             switch outcome {
             case .success(let info): self?.note(info.lines.joined(separator: "\n          "))
