@@ -221,9 +221,24 @@ class Program:
     def is_checked(self, name):
         return self.see(name, "check box").getState().contains(self.desk.atspi.STATE_CHECKED)
 
-    def keys(self, *keys):
-        """Presses keys in the program's window, as xdotool writes them."""
-        subprocess.run(["xdotool", "windowfocus", "--sync", self.window(), "key", "--clearmodifiers", *keys], check=True)
+    def keys(self, *keys, title=None):
+        """Presses keys in the program's window, or in the one with that title, as xdotool writes them."""
+        window = self.window(title)
+        subprocess.run(["xdotool", "windowfocus", "--sync", window, "key", "--clearmodifiers", *keys], check=True)
+
+    def show_help(self, key):
+        """Looks at the window with the keys, one of which has that title, and at the one about the program."""
+        shortcuts = "Keyboard Shortcuts"
+        self.keys("ctrl+question")
+        next(self.all("label", key, self.see(shortcuts, "frame")))
+        self.keys("Escape", title=shortcuts)
+        self.gone(shortcuts, "frame")
+        self.keys("F10")
+        self.see("About This Program", "menu item")
+        self.keys("a")
+        self.see("About", "frame")
+        self.keys("Escape", title="About")
+        self.gone("About", "frame")
 
     def window(self, title=None):
         def look():

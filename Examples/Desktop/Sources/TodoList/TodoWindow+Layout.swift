@@ -14,7 +14,7 @@ extension TodoWindow {
         menu.show([
             [.action(tr("_Refresh"), "refresh")],
             [.action(tr("_Edit Profile"), "edit-profile"), .action(tr("Sign _Out"), "sign-out")],
-            [.action(tr("_Quit"), "quit")],
+            MenuButton.Item.closing,
         ])
         header.add(atEnd: menu)
         header.add(atEnd: spinner)
