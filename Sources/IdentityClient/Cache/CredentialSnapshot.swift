@@ -1,7 +1,5 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
-
 /// One account's credentials as they were read: the bytes to compare with, and what they mean.
 package final class CredentialSnapshot: Sendable {
     package let key: CacheKey
@@ -32,19 +30,4 @@ package final class CredentialSnapshot: Sendable {
 
     /// What counts against the memory that is kept.
     var size: Int { record?.bytes.count ?? 0 }
-}
-
-extension CredentialStore {
-    /// The records of a group, and what they mean. The same object as before while no record changed.
-    package final class Listing: Sendable {
-        let records: [CacheKey: CacheRecord]
-        package let snapshots: [CacheKey: CredentialSnapshot]
-        /// What a program is shown, computed when it is first asked for.
-        let accounts = Mutex<[String: [Account]]>([:])
-
-        init(records: [CacheKey: CacheRecord], snapshots: [CacheKey: CredentialSnapshot]) {
-            self.records = records
-            self.snapshots = snapshots
-        }
-    }
 }

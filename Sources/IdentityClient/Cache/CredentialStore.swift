@@ -18,7 +18,7 @@ package final class CredentialStore: Sendable {
         var bytes = 0
         var tick: UInt64 = 0
         var unsaved: [RecordID: UnsavedCommit] = [:]
-        var listing = Listing(records: [:], snapshots: [:])
+        var listing = Listing()
         var reported: [CacheKey: CacheRecord] = [:]
     }
 
