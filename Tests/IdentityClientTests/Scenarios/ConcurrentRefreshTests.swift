@@ -32,7 +32,10 @@ struct ConcurrentRefreshTests {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
         let (one, gate) = try await stage.heldRefresh(by: application, for: first.account)
-        let other = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        // It has joined when this returns: nothing before that waits.
+        let other = Task.immediate {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
         one.cancel()
         await #expect(throws: CancellationError.self) { try await one.value }
         gate.open()
