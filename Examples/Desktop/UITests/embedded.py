@@ -11,7 +11,7 @@ import urllib.request
 from desk import expect, main, step, wait
 
 BUTTON = "push button|button"
-CODE = "246810"
+CODE, OUT_OF_BAND = "246810", "urn:ietf:wg:oauth:2.0:oob"
 ANSWERED = "Microsoft Graph answered with status 200"
 CLOSED = "The sign-in window was closed before the sign-in was finished."
 
@@ -24,7 +24,7 @@ def page(program, name, title="Sign in"):
     """The page that has been opened in a window, when it is there."""
     from webpage import WebPage  # needs the session's bus
     opened = WebPage(program, f"Sign in to {name}")
-    opened.see(title)
+    opened.request = opened.see(title)
     return opened
 
 
@@ -49,7 +49,7 @@ def b2c_settings(desk):
         tenant = json.load(answer)["b2cTenant"]
     path = desk.home / "todolist.json"
     path.write_text(json.dumps({
-        "clientID": "7d1f0f5c-5a3e-4a0e-9c41-2f0d3f6f9a10", "bhh": "urn:ietf:wg:oauth:2.0:oob",
+        "clientID": "7d1f0f5c-5a3e-4a0e-9c41-2f0d3f6f9a10", "bhh": OUT_OF_BAND,
         "authURL": tenant + "b2c_1_susi", "tokenURL": tenant + "b2c_1_susi", "taskAPI": desk.stand_in,
     }))
     return str(path)
@@ -85,6 +85,7 @@ def drive(desk, images):
     desk.fault(service="graph", fault="secondFactor")
     quick.click("Call Microsoft Graph", BUTTON)
     opened = page(quick, "Quick Start")
+    expect("polids" in opened.request.get("claims", ""), "what the provider demands, in the request")
     opened.type("Password", "correct horse")  # who she is, the program has said
     opened.click("Sign in")
     opened.see("Enter the code")
@@ -114,6 +115,7 @@ def drive(desk, images):
     todo.see("Nobody Is Signed In")
     todo.click("Sign In", BUTTON)
     opened = page(todo, "To-Do List")
+    expect(opened.request["redirect_uri"] == OUT_OF_BAND, "the redirect of the settings")
     opened.click("Sign up now")
     opened.see("Sign up")
     opened.type("Name", "Zoe Newcomer")
