@@ -218,6 +218,15 @@ class Program:
         command = ["xdotool", "mousemove", "--sync", "--window", window, str(x), str(y), "click", "1"]
         subprocess.run(command, check=True)
 
+    def text(self, name):
+        """All of a text."""
+        text = self.see(name).queryText()
+        return text.getText(0, text.characterCount)
+
+    def says(self, name, words, times=1):
+        """Waits until a text has these words so many times."""
+        wait(f"“{words}” in “{name}”", lambda: self.text(name).count(words) >= times)
+
     def is_checked(self, name):
         return self.see(name, "check box").getState().contains(self.desk.atspi.STATE_CHECKED)
 
