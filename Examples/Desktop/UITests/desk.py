@@ -69,7 +69,7 @@ def session(display=None):
         if status == 0:
             shutil.rmtree(home, ignore_errors=True)
         else:
-            print(f"The logs are in {home}", file=sys.stderr)
+            print(f"The drive ended with status {status}; the logs are in {home}", file=sys.stderr)
         sys.exit(status)
     finally:
         server.terminate()
