@@ -64,7 +64,8 @@ def session(display=None):
             **{name: os.environ[name] for name in ("CHROMIUM", "DESK_KEEP") if name in os.environ},
         }
         os.mkdir(environment["XDG_RUNTIME_DIR"], 0o700)
-        command = ["dbus-run-session", "--", "/usr/bin/python3", "-B", *sys.argv]
+        # AT-SPI's library can bring the drive down: where it was then, is told.
+        command = ["dbus-run-session", "--", "/usr/bin/python3", "-B", "-X", "faulthandler", *sys.argv]
         status = subprocess.run(command, env=environment).returncode
         if status == 0:
             shutil.rmtree(home, ignore_errors=True)

@@ -89,8 +89,6 @@ def drive(desk, images):
     people.see("Nobody Found")
     shoot(people, "nobody-found")
 
-    people.show_help("Go to the Search Field")
-
     step("the details of one of them")
     search(people, "Máire")
     wait("Máire", lambda: rows(people) and all(name.startswith("Máire") for name in rows(people)))
