@@ -116,11 +116,7 @@ struct ConcurrentRefreshTests {
         for (key, record) in try await cache.records(of: .provider, in: group) {
             #expect(try await cache.replace(record, with: nil, for: key))
         }
-        stage.clock.advance(by: .seconds(3600))
-        let gate = Gate()
-        stage.provider.failNext(.token, with: .held(by: gate))
-        let one = Task { try await holder.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
-        try await stage.provider.waitForRequest(.token, count: 2)
+        let (one, gate) = try await stage.heldRefresh(by: holder, for: first.account)
         let reads = cache.state.value.reads
         let two = Task { try await other.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
         // The sign-in, the lease, and the lease again once it listens.
