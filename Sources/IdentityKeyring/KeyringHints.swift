@@ -18,6 +18,9 @@ final class KeyringHints: Sendable {
         var isReturning = false
     }
 
+    /// How long one who begins to listen hears of the removal only of items that were read.
+    private static let moment = Duration.seconds(1)
+
     private let memory: KeyringMemory
     private let state = Mutex(State())
 
@@ -48,12 +51,15 @@ final class KeyringHints: Sendable {
                 for await key in others { continuation.yield(key) }
             }
         }
+        let learning = Task { [weak self] in
+            // Who listens for a moment only, as a wait for a refresh does, spares the keyring the question.
+            if self?.connector?.isListening == true { try await Task.sleep(for: Self.moment) }
+            if await self?.learn(group) == false { self?.comeBack() }
+        }
         continuation.onTermination = { [weak self] _ in
             forwarding?.cancel()
+            learning.cancel()
             _ = self?.state.withLock { $0.subscribers.removeValue(forKey: number) }
-        }
-        Task { [weak self] in
-            if await self?.learn(group) == false { self?.comeBack() }
         }
         return stream
     }

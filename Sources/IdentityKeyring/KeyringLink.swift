@@ -103,12 +103,13 @@ final class KeyringLink: Sendable {
             return (result, true)
         }
         if isNew {
-            let (bus, timeout) = (bus, writeTimeout)
-            let prompts = LibraryPrompts(bus, timeout: timeout)
+            let prompts = LibraryPrompts(bus, timeout: writeTimeout)
             Task {
                 do {
-                    result.finish(.success(try await SecretLibrary.open(bus, timeout: timeout) { prompts.run($0) }))
+                    let library = try await SecretLibrary.open(bus, timeout: writeTimeout) { prompts.run($0) }
+                    result.finish(.success(library))
                 } catch {
+                    writing.withLock { $0 = nil }  // the next one tries again
                     result.finish(.failure(error))
                 }
             }
@@ -118,7 +119,10 @@ final class KeyringLink: Sendable {
 
     /// Does ahead what the first write would do first. What fails here fails there again, and is told.
     func prepareToWrite() {
-        Task { try? await library().openSession() }
+        Task {
+            _ = await asksBeforeReplacing(within: writeTimeout)
+            try? await library().openSession()
+        }
     }
 
     /// Whether calls may be made.

@@ -108,6 +108,19 @@ struct KeyringItemsTests {
         #expect(await hints.next() == key)
     }
 
+    /// Whether the keyring was in use before, or not.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func hearsOfTheRemovalOfWhatItNeverRead(_ isInUse: Bool) async throws {
+        let session = try KeyringSession(.unlocked)
+        let (writer, cache, key) = (try session.cache(), try session.cache(), try randomKey())
+        #expect(try await writer.replace(nil, with: CacheRecord("one"), for: key))
+        if isInUse { #expect(try await cache.record(for: try randomKey()) == nil) }
+        var hints = try #require(cache.changes(in: key.group)).makeAsyncIterator()
+        #expect(try await eventually { cache.memory.knownKeys(in: key.group) == [key] })
+        try session.run("secret-tool clear name \(key.name)")
+        #expect(await hints.next() == key)
+    }
+
     @Test(.timeLimit(.minutes(1))) func takesAnEmptySecretForAbsentAndSetsAnUnreadableOneAside() async throws {
         let session = try KeyringSession(.unlocked)
         let (cache, key) = (try session.cache(), try randomKey())

@@ -64,12 +64,13 @@ def session(display=None):
             **{name: os.environ[name] for name in ("CHROMIUM", "DESK_KEEP") if name in os.environ},
         }
         os.mkdir(environment["XDG_RUNTIME_DIR"], 0o700)
-        command = ["dbus-run-session", "--", "/usr/bin/python3", "-B", *sys.argv]
+        # AT-SPI's library can bring the drive down: where it was then, is told.
+        command = ["dbus-run-session", "--", "/usr/bin/python3", "-B", "-X", "faulthandler", *sys.argv]
         status = subprocess.run(command, env=environment).returncode
         if status == 0:
             shutil.rmtree(home, ignore_errors=True)
         else:
-            print(f"The logs are in {home}", file=sys.stderr)
+            print(f"The drive ended with status {status}; the logs are in {home}", file=sys.stderr)
         sys.exit(status)
     finally:
         server.terminate()
@@ -217,6 +218,15 @@ class Program:
         y = at.y + at.height // 2 + (int(size["HEIGHT"]) - frame.height) // 2
         command = ["xdotool", "mousemove", "--sync", "--window", window, str(x), str(y), "click", "1"]
         subprocess.run(command, check=True)
+
+    def text(self, name):
+        """All of a text."""
+        text = self.see(name).queryText()
+        return text.getText(0, text.characterCount)
+
+    def says(self, name, words, times=1):
+        """Waits until a text has these words so many times."""
+        wait(f"“{words}” in “{name}”", lambda: self.text(name).count(words) >= times)
 
     def is_checked(self, name):
         return self.see(name, "check box").getState().contains(self.desk.atspi.STATE_CHECKED)

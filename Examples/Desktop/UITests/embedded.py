@@ -8,11 +8,11 @@ import json
 import time
 import urllib.request
 
-from desk import expect, main, step, wait
+from desk import expect, main, step
 
 BUTTON = "push button|button"
-CODE = "246810"
-ANSWERED = "Microsoft Graph answered with status 200"
+CODE, OUT_OF_BAND = "246810", "urn:ietf:wg:oauth:2.0:oob"
+LOG, ANSWERED = "What happened", "Microsoft Graph answered with status 200"
 CLOSED = "The sign-in window was closed before the sign-in was finished."
 
 
@@ -24,16 +24,8 @@ def page(program, name, title="Sign in"):
     """The page that has been opened in a window, when it is there."""
     from webpage import WebPage  # needs the session's bus
     opened = WebPage(program, f"Sign in to {name}")
-    opened.see(title)
+    opened.request = opened.see(title)
     return opened
-
-
-def says(program, text, times=1):
-    """Waits until QuickStart's log has a text so many times."""
-    def log():
-        text = program.see("What happened").queryText()
-        return text.getText(0, text.characterCount)
-    wait(f"“{text}” in the log", lambda: log().count(text) >= times)
 
 
 def sign_in(opened, username="alice@example.test", password="correct horse"):
@@ -49,7 +41,7 @@ def b2c_settings(desk):
         tenant = json.load(answer)["b2cTenant"]
     path = desk.home / "todolist.json"
     path.write_text(json.dumps({
-        "clientID": "7d1f0f5c-5a3e-4a0e-9c41-2f0d3f6f9a10", "bhh": "urn:ietf:wg:oauth:2.0:oob",
+        "clientID": "7d1f0f5c-5a3e-4a0e-9c41-2f0d3f6f9a10", "bhh": OUT_OF_BAND,
         "authURL": tenant + "b2c_1_susi", "tokenURL": tenant + "b2c_1_susi", "taskAPI": desk.stand_in,
     }))
     return str(path)
@@ -58,7 +50,9 @@ def b2c_settings(desk):
 def drive(desk, images):
     step("QuickStart shows the page in a window, which is closed: the program says so")
     plain, desk.stand_in = desk.stand_in, desk.start_stand_in("0", CODE)
-    quick = start(desk, "QuickStart", "--stand-in", desk.stand_in)
+    shared = desk.home / "shared.json"
+    shared.write_text('{"sharedDeviceMode": true}')
+    quick = start(desk, "QuickStart", "--stand-in", desk.stand_in, "--settings", str(shared))
     quick.see("Nobody is signed in")
     quick.click("Call Microsoft Graph", BUTTON)
     opened = page(quick, "Quick Start")
@@ -78,24 +72,28 @@ def drive(desk, images):
     opened.type("Code", CODE)
     opened.click("Verify")
     quick.see("Alice Example")
-    says(quick, ANSWERED)
+    quick.says(LOG, ANSWERED)
     opened.gone()
 
     step("Graph demands what only she can give: the page is there again, and the call goes on with the claims")
     desk.fault(service="graph", fault="secondFactor")
     quick.click("Call Microsoft Graph", BUTTON)
     opened = page(quick, "Quick Start")
+    expect("polids" in opened.request.get("claims", ""), "what the provider demands, in the request")
     opened.type("Password", "correct horse")  # who she is, the program has said
     opened.click("Sign in")
     opened.see("Enter the code")
     opened.type("Code", CODE)
     opened.click("Verify")
-    says(quick, ANSWERED, times=2)
+    quick.says(LOG, ANSWERED, times=2)
     opened.gone()
 
-    step("Escape closes the page's window; the program's window is closed in the middle of another sign-in")
+    step("she signs out; the computer is shared, but the window has kept no session that would have to be ended")
     quick.keys("ctrl+shift+o")
-    quick.see("Nobody is signed in")
+    quick.says(LOG, "alice@example.test was signed out on this computer.")
+    expect("The computer is shared" not in quick.text(LOG), "nothing left to do")
+
+    step("Escape closes the page's window; the program's window is closed in the middle of another sign-in")
     quick.click("Call Microsoft Graph", BUTTON)
     opened = page(quick, "Quick Start")
     opened.keys("key", "Escape")
@@ -114,6 +112,7 @@ def drive(desk, images):
     todo.see("Nobody Is Signed In")
     todo.click("Sign In", BUTTON)
     opened = page(todo, "To-Do List")
+    expect(opened.request["redirect_uri"] == OUT_OF_BAND, "the redirect of the settings")
     opened.click("Sign up now")
     opened.see("Sign up")
     opened.type("Name", "Zoe Newcomer")

@@ -89,8 +89,6 @@ def drive(desk, images):
     people.see("Nobody Found")
     shoot(people, "nobody-found")
 
-    people.show_help("Go to the Search Field")
-
     step("the details of one of them")
     search(people, "Máire")
     wait("Máire", lambda: rows(people) and all(name.startswith("Máire") for name in rows(people)))
@@ -121,12 +119,13 @@ def drive(desk, images):
     wait("those with C", lambda: rows(people) and all(name.startswith("C") for name in rows(people)))
 
     step("Graph demands what only she can give: she signs in once more, and the search goes on with the claims")
-    openings = desk.openings()
+    openings, seen = desk.openings(), len(desk.visits())
     desk.fault(service="graph", fault="secondFactor")
     search(people, "D")
     people.click("Retry", BUTTON)
     wait("those with D", lambda: rows(people) and all(name.startswith("D") for name in rows(people)))
     expect(desk.openings() == openings + 1, "the browser was opened")
+    expect(any("polids" in visit.get("address", "") for visit in desk.visits()[seen:]), "the claims in the request")
 
     step("Bob signs in as well; both can be chosen")
     desk.seat(BOB, "battery staple")

@@ -16,12 +16,11 @@ NOBODY, LOG = "Nobody is signed in", "What happened"
 
 def log(program):
     """The text of the log."""
-    text = program.see(LOG).queryText()
-    return text.getText(0, text.characterCount)
+    return program.text(LOG)
 
 
 def says(program, text, times=1):
-    wait(f"“{text}” in the log", lambda: log(program).count(text) >= times)
+    program.says(LOG, text, times)
 
 
 def call(program):

@@ -6,6 +6,7 @@ process is there under a name of its own. Fields take keys alone, as they are pr
 """
 import contextlib
 import subprocess
+import urllib.parse
 import xml.etree.ElementTree
 
 from gi.repository import Gio, GLib
@@ -13,7 +14,7 @@ from gi.repository import Gio, GLib
 from desk import wait
 
 PAGES = "/org/a11y/webkit/accessible"
-ACCESSIBLE, TEXT = "org.a11y.atspi.Accessible", "org.a11y.atspi.Text"
+ACCESSIBLE, DOCUMENT, TEXT = (f"org.a11y.atspi.{name}" for name in ("Accessible", "Document", "Text"))
 FOCUSED, BUTTON = 12, 43  # a state and a role, by the numbers of AT-SPI
 
 
@@ -65,8 +66,10 @@ class WebPage:
         return wait(f"“{name}” on the page; there: {sorted({name for _, name in self.all() if name})}", look)
 
     def see(self, title):
-        """Waits for the page with this title."""
-        self.find(title, lambda node: "org.a11y.atspi.Document" in self.call(node, ACCESSIBLE, "GetInterfaces"))
+        """Waits for the page with this title, and gives the parameters of its address."""
+        page = self.find(title, lambda node: DOCUMENT in self.call(node, ACCESSIBLE, "GetInterfaces"))
+        address = self.call(page, DOCUMENT, "GetAttributeValue", "(s)", "URI")
+        return dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(address).query))
 
     def text(self, node):
         return self.call(node, TEXT, "GetText", "(ii)", 0, self.get(node, TEXT, "CharacterCount"))

@@ -9,9 +9,10 @@ import Synchronization
 /// read the user's files, a backup included, may read them.
 ///
 /// A lookup whose file has not changed costs one `lstat` on the caller's thread and nothing else, one whose file is not
-/// there at most four, so the directory belongs on a local disk. All other calls to the file system run on queues of this object, never on the cooperative
-/// pool. A write is whole or not at all, and rests on the disk when `replace` returns. A reader takes no lock. A writer
-/// waits up to five seconds for another process, then throws `.cacheBusy`; a cancelled task stops waiting.
+/// there at most four, so the directory belongs on a local disk. All other calls to the file system run on queues of this
+/// object, never on the cooperative pool. A write is whole or not at all, and rests on the disk when `replace` returns. A
+/// reader takes no lock. A writer waits up to five seconds for another process, then throws `.cacheBusy`; a cancelled task
+/// stops waiting.
 public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     let location: FileCacheLocation
     let lockTimeout: Duration

@@ -18,12 +18,16 @@ struct RefreshFlow: Sendable {
             duration: environment.client.deadline + .seconds(15)
         )
         let store = environment.store
+        var found: AcquiredToken?
         let lease = try await store.wrapping {
-            try await holder.acquire { try await settled(request) != nil }
+            try await holder.acquire {
+                found = try await settled(request)
+                return found != nil
+            }
         }
         guard let lease else {
-            guard let acquired = try await settled(request) else { throw Self.removed(context) }
-            return acquired
+            guard let found else { throw Self.removed(context) }
+            return found
         }
         let outcome: Result<AcquiredToken, any Error>
         do { outcome = .success(try await refresh(request, lease)) } catch { outcome = .failure(error) }

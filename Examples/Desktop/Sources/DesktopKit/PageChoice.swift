@@ -18,7 +18,7 @@ extension PublicClientApplication.Configuration {
     public mutating func show(_ page: PageChoice) {
         guard page == .embedded else { return }
         let program = g_get_application_name().map { String(cString: $0) } ?? clientID.rawValue
-        // Its window is one of the application that runs, over the window that is active.
+        // By itself it opens over the active window of the application that runs.
         let window = WebViewPresenter(title: tr("Sign in to {0}", program))
         browser = window
         redirectReceiver = window

@@ -69,7 +69,8 @@ final class QuickStartWindow {
                 application: try cloud.application(cache: cache),
                 graphURL: cloud.graphURL,
                 scopes: choices.scopes,
-                isSharedDevice: choices.isSharedDevice
+                // Several people use a shared computer under one name. A page in a window leaves no session behind.
+                endsBrowserSession: choices.isSharedDevice && choices.program.page == .browser
             )
             program = Program(cloud: cloud, cache: cache, session: session)
             try await follow(session)

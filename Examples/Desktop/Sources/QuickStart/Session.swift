@@ -10,8 +10,8 @@ struct Session: Sendable {
     let graphURL: URL
     let scopes: Set<Scope>
 
-    /// Whether several people use this computer under one name: then the browser's session ends with the program's.
-    let isSharedDevice: Bool
+    /// Whether the browser's session ends with the program's.
+    let endsBrowserSession: Bool
 
     /// Who is signed in, and who was before.
     func accounts() async throws -> CurrentAccount {
@@ -38,10 +38,10 @@ struct Session: Sendable {
         }
     }
 
-    /// Forgets the person's tokens on this computer; where it is shared, the browser is signed out, too.
+    /// Forgets the person's tokens on this computer.
     func signOut(_ account: Account) async throws -> SignOutResult {
         var parameters = SignOutParameters()
-        parameters.endsBrowserSession = isSharedDevice
+        parameters.endsBrowserSession = endsBrowserSession
         return try await application.signOut(account, parameters)
     }
 
