@@ -8,75 +8,76 @@ extension DesktopTokenCache {
     ///
     /// Until all copies are proven the old store is the one in use. A move that was interrupted is done again by calling
     /// this again; what it had left behind is removed then. A record of the same name that the new store holds from
-    /// earlier is replaced. Writers wait meanwhile, and other programs of the group follow at once. The key of encrypted files is removed from the keyring with the last of them. Leases are not
-    /// moved.
+    /// earlier is replaced. Writers wait meanwhile, and other programs of the group follow at once. The key of encrypted
+    /// files is removed from the keyring with the last of them. Leases are not moved.
     ///
     /// - Throws: `.invalidArgument` for a store that the policy does not accept, and for memory; `.cacheBusy` when another
     ///   process changes or moves the tokens; what the stores throw. Then the old store is still in use.
     public func move(to store: TokenStore, in group: CacheGroup) async throws {
-        guard store != .memory, policy.accepts(store) else {
+        guard store != .memory, inUse.policy.accepts(store) else {
             throw AuthenticationError(
                 .invalidArgument,
                 "Tokens cannot be moved to the store '\(store)': the policy must accept it, and it must last."
             )
         }
-        let locks = try await moveLocks().takeAll(in: group)
+        let locks = try await stores.moveLocks().takeAll(in: group)
         defer { locks.forEach { $0.end() } }
-        if store.needsKeyring { try await requireKeyring() }
+        if store.needsKeyring { try await stores.requireKeyring() }
         guard let mark = try await settledMark(of: group) else { return try await moveFirst(to: store, in: group) }
         guard mark.store != store else { return }
-        let source = try cache(mark.store, for: group)
-        let target = try cache(store, for: group)
+        let source = try stores.cache(mark.store, for: group)
+        let target = try stores.cache(store, for: group)
         let copying = StoreMark(store: mark.store, moves: mark.moves, copies: store)
-        try await marker.change(mark, to: copying, for: group)
+        try await inUse.marker.change(mark, to: copying, for: group)
         let copied: [CacheKey: CacheRecord]
         let clearing = StoreMark(store: store, moves: mark.moves + 1, copies: mark.store)
         do {
             copied = try await copy(group, from: source, to: target)
             try await verify(copied, in: target)
-            try await marker.change(copying, to: clearing, for: group)
+            try await inUse.marker.change(copying, to: clearing, for: group)
         } catch {
             // The error counts; what cannot be removed now is removed by the next move.
             _ = try? await settledMark(of: group)
             throw error
         }
-        forgetOpened(group)
+        inUse.forget(group)
         try await clear(copied, in: source)
-        try await marker.change(clearing, to: StoreMark(store: store, moves: clearing.moves), for: group)
-        if mark.store == .encryptedFile { await removeUnusedKey(of: group) }
+        try await inUse.marker.change(clearing, to: StoreMark(store: store, moves: clearing.moves), for: group)
+        if mark.store == .encryptedFile { await stores.removeUnusedKey(of: group) }
     }
 
     /// Chooses a store where none is remembered; what this object has in memory goes there.
     private func moveFirst(to store: TokenStore, in group: CacheGroup) async throws {
-        if storeInUse(for: group) == .memory {
-            let (source, target) = (try cache(.memory, for: group), try cache(store, for: group))
+        if inUse.known(for: group)?.store == .memory {
+            let (source, target) = (try stores.cache(.memory, for: group), try stores.cache(store, for: group))
             try await verify(copy(group, from: source, to: target), in: target)
         }
         let mark = StoreMark(store: store)
-        guard try await marker.remember(store, for: group) == mark else {
+        guard try await inUse.marker.remember(store, for: group) == mark else {
             throw AuthenticationError(.cacheBusy, "Another process has chosen another store meanwhile. Try again.")
         }
-        forgetOpened(group)
+        inUse.forget(group)
     }
 
     /// What is remembered, after the copies that an interrupted move left behind are removed; `nil` when no store was
     /// chosen and no tokens are found.
     private func settledMark(of group: CacheGroup) async throws -> StoreMark? {
-        guard let mark = try await marker.mark(of: group) else {
-            guard let found = try await foundStore(for: group) else { return nil }
-            return try await marker.remember(found, for: group)
+        guard let mark = try await inUse.marker.mark(of: group) else {
+            guard let found = try await stores.foundInFiles(group) else { return nil }
+            return try await inUse.marker.remember(found, for: group)
         }
         guard let copies = mark.copies else { return mark }
         // Encrypted ones are removed without their key.
-        let leftover: any TokenCache = copies == .encryptedFile ? try sealedFiles() : try cache(copies, for: group)
-        for kind in Self.movableKinds {
+        let leftover: any TokenCache =
+            copies == .encryptedFile ? try stores.sealedFiles() : try stores.cache(copies, for: group)
+        for kind in DesktopStores.movableKinds {
             for (key, record) in try await leftover.records(of: kind, in: group) {
                 _ = try await leftover.replace(record, with: nil, for: key)
             }
         }
         let settled = StoreMark(store: mark.store, moves: mark.moves)
-        try await marker.change(mark, to: settled, for: group)
-        if copies == .encryptedFile { await removeUnusedKey(of: group) }
+        try await inUse.marker.change(mark, to: settled, for: group)
+        if copies == .encryptedFile { await stores.removeUnusedKey(of: group) }
         return settled
     }
 
@@ -86,7 +87,7 @@ extension DesktopTokenCache {
         to target: any TokenCache
     ) async throws -> [CacheKey: CacheRecord] {
         var copied: [CacheKey: CacheRecord] = [:]
-        for kind in Self.movableKinds {
+        for kind in DesktopStores.movableKinds {
             for (key, record) in try await source.records(of: kind, in: group) {
                 try await put(record, under: key, in: target)
                 copied[key] = record

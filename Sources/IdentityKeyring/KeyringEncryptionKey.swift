@@ -11,7 +11,7 @@ struct KeyringEncryptionKey: EncryptionKeyProvider {
     /// The key; a new one when there is none and nothing that it could be missing for.
     func encryptionKey() async throws -> EncryptionKey {
         if let key = try await stored() { return key }
-        for kind in DesktopTokenCache.movableKinds where try await !files.records(of: kind, in: group).isEmpty {
+        for kind in DesktopStores.movableKinds where try await !files.records(of: kind, in: group).isEmpty {
             throw AuthenticationError(
                 .cacheKeyUnavailable,
                 "The keyring does not have the key of the encrypted sign-ins in \(try files.directory())/\(group.name). Use "

@@ -134,7 +134,7 @@ extension AuthenticationError {
             + "file cache.",
         .keyringNoDefaultCollection:
             "The keyring has no default collection to keep tokens in. Create one in \"Passwords and Keys\" and make it "
-            + "the default, or in KeePassXC expose a database to the Secret Service.",
+            + "the default, or a wallet in KDE's wallet manager, or in KeePassXC expose a database to the Secret Service.",
         .keyringLocked:
             "The keyring is locked, so the sign-in in it cannot be read now. Unlock it (\"Passwords and Keys\", or by "
             + "logging in with your password), and try again; there is no need to sign in anew.",

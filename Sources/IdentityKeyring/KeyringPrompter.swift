@@ -55,8 +55,7 @@ final class KeyringPrompter: Sendable {
     }
 
     /// Whether the collection could be opened without the person. A prompt that it would take is not opened.
-    private func opensByItself(_ collection: String, _ link: KeyringLink, within timeout: Duration) async throws -> Bool
-    {
+    func opensByItself(_ collection: String, _ link: KeyringLink, within timeout: Duration) async throws -> Bool {
         guard !needsPerson.withLock({ $0 }) else { return false }
         guard try await prompt(for: collection, link, timeout) == nil else {
             needsPerson.withLock { $0 = true }

@@ -26,6 +26,6 @@ public struct KeyringStatus: Hashable, Sendable {
     /// The default collection's name as the person sees it.
     public let collection: String
 
-    /// Whether the default collection is locked.
+    /// Whether the default collection is locked, and only the person can open it.
     public let isLocked: Bool
 }

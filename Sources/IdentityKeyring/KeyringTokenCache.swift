@@ -3,7 +3,7 @@
 import GLibSupport
 public import IdentityClient
 
-/// Keeps credentials in the desktop's keyring: GNOME Keyring, KeePassXC, or another program that provides the Secret
+/// Keeps credentials in the desktop's keyring: GNOME Keyring, KWallet, KeePassXC, or another provider of the Secret
 /// Service.
 ///
 /// Every record is an item of the default collection, which the person sees under the program's name, for example in
@@ -89,20 +89,23 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
         hints.stream(of: group, and: try? place.leases().changes(in: group))
     }
 
-    /// What the keyring is, by asking it. Nothing is stored, and the person is not asked to unlock it.
+    /// What the keyring is, by asking it. Nothing is stored, and the person is not asked to unlock it; a collection
+    /// without a password opens by itself, as it does for whoever reads it.
     ///
     /// - Throws: As ``record(for:)``, but for `.keyringLocked`.
     public func status() async throws -> KeyringStatus {
-        let connector = connector
+        let (connector, prompter) = (connector, prompter)
         let timeout = connector.settings.readTimeout
         return try await connector.bounded(by: timeout) {
             try await connector.withLink { link in
                 let collection = try await link.defaultCollection(within: timeout)
                 let label = try await link.property("Label", of: "Collection", at: collection, within: timeout)
+                var isLocked = try await link.isLocked(collection, within: timeout)
+                if isLocked { isLocked = try await !prompter.opensByItself(collection, link, within: timeout) }
                 return KeyringStatus(
                     provider: await link.provider(within: timeout),
                     collection: label.text ?? "",
-                    isLocked: try await link.isLocked(collection, within: timeout)
+                    isLocked: isLocked
                 )
             }
         }

@@ -9,6 +9,11 @@ enum StoreChoice {
         remembered == nil && policy.stores.first?.needsKeyring == true
     }
 
+    /// Whether tokens may rest in a keyring that the policy would not choose.
+    static func looksIntoKeyring(_ policy: StorePolicy) -> Bool {
+        policy.accepts(.keyring) && policy.stores.first != .keyring
+    }
+
     /// The store.
     ///
     /// - Parameters:

@@ -19,16 +19,18 @@ extension TokenCacheConformance {
     ///   - command: The path of a program that ends in ``TokenCacheWorker/run(_:)``, and its arguments: enough for it to
     ///     open a cache on the same storage.
     ///   - processes: How many try the same at once; 20 unless given.
+    ///   - randomDeaths: How many processes die at random moments; 10 unless given. Some hundreds find what ten do not.
     /// - Throws: ``Failure`` for the first rule that is broken, also when the workers cannot be started, or a rule takes
-    ///   more than two minutes; `CancellationError`.
-    public func runAcrossProcesses(_ command: [String], processes: Int = 20) async throws {
-        for rule in Rule.acrossProcesses { try await run(rule, command, processes) }
+    ///   more than two minutes, and three seconds for each random death; `CancellationError`.
+    public func runAcrossProcesses(_ command: [String], processes: Int = 20, randomDeaths: Int = 10) async throws {
+        for rule in Rule.acrossProcesses { try await run(rule, command, processes, randomDeaths) }
     }
 
-    private func run(_ rule: Rule, _ command: [String], _ processes: Int) async throws {
-        try await bounded(by: .seconds(120), rule) {
+    private func run(_ rule: Rule, _ command: [String], _ processes: Int, _ randomDeaths: Int) async throws {
+        let extra = rule == .processRandomDeath ? 3 * randomDeaths : 0
+        try await bounded(by: .seconds(120 + extra), rule) {
             let room = try await Room(cache: make(), rule: rule, group: Room.randomGroup())
-            let proof = ProcessProof(room: room, command: command, processes: processes)
+            let proof = ProcessProof(room: room, command: command, processes: processes, randomDeaths: randomDeaths)
             do {
                 try await check(rule, proof)
             } catch {
@@ -49,6 +51,7 @@ extension TokenCacheConformance {
             for point in CrashPoint.names + ["during-write:200", "during-write:1000"] {
                 try await proof.checkDeath(at: point)
             }
+        case .processRandomDeath: try await proof.checkRandomDeaths()
         default: throw Failure(rule, "this kit does not know the rule.")
         }
     }
@@ -71,13 +74,20 @@ extension TokenCacheConformance.Rule {
     public static let processSignIn = Self(
         rawValue: "A sign-in during another process's refresh is kept."
     )
-    /// A death does no harm.
+    /// A death at a step that the kit names does no harm.
     public static let processDeath = Self(
         rawValue: "A process that is killed at any step of a refresh leaves a cache that the next one can use."
     )
 
-    /// The rules of ``TokenCacheConformance/runAcrossProcesses(_:processes:)``, in the order in which they are checked.
+    /// A death at a moment that nobody chose does no harm.
+    public static let processRandomDeath = Self(
+        rawValue: "A process that is killed at any moment of a refresh leaves a cache that the next one can use."
+    )
+
+    /// The rules of ``TokenCacheConformance/runAcrossProcesses(_:processes:randomDeaths:)``, in the order in which they
+    /// are checked.
     public static let acrossProcesses: [TokenCacheConformance.Rule] = [
         .processIncrements, .processRefresh, .processSignOut, .processSignIn, .processDeath,
+        .processRandomDeath,
     ]
 }

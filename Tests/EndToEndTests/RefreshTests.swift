@@ -35,14 +35,7 @@ extension EndToEnd {
         func anOldRefreshTokenIsDeadAndItsUseEndsTheSignIn(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form)
             let account = try await program.signIn().account
-            let old = try program.wire.refreshToken
-            program.clock.advance(by: try program.provider.accessTokenLifetime)
-            _ = try await program.token(for: account)
-
-            let theft = try await program.redeem(["grant_type": "refresh_token", "refresh_token": old])
-            #expect(theft.status == 400)
-            #expect(theft.answer.accessToken == nil)
-
+            try await program.sufferTheft(from: account)
             program.clock.advance(by: try program.provider.accessTokenLifetime)
             let error = try await program.tokenError(for: account)
             #expect(error.code == .signInExpired)

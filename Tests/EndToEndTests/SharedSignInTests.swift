@@ -30,7 +30,7 @@ extension EndToEnd {
         func aDeathDoesNotEndTheSignIn(name: Provider.Name, point: String) async throws {
             let program = try Program(at: Provider(name), with: .form)
             _ = try await program.signIn()
-            let victim = try worker(of: program, 1, crash: point)
+            let victim = try worker(of: program, 1) { $0.crash = point }
             victim.go()
             #expect(try await victim.end() == 9)
             for round in 1...2 {
@@ -41,14 +41,60 @@ extension EndToEnd {
             }
         }
 
+        /// T5: all callers of one process give up, at moments that are left to chance. The provider sees none of it: a
+        /// second request with the same refresh token would end the sign-in.
+        @Test(arguments: Provider.Name.allCases)
+        func callersThatGiveUpLeaveTheOthersTheirToken(name: Provider.Name) async throws {
+            let program = try Program(at: Provider(name), with: .form)
+            _ = try await program.signIn()
+            var cancellations = 0
+            for (round, milliseconds) in [(1, 0), (2, 5), (3, 20)] {
+                let leaver = try worker(of: program, round) { $0.rounds = 3 }
+                let others = try (0..<4).map { _ in try worker(of: program, round) }
+                for worker in [leaver] + others { try await worker.ready() }
+                for worker in [leaver, leaver] + others { worker.go() }
+                try await Task.sleep(for: .milliseconds(milliseconds))  // the moment is what is tried
+                for caller in 0...1 {
+                    leaver.cancel()
+                    let report = try #require(try await leaver.report(caller))
+                    if report.error == "CancellationError" { cancellations += 1 } else { #expect(report.error == nil) }
+                }
+                leaver.go()
+                var reports = [try #require(try await leaver.report(2))]
+                for other in others { reports.append(try #require(try await other.report())) }
+                #expect(reports.allSatisfy { $0.error == nil }, "\(reports.compactMap(\.error)), round \(round)")
+                #expect(Set(reports.map(\.token)).count == 1, "round \(round)")
+            }
+            #expect(cancellations > 0)
+        }
+
+        /// T13: two programs ask again and again after the provider has ended the sign-in.
+        @Test(arguments: Provider.Name.allCases)
+        func aLoopOfFiveHundredSendsFiveRequests(name: Provider.Name) async throws {
+            let program = try Program(at: Provider(name), with: .form)
+            try await program.sufferTheft(from: program.signIn().account)
+            let workers = try (0..<2).map { _ in try worker(of: program, 2) { $0.times = 500 } }
+            for worker in workers { worker.go() }
+            for worker in workers {
+                let report = try #require(try await worker.report())
+                #expect(report.failures == 500 && report.requests == 5, "\(report)")
+                #expect(report.error == AuthenticationError.Code.signInExpired.rawValue)
+                #expect((1...60).contains(try #require(report.retryAfter)))
+            }
+        }
+
         /// A process whose clock is so far ahead that the tokens of the rounds before have expired.
-        private func worker(of program: Program, _ round: Int, crash: String? = nil) throws -> WorkerProcess {
+        private func worker(
+            of program: Program,
+            _ round: Int,
+            _ change: (inout WorkerOrders) -> Void = { _ in }
+        ) throws -> WorkerProcess {
             let clientID = try program.provider.clientID
             var orders = WorkerOrders(group: CacheGroup.application(clientID).name)
             orders.issuer = try program.provider.issuer
             orders.clientID = clientID.rawValue
             orders.clockOffset = try Double(round) * (program.provider.accessTokenLifetime / .seconds(1))
-            orders.crash = crash
+            change(&orders)
             let own = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
             let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }.map { URL(filePath: $0) } ?? own
             let path = bundle.deletingLastPathComponent().appending(path: "refresh-worker").path

@@ -52,6 +52,7 @@ struct KeyringCrowdTests {
         }
         // This keyring has no password: it opens by itself.
         let (cache, key) = (try session.cache(patient), try randomKey())
+        #expect(try await !cache.status().isLocked)
         #expect(try await cache.record(for: key) == nil)
         #expect(try await cache.replace(nil, with: CacheRecord("ours"), for: key))
         let other = try session.cache(patient)

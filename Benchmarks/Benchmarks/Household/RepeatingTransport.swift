@@ -30,7 +30,7 @@ package final class RepeatingTransport: HTTPTransport {
     package var grants: Int { state.withLock { $0.grants } }
 
     package func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
-        guard let body, String(decoding: body, as: UTF8.self).contains("grant_type=refresh_token") else {
+        guard let body, String(decoding: body.prefix(200), as: UTF8.self).contains("grant_type=refresh_token") else {
             return try await base.send(request, body: body)
         }
         if state.withLock({ $0.grant == nil }) {

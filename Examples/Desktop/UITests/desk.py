@@ -57,10 +57,10 @@ def session(display=None):
         if not number:
             raise Failure("Xvfb did not start")
         home = tempfile.mkdtemp(prefix="desk-")
-        environment = {
+        environment = {  # without GL: in software, it keeps a busy machine from answering for half a minute
             "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": home, "DISPLAY": ":" + number, "DESK_SESSION": home,
             "XDG_RUNTIME_DIR": os.path.join(home, "run"), "GDK_BACKEND": "x11", "GSETTINGS_BACKEND": "memory",
-            "GTK_A11Y": "atspi", "LIBGL_ALWAYS_SOFTWARE": "1", "NO_AT_BRIDGE": "0",
+            "GTK_A11Y": "atspi", "GSK_RENDERER": "cairo", "LIBGL_ALWAYS_SOFTWARE": "1", "NO_AT_BRIDGE": "0",
             **{name: os.environ[name] for name in ("CHROMIUM", "DESK_KEEP") if name in os.environ},
         }
         os.mkdir(environment["XDG_RUNTIME_DIR"], 0o700)
@@ -114,8 +114,8 @@ class Desk:
         keyring.stdin.close()
         subprocess.run(["gdbus", "wait", "--session", "--timeout", "20", "org.freedesktop.secrets"], check=True)
 
-    def start_stand_in(self):
-        process = self.spawn("stand-in", [self.binaries / "stand-in"], stdout=subprocess.PIPE)
+    def start_stand_in(self, *arguments):
+        process = self.spawn("stand-in", [self.binaries / "stand-in", *arguments], stdout=subprocess.PIPE)
         line = process.stdout.readline().decode().strip()
         if not line.startswith("STAND_IN="):
             raise Failure("the stand-in did not start")
@@ -199,6 +199,11 @@ class Program:
         wait(f"“{name}” can be used", lambda: widget.getState().contains(self.desk.atspi.STATE_SENSITIVE))
         widget.queryAction().doAction(0)
 
+    def click_in(self, window, name, role=None):
+        """Clicks in one of several windows, by its title."""
+        button = next(self.all(role, name, self.see(window, "frame|window")))
+        button.queryAction().doAction(0)
+
     def press(self, name, role=None):
         """Clicks with the mouse: some of GTK 4.8's widgets offer a screen reader no action."""
         widget, window = self.see(name, role), self.window()
@@ -216,20 +221,36 @@ class Program:
     def is_checked(self, name):
         return self.see(name, "check box").getState().contains(self.desk.atspi.STATE_CHECKED)
 
-    def keys(self, *keys):
-        """Presses keys in the program's window, as xdotool writes them."""
-        subprocess.run(["xdotool", "windowfocus", "--sync", self.window(), "key", "--clearmodifiers", *keys], check=True)
+    def keys(self, *keys, title=None):
+        """Presses keys in the program's window, or in the one with that title, as xdotool writes them."""
+        window = self.window(title)
+        subprocess.run(["xdotool", "windowfocus", "--sync", window, "key", "--clearmodifiers", *keys], check=True)
 
-    def window(self):
+    def show_help(self, key):
+        """Looks at the window with the keys, one of which has that title, and at the one about the program."""
+        shortcuts = "Keyboard Shortcuts"
+        self.keys("ctrl+question")
+        next(self.all("label", key, self.see(shortcuts, "frame")))
+        self.keys("Escape", title=shortcuts)
+        self.gone(shortcuts, "frame")
+        self.keys("F10")
+        self.see("About This Program", "menu item")
+        self.keys("a")
+        self.see("About", "frame")
+        self.keys("Escape", title="About")
+        self.gone("About", "frame")
+
+    def window(self, title=None):
         def look():
-            command = ["xdotool", "search", "--onlyvisible", "--pid", str(self.process.pid)]
+            command = ["xdotool", "search", "--all", "--onlyvisible", "--pid", str(self.process.pid)]
+            command += ["--name", f"^{title}$"] if title else []
             return subprocess.run(command, capture_output=True, text=True).stdout.split()
         return wait(f"a window of {self.name} on the display", look)[-1]
 
-    def screenshot(self, path):
-        """Takes a picture of the window, small enough to be kept."""
+    def screenshot(self, path, title=None):
+        """Takes a picture of the window, or of the one with that title, small enough to be kept."""
         time.sleep(0.7)  # pages fade into each other
-        window = self.window()
+        window = self.window(title)
         subprocess.run(["import", "-window", window, str(path)], check=True)
         subprocess.run(["convert", str(path), "-strip", "+dither", "-colors", "250", "PNG8:" + str(path)], check=True)
         if path.stat().st_size > 120_000:

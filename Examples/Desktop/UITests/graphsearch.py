@@ -89,6 +89,8 @@ def drive(desk, images):
     people.see("Nobody Found")
     shoot(people, "nobody-found")
 
+    people.show_help("Go to the Search Field")
+
     step("the details of one of them")
     search(people, "Máire")
     wait("Máire", lambda: rows(people) and all(name.startswith("Máire") for name in rows(people)))
@@ -118,9 +120,20 @@ def drive(desk, images):
     search(people, "C")
     wait("those with C", lambda: rows(people) and all(name.startswith("C") for name in rows(people)))
 
+    step("Graph demands what only she can give: she signs in once more, and the search goes on with the claims")
+    openings = desk.openings()
+    desk.fault(service="graph", fault="secondFactor")
+    search(people, "D")
+    people.click("Retry", BUTTON)
+    wait("those with D", lambda: rows(people) and all(name.startswith("D") for name in rows(people)))
+    expect(desk.openings() == openings + 1, "the browser was opened")
+
     step("Bob signs in as well; both can be chosen")
     desk.seat(BOB, "battery staple")
+    openings = desk.openings()
     people.keys("ctrl+n")
+    wait("the browser", lambda: desk.openings() > openings)
+    people.gone("Cancel", BUTTON)
     wait("everybody again, for him", lambda: len(rows(people)) >= 1 and people.has("Given name"))
     people.keys("alt+a")
     people.see(BOB)

@@ -63,6 +63,9 @@ def drive(desk, images):
     says(quick, "Nobody is signed in.")
     expect(not quick.see("Sign Out", BUTTON).getState().contains(desk.atspi.STATE_SENSITIVE), "nobody can sign out")
 
+    step("its keys, and what it is")
+    quick.show_help("Call Microsoft Graph")
+
     step("the sign-in is cancelled in the window, and the window is closed in the middle of another one")
     desk.seat(mode="abandon")
     call(quick)

@@ -45,6 +45,7 @@ def drive(desk, images):
     todo = desk.start("TodoList", *options)
     todo.see(SIGNED_OUT)
     shoot(todo, "signed-out")
+    todo.show_help("Edit the Profile")
 
     step("Alice signs in and has nothing to do")
     sign_in(todo)

@@ -56,10 +56,19 @@ struct PageWidgets {
 
         gtk_window_set_title(self.window, title)
         gtk_window_set_default_size(self.window, 480, 680)
+        Self.addKeys(to: window)
         guard let parent else { return }
         gtk_window_set_transient_for(self.window, UnsafeMutablePointer(parent))
         gtk_window_set_modal(self.window, 1)
         gtk_window_set_destroy_with_parent(self.window, 1)
+    }
+
+    /// The keys that close a dialog, where the page has no use for them.
+    private static func addKeys(to window: Widget) {
+        let keys = gtk_shortcut_controller_new()
+        let trigger = gtk_shortcut_trigger_parse_string("Escape|<Control>w")
+        gtk_shortcut_controller_add_shortcut(keys, gtk_shortcut_new(trigger, gtk_named_action_new("window.close")))
+        gtk_widget_add_controller(window, keys)
     }
 
     /// The title, and below it the lock and the origin. The end of a long host is what counts: it stays.

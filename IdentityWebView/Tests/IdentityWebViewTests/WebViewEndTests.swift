@@ -19,6 +19,16 @@ struct WebViewEndTests {
         try await window.waitUntilGone()
     }
 
+    @Test(arguments: ["Escape", "ctrl+w"])
+    func endsAtTheKeysThatCloseADialog(keys: String) async throws {
+        let (window, task) = try await Stage().signIn()
+        try await window.waitForPage("Sign in")
+        try Keyboard.focus("Sign in")
+        try Keyboard.press(keys)
+        await #expect { try await task.value } throws: { ($0 as? AuthenticationError)?.code == .userCancelled }
+        try await window.waitUntilGone()
+    }
+
     @Test func endsWithTheWindowItBelongsTo() async throws {
         let program = ProgramWindow()
         let (window, task) = try await Stage(parent: { program.window }).signIn()

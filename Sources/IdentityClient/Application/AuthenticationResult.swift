@@ -20,38 +20,41 @@ public struct AuthenticationResult: Sendable {
         case failed(AuthenticationError)
     }
 
+    /// In an object that never changes, so that handing a result on costs next to nothing.
+    private let parts: Parts
+
     /// The access token. A secret: send it to the API it is for, and nowhere else.
-    public let accessToken: String
+    public var accessToken: String { parts.accessToken }
 
     /// The scheme of the `Authorization` header, spelled `Bearer` whatever case the server used.
-    public let tokenType: String
+    public var tokenType: String { parts.tokenType }
 
     /// When the token expires, by this computer's clock.
-    public let expiresOn: Date
+    public var expiresOn: Date { parts.expiresOn }
 
     /// The scopes that were granted. They may be more than were asked for.
-    public let scopes: Set<Scope>
+    public var scopes: Set<Scope> { parts.scopes }
 
     /// The scopes that were asked for and not granted.
-    public let declinedScopes: Set<Scope>
+    public var declinedScopes: Set<Scope> { parts.declinedScopes }
 
     /// Whose token it is.
-    public let account: Account
+    public var account: Account { parts.account }
 
     /// How the tenant that issued it knows the person; `nil` where there was no ID token.
-    public let tenantProfile: TenantProfile?
+    public var tenantProfile: TenantProfile? { parts.tenantProfile }
 
     /// The ID token as it came, validated when it came; `nil` where there was none.
-    public let idToken: String?
+    public var idToken: String? { parts.idToken }
 
     /// Where the token came from.
-    public let source: Source
+    public var source: Source { parts.source }
 
     /// Whether the tokens are in the cache.
-    public let persistence: Persistence
+    public var persistence: Persistence { parts.persistence }
 
     /// Names the request on both sides, for support; `nil` for a token from the cache.
-    public let correlationID: UUID?
+    public var correlationID: UUID? { parts.correlationID }
 
     /// Creates a result; a program's tests do this.
     public init(
@@ -67,21 +70,65 @@ public struct AuthenticationResult: Sendable {
         persistence: Persistence = .persisted,
         correlationID: UUID? = nil
     ) {
-        self.accessToken = accessToken
-        self.tokenType = tokenType
-        self.expiresOn = expiresOn
-        self.scopes = scopes
-        self.declinedScopes = declinedScopes
-        self.account = account
-        self.tenantProfile = tenantProfile
-        self.idToken = idToken
-        self.source = source
-        self.persistence = persistence
-        self.correlationID = correlationID
+        parts = Parts(
+            accessToken: accessToken,
+            tokenType: tokenType,
+            expiresOn: expiresOn,
+            scopes: scopes,
+            declinedScopes: declinedScopes,
+            account: account,
+            tenantProfile: tenantProfile,
+            idToken: idToken,
+            source: source,
+            persistence: persistence,
+            correlationID: correlationID
+        )
     }
 
     /// The value of the `Authorization` header. A secret.
     public var authorizationHeader: String { "\(tokenType) \(accessToken)" }
+}
+
+extension AuthenticationResult {
+    private final class Parts: Sendable {
+        let accessToken: String
+        let tokenType: String
+        let expiresOn: Date
+        let scopes: Set<Scope>
+        let declinedScopes: Set<Scope>
+        let account: Account
+        let tenantProfile: TenantProfile?
+        let idToken: String?
+        let source: Source
+        let persistence: Persistence
+        let correlationID: UUID?
+
+        init(
+            accessToken: String,
+            tokenType: String,
+            expiresOn: Date,
+            scopes: Set<Scope>,
+            declinedScopes: Set<Scope>,
+            account: Account,
+            tenantProfile: TenantProfile?,
+            idToken: String?,
+            source: Source,
+            persistence: Persistence,
+            correlationID: UUID?
+        ) {
+            self.accessToken = accessToken
+            self.tokenType = tokenType
+            self.expiresOn = expiresOn
+            self.scopes = scopes
+            self.declinedScopes = declinedScopes
+            self.account = account
+            self.tenantProfile = tenantProfile
+            self.idToken = idToken
+            self.source = source
+            self.persistence = persistence
+            self.correlationID = correlationID
+        }
+    }
 }
 
 extension AuthenticationResult: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

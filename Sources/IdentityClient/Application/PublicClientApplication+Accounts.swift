@@ -1,7 +1,5 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
-
 extension PublicClientApplication {
     /// Everyone who is signed in at this provider in the cache's group, sorted by username.
     ///
@@ -63,42 +61,5 @@ extension PublicClientApplication {
 
     private func recordID(of id: Account.ID) -> RecordID {
         RecordID(partition: environment.partition, accountID: id.rawValue)
-    }
-}
-
-extension CredentialStore.Listing {
-    /// The accounts of one provider, each once: what several clients and policies know of a person is merged.
-    func accounts(inScope scope: String) -> [Account] {
-        if let known = accounts.withLock({ $0[scope] }) { return known }
-        var views: [Account.ID: [Account]] = [:]
-        // In one order, so that merging gives the same value as long as the records are the same.
-        for snapshot in snapshots.values.sorted(by: { $0.key.name < $1.key.name })
-        where Authority.accountScope(ofPartition: snapshot.credentials.partition) == scope {
-            views[snapshot.account.id, default: []].append(snapshot.account)
-        }
-        let merged = views.values.map(Self.merged).sorted { first, second in
-            (first.username ?? "", first.id.rawValue) < (second.username ?? "", second.id.rawValue)
-        }
-        accounts.withLock { $0[scope] = merged }
-        return merged
-    }
-
-    private static func merged(_ views: [Account]) -> Account {
-        guard views.count > 1 else { return views[0] }
-        let views = views.enumerated()
-            .sorted { ($0.element.homeAccountID, $0.offset) < ($1.element.homeAccountID, $1.offset) }
-            .map(\.element)
-        var profiles: [TenantProfile] = []
-        for profile in views.flatMap(\.tenantProfiles)
-        where !profiles.contains(where: { $0.tenantID == profile.tenantID && $0.policy == profile.policy }) {
-            profiles.append(profile)
-        }
-        return Account(
-            id: views[0].id,
-            environment: views[0].environment,
-            username: views.lazy.compactMap(\.username).first,
-            homeAccountID: views[0].homeAccountID,
-            tenantProfiles: profiles
-        )
     }
 }

@@ -68,7 +68,8 @@ extension Authority {
     }
 
     static func fillingTemplate(_ text: String, tenant: String) -> String {
-        text.replacing("{tenantid}", with: tenant).replacing("{tenant}", with: tenant)
+        guard text.utf8.contains(UInt8(ascii: "{")) else { return text }
+        return text.replacing("{tenantid}", with: tenant).replacing("{tenant}", with: tenant)
     }
 
     private static func withoutTrailingSlash(_ text: String) -> Substring {

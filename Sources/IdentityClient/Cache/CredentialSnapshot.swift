@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
+import FoundationEssentials
 
 /// One account's credentials as they were read: the bytes to compare with, and what they mean.
 package final class CredentialSnapshot: Sendable {
@@ -9,12 +9,17 @@ package final class CredentialSnapshot: Sendable {
     package let record: CacheRecord?
     package let credentials: AccountCredentials
     package let account: Account
+    /// What a program is given for each access token while it is good and nothing was declined.
+    private let results: [AuthenticationResult]
 
     init(key: CacheKey, record: CacheRecord?, credentials: AccountCredentials) {
         self.key = key
         self.record = record
         self.credentials = credentials
         account = credentials.account
+        results = credentials.accessTokens.map { [account] token in
+            AuthenticationResult(token, of: credentials, account, source: .cache)
+        }
     }
 
     /// What the credentials can do for a request; the way of a hit, which copies nothing.
@@ -22,29 +27,39 @@ package final class CredentialSnapshot: Sendable {
         credentials.selection(for: request, at: now)
     }
 
-    /// How the tenant that issued a token knows the person, and its ID token.
-    func profile(for token: CachedAccessToken) -> (TenantProfile?, idToken: String?) {
-        guard let index = credentials.profiles.firstIndex(where: { $0.realm == token.realm }) else {
-            return (account.tenantProfiles.first, nil)
-        }
-        return (account.tenantProfiles[index], credentials.profiles[index].idToken)
+    /// A token of these credentials as it is handed out from the cache.
+    func result(for token: CachedAccessToken) -> AuthenticationResult? {
+        credentials.accessTokens.firstIndex { $0 === token }.map { results[$0] }
     }
 
     /// What counts against the memory that is kept.
     var size: Int { record?.bytes.count ?? 0 }
 }
 
-extension CredentialStore {
-    /// The records of a group, and what they mean. The same object as before while no record changed.
-    package final class Listing: Sendable {
-        let records: [CacheKey: CacheRecord]
-        package let snapshots: [CacheKey: CredentialSnapshot]
-        /// What a program is shown, computed when it is first asked for.
-        let accounts = Mutex<[String: [Account]]>([:])
-
-        init(records: [CacheKey: CacheRecord], snapshots: [CacheKey: CredentialSnapshot]) {
-            self.records = records
-            self.snapshots = snapshots
-        }
+extension AuthenticationResult {
+    /// Hands out a token of `credentials`.
+    init(
+        _ token: CachedAccessToken,
+        of credentials: AccountCredentials,
+        _ account: Account,
+        declinedScopes: Set<Scope> = [],
+        source: Source,
+        persistence: Persistence = .persisted,
+        correlationID: UUID? = nil
+    ) {
+        let index = credentials.profiles.firstIndex { $0.realm == token.realm }
+        self.init(
+            accessToken: token.secret,
+            tokenType: token.tokenType,
+            expiresOn: Date(timeIntervalSince1970: Double(token.expiresOn)),
+            scopes: token.scopeSet,
+            declinedScopes: declinedScopes,
+            account: account,
+            tenantProfile: index.map { account.tenantProfiles[$0] } ?? account.tenantProfiles.first,
+            idToken: index.flatMap { credentials.profiles[$0].idToken },
+            source: source,
+            persistence: persistence,
+            correlationID: correlationID
+        )
     }
 }

@@ -8,7 +8,7 @@ extension CredentialStore {
     /// the next acquisition.
     package func commit(
         _ id: RecordID,
-        fallback: AccountCredentials,
+        fallback: @autoclosure () -> AccountCredentials,
         replacesDamaged: Bool = false,
         _ change: @escaping @Sendable (AccountCredentials?) throws -> AccountCredentials?
     ) async throws -> (CredentialSnapshot?, AuthenticationResult.Persistence) {
@@ -21,7 +21,7 @@ extension CredentialStore {
             saved(earlier, id)
             return (snapshot, .persisted)
         } catch let failure as AuthenticationError where .cache ~= failure.code {
-            let snapshot = CredentialSnapshot(key: key(for: id), record: nil, credentials: fallback)
+            let snapshot = CredentialSnapshot(key: key(for: id), record: nil, credentials: fallback())
             state.withLock { $0.unsaved[id] = UnsavedCommit(snapshot: snapshot, change: change) }
             return (snapshot, .failed(failure))
         }

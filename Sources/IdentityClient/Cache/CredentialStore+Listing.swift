@@ -3,26 +3,32 @@
 import Synchronization
 
 extension CredentialStore {
-    /// All credentials in the group, those of other clients too.
+    /// All credentials in the group, those of other clients too. Only records that changed are decoded.
     ///
     /// A damaged record is set aside and reported once; the next call lists the others.
     package func allSnapshots() async throws -> Listing {
         let records = try await wrapping { try await cache.records(of: .account, in: group) }
-        let (known, unsaved, reported) = state.withLock { ($0.listing, $0.unsaved.values.map(\.snapshot), $0.reported) }
-        if unsaved.isEmpty, known.records == records { return known }
-        var snapshots: [CacheKey: CredentialSnapshot] = [:]
-        snapshots.reserveCapacity(records.count)
-        for (key, record) in records {
-            if let snapshot = known.snapshots[key], snapshot.record == record {
-                snapshots[key] = snapshot
-            } else if reported[key] != record {
-                snapshots[key] = try await reporting(record, key: key)
-            }
+        var (listing, unsaved) = state.withLock { ($0.listing, $0.unsaved.values.map(\.snapshot)) }
+        if listing.records != records {
+            listing = listing.changed(try await changes(from: listing, to: records), records: records)
+            state.withLock { [listing] in $0.listing = listing }
         }
-        for snapshot in unsaved { snapshots[snapshot.key] = snapshot }
-        let listing = Listing(records: records, snapshots: snapshots)
-        if unsaved.isEmpty { state.withLock { $0.listing = listing } }
-        return listing
+        return unsaved.isEmpty ? listing : listing.changed(unsaved.map { ($0.key, $0) }, records: records)
+    }
+
+    /// What became of the records that are new, gone or different.
+    private func changes(from known: Listing, to records: [CacheKey: CacheRecord]) async throws -> [Listing.Change] {
+        let reported = state.withLock { $0.reported }
+        var changes: [Listing.Change] = []
+        var gone = known.records.count - records.count
+        for (key, record) in records {
+            let before = known.records[key]
+            if before == record { continue }
+            if before == nil { gone += 1 }
+            changes.append((key, reported[key] == record ? nil : try await reporting(record, key: key)))
+        }
+        guard gone > 0 else { return changes }
+        return changes + known.records.keys.filter { records[$0] == nil }.map { ($0, nil) }
     }
 
     /// Reads a record; a damaged one is remembered, so that it is reported once.
@@ -32,6 +38,46 @@ extension CredentialStore {
         } catch let error as AuthenticationError where error.code == .cacheCorrupt {
             state.withLock { $0.reported[key] = record }
             throw error
+        }
+    }
+
+    /// The records of a group, and what they mean. The same object as before while no record changed.
+    package final class Listing: Sendable {
+        typealias Change = (key: CacheKey, snapshot: CredentialSnapshot?)
+
+        let records: [CacheKey: CacheRecord]
+        package let snapshots: [CacheKey: CredentialSnapshot]
+        /// What a program is shown, computed when it is first asked for.
+        private let lists: Mutex<[String: AccountList]>
+
+        init(
+            records: [CacheKey: CacheRecord] = [:],
+            snapshots: [CacheKey: CredentialSnapshot] = [:],
+            lists: [String: AccountList] = [:]
+        ) {
+            self.records = records
+            self.snapshots = snapshots
+            self.lists = Mutex(lists)
+        }
+
+        /// The accounts of one provider, as a program is shown them.
+        func accounts(inScope scope: String) -> [Account] {
+            if let known = lists.withLock({ $0[scope] }) { return known.accounts }
+            let list = AccountList(snapshots.values, inScope: scope)
+            lists.withLock { $0[scope] = list }
+            return list.accounts
+        }
+
+        /// What there is after `changes`; the lists that were asked for are patched rather than made anew.
+        func changed(_ changes: [Change], records: [CacheKey: CacheRecord]) -> Listing {
+            var snapshots = snapshots
+            // Each patch moves half a list on average: many cost more than to sort it.
+            var lists = changes.count > snapshots.count / 16 + 1 ? [:] : lists.withLock { $0 }
+            for (key, snapshot) in changes {
+                for scope in lists.keys { lists[scope]?.replace(snapshots[key], with: snapshot) }
+                snapshots[key] = snapshot
+            }
+            return Listing(records: records, snapshots: snapshots, lists: lists)
         }
     }
 }

@@ -18,7 +18,7 @@ package final class CredentialStore: Sendable {
         var bytes = 0
         var tick: UInt64 = 0
         var unsaved: [RecordID: UnsavedCommit] = [:]
-        var listing = Listing(records: [:], snapshots: [:])
+        var listing = Listing()
         var reported: [CacheKey: CacheRecord] = [:]
     }
 
@@ -76,7 +76,13 @@ package final class CredentialStore: Sendable {
         let key = key(for: id)
         for _ in 0..<Self.mostAttempts {
             let record = try await wrapping { try await cache.record(for: key) }
-            let current = try await decodeForUpdate(record, key: key, replacesDamaged: replacesDamaged)
+            let known = state.withLock { $0.entries[id]?.snapshot }
+            let current =
+                if let record, let known, known.record == record {
+                    known.credentials
+                } else {
+                    try await decodeForUpdate(record, key: key, replacesDamaged: replacesDamaged)
+                }
             let next = try change(current)
             if next == current { return next.map { CredentialSnapshot(key: key, record: record, credentials: $0) } }
             let written = next.map { CacheRecord(bytes: $0.encoded()) }

@@ -38,7 +38,7 @@ struct FileLock: ~Copyable {
     func clearStaleFiles(of stripe: Int, in directory: borrowing Descriptor, now: FileTime) throws {
         let age = try file.status().fingerprint.modified.duration(to: now)
         guard age > .seconds(600) || age < .zero else { return }
-        try file.touch()
+        try file.stamp(now)
         for name in try directory.names() where FileCacheName.isTemporary(name, stripe: stripe) {
             guard let status = try directory.status(of: name),
                 status.fingerprint.modified.duration(to: now) > .seconds(60)

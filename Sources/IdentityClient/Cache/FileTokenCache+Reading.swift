@@ -11,6 +11,20 @@ extension FileTokenCache {
         return entry.record
     }
 
+    /// Whether there is surely no record: its file is not there, and the directories are as they must be.
+    func isAbsent(_ key: CacheKey) throws -> Bool {
+        let root = try location.path()
+        let directory = "\(root)/\(key.group.name)"
+        let file = try "\(directory)/\(FileCacheName.record(key))"
+        guard try SystemCall.status(of: file, followingLinks: false) == nil else { return false }
+        for path in [root, directory] {
+            guard let status = try SystemCall.status(of: path, followingLinks: false) else { return false }
+            try SecureFile.checkDirectory(status, path: path)
+        }
+        memory.withLock { $0.forget(key) }
+        return true
+    }
+
     func readRecord(for key: CacheKey) throws -> CacheRecord? {
         let name = try FileCacheName.record(key)
         guard let directory = try SecureDirectory.open(location.path(), group: key.group) else {
@@ -34,7 +48,13 @@ extension FileTokenCache {
         if let known, known.isSettled, known.fingerprint == status.fingerprint { return known.record }
         let bytes = try file.read(atMost: Int(status.fingerprint.size))
         let record = known.flatMap { $0.record.bytes == bytes ? $0.record : nil } ?? CacheRecord(bytes: bytes)
-        remember(record, for: key, path: file.path, fingerprint: status.fingerprint, at: now)
+        remember(
+            record,
+            for: key,
+            path: file.path,
+            fingerprint: status.fingerprint,
+            isSettled: status.fingerprint.isSettled(at: now)
+        )
         return record
     }
 
@@ -55,14 +75,9 @@ extension FileTokenCache {
         for key: CacheKey,
         path: String,
         fingerprint: FileFingerprint,
-        at now: FileTime
+        isSettled: Bool
     ) {
-        let entry = FileMemory.Entry(
-            path: path,
-            record: record,
-            fingerprint: fingerprint,
-            isSettled: fingerprint.isSettled(at: now)
-        )
+        let entry = FileMemory.Entry(path: path, record: record, fingerprint: fingerprint, isSettled: isSettled)
         memory.withLock { $0.remember(entry, for: key) }
     }
 }

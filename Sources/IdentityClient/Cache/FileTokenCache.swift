@@ -8,8 +8,8 @@ import Synchronization
 /// to others is refused with `.cachePermissions`, naming the file and the remedy. Tokens are not encrypted: whoever may
 /// read the user's files, a backup included, may read them.
 ///
-/// A lookup whose file has not changed costs one `lstat` on the caller's thread and nothing else, so the directory
-/// belongs on a local disk. All other calls to the file system run on queues of this object, never on the cooperative
+/// A lookup whose file has not changed costs one `lstat` on the caller's thread and nothing else, one whose file is not
+/// there at most four, so the directory belongs on a local disk. All other calls to the file system run on queues of this object, never on the cooperative
 /// pool. A write is whole or not at all, and rests on the disk when `replace` returns. A reader takes no lock. A writer
 /// waits up to five seconds for another process, then throws `.cacheBusy`; a cancelled task stops waiting.
 public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
@@ -42,6 +42,8 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     /// - Throws: `.cachePermissions` when a file or directory is not as it must be, `.cache` when it cannot be read.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
         if let record = unchangedRecord(for: key) { return record }
+        // Whatever is amiss is told by who opens the file.
+        if (try? isAbsent(key)) == true { return nil }
         return try await readers.doing { try self.readRecord(for: key) }
     }
 

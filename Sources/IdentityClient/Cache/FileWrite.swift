@@ -42,23 +42,27 @@ struct FileWrite: ~Copyable {
                 "A cache record has at most 1 MiB; this one has \(record.bytes.count) bytes."
             )
         }
+        let stamp = SystemCall.now
         let temporary = FileCacheName.temporary(FileCacheName.stripe(name))
         let file = try directory.newFile(temporary)
         do {
             try file.write(record.bytes)
+            // The kernel stamps in ticks; a stamp of our own is no other writer's. Where it fails, time must pass first.
+            try? file.stamp(stamp)
             if isDurable { try file.synchronize() }
             try directory.rename(temporary, to: name)
         } catch {
             try? directory.remove(temporary)  // The first failure is the one to tell.
             throw error
         }
-        let now = SystemCall.now
-        try cache.remember(
+        let fingerprint = try file.status().fingerprint
+        cache.remember(
             record,
             for: key,
             path: "\(directory.path)/\(name)",
-            fingerprint: file.status().fingerprint,
-            at: now
+            fingerprint: fingerprint,
+            // Some file systems keep less of a stamp than they are given.
+            isSettled: fingerprint.modified == stamp
         )
         if isDurable { try directory.synchronize() }
     }

@@ -81,6 +81,11 @@ extension InMemoryTokenCache {
         init(_ key: CacheKey) {
             self.init(group: key.group, kind: key.kind)
         }
+
+        /// Hashes the group alone, which has few kinds.
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(group)
+        }
     }
 
     private struct State {

@@ -81,7 +81,8 @@ extension CachedAccessToken {
 
     /// Whether a scope was granted, or is one that matters to the sign-in only.
     func covers(_ scope: Scope, by rule: ScopeRule) -> Bool {
-        if scopeSet.contains(scope) { return true }
+        // A few short words are compared sooner than hashed.
+        if scopes.count <= 16 ? scopes.contains(scope.rawValue) : scopeSet.contains(scope) { return true }
         let form = rule.canonical(scope.rawValue)
         return granted.contains(form) || ScopeRule.reserved.contains(form)
     }

@@ -17,12 +17,14 @@ final class FlowEnvironment: Sendable {
     let brake = LoopBrake()
     /// Of the configured authority, computed once.
     let partition: String
+    let hasTenants: Bool
     let scopeRule: ScopeRule
     let expirationLeeway: Int64
 
     init(_ configuration: PublicClientApplication.Configuration) {
         self.configuration = configuration
         partition = configuration.authority.partition
+        hasTenants = configuration.authority.hasTenants
         scopeRule = configuration.authority.scopeRule
         expirationLeeway = configuration.expirationLeeway.components.seconds
         client = EndpointClient(transport: configuration.transport, deadline: configuration.requestTimeout)
@@ -66,17 +68,16 @@ struct AcquiredToken: Sendable {
 
 extension AuthenticationResult {
     init(_ acquired: AcquiredToken, requested: Set<Scope>, rule: ScopeRule) {
-        let token = acquired.token
-        let (profile, idToken) = acquired.snapshot.profile(for: token)
+        let (token, snapshot) = (acquired.token, acquired.snapshot)
+        if acquired.source == .cache, token.declinesNothing, let result = snapshot.result(for: token) {
+            self = result
+            return
+        }
         self.init(
-            accessToken: token.secret,
-            tokenType: token.tokenType,
-            expiresOn: Date(timeIntervalSince1970: Double(token.expiresOn)),
-            scopes: token.scopeSet,
+            token,
+            of: snapshot.credentials,
+            snapshot.account,
             declinedScopes: Self.declined(requested, token: token, rule: rule),
-            account: acquired.snapshot.account,
-            tenantProfile: profile,
-            idToken: idToken,
             source: acquired.source,
             persistence: acquired.persistence,
             correlationID: acquired.correlationID

@@ -52,6 +52,15 @@ extension RefreshFlow {
         }
     }
 
+    /// The account is there, and its refresh token no more: another process was told that it is dead.
+    static func withoutToken(_ context: RequestContext) -> AuthenticationError {
+        AuthenticationError(
+            .noTokensFound,
+            "The provider takes this account's refresh token no longer: sign in interactively.",
+            correlationID: context.correlationID
+        )
+    }
+
     static func removed(_ context: RequestContext) -> AuthenticationError {
         AuthenticationError(
             .accountRemoved,

@@ -61,7 +61,9 @@ struct RefreshFlow: Sendable {
             if case .valid(let token) = selection {
                 return AcquiredToken(snapshot: snapshot, token: token, source: .cache)
             }
-            guard let token = snapshot.credentials.refreshToken else { throw refused?.error ?? Self.removed(context) }
+            guard let token = snapshot.credentials.refreshToken else {
+                throw refused?.error ?? Self.withoutToken(context)
+            }
             if let refused, refused.token == token.secret { throw refused.error }
             try snapshot.credentials.checkMayBeRewritten()
             do {

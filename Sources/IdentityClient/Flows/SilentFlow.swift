@@ -16,10 +16,13 @@ struct SilentFlow: Sendable {
         guard let snapshot = try await environment.store.snapshot(for: id) else {
             throw Self.noTokens(parameters)
         }
+        let tenant =
+            environment.hasTenants
+            ? (parameters.authority ?? environment.configuration.authority)
+                .effectiveTenant(for: parameters.account.id) : nil
         let need = CredentialRequest(
             scopes: parameters.scopes,
-            tenant: (parameters.authority ?? environment.configuration.authority)
-                .effectiveTenant(for: parameters.account.id),
+            tenant: tenant,
             skipsAccessToken: parameters.forcesRefresh || parameters.claims != nil,
             leeway: environment.expirationLeeway,
             rule: rule

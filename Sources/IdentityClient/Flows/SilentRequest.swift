@@ -30,6 +30,9 @@ struct SilentRequest: Sendable {
 }
 
 extension Authority {
+    /// Whether a token is good for one tenant and not for another.
+    var hasTenants: Bool { if case .entra = kind { true } else { false } }
+
     /// The tenant whose tokens answer a silent request for `account`; `nil` where any does.
     ///
     /// `common` and `organizations` mean the account's own tenant; a tenant that was named is honoured.

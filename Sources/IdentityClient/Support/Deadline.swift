@@ -12,7 +12,8 @@ package func withDeadline<Value: Sendable>(
     let worker = Task {
         do { result.finish(.success(try await work())) } catch { result.finish(.failure(error)) }
     }
-    let timer = Task {
+    // It does nothing but wait: no other thread is woken for that.
+    let timer = Task.immediate {
         try await Task.sleep(for: duration)
         result.finish(.failure(DeadlineExceeded()))
     }

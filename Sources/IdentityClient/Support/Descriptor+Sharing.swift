@@ -30,9 +30,10 @@ extension Descriptor {
         guard unsafe pwrite(number, &value, 8, 0) == 8 else { throw SystemCallError("pwrite", path) }
     }
 
-    /// Sets the file's times to now.
-    func touch() throws(SystemCallError) {
-        guard futimens(number, nil) == 0 else { throw SystemCallError("futimens", path) }
+    /// Sets the times at which the file was read and written.
+    func stamp(_ time: FileTime) throws(SystemCallError) {
+        let times = [time.timespec, time.timespec]
+        guard unsafe futimens(number, times) == 0 else { throw SystemCallError("futimens", path) }
     }
 
     /// The names in this directory, in no order, without `.` and `..`.

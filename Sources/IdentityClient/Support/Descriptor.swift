@@ -38,7 +38,9 @@ struct Descriptor: ~Copyable {
             throw SystemCallError("open", "\(path)/\(name)", number: ENOENT)
         }
         // A umask can only have taken bits away.
-        guard fchmod(file.number, 0o600) == 0 else { throw SystemCallError("fchmod", file.path) }
+        if try file.status().mode != 0o600 {
+            guard fchmod(file.number, 0o600) == 0 else { throw SystemCallError("fchmod", file.path) }
+        }
         return file
     }
 

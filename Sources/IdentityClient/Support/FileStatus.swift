@@ -10,6 +10,10 @@ struct FileTime: Hashable, Sendable, Comparable {
         nanoseconds = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
+    var timespec: timespec {
+        Glibc.timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+    }
+
     /// How long before `other` it was; negative when it was after.
     func duration(to other: FileTime) -> Duration {
         .nanoseconds(other.nanoseconds - nanoseconds)

@@ -6,6 +6,13 @@ import Glibc
 enum ProcessTable {
     /// This process.
     static func current() -> ProcessIdentity {
+        // A forked child has another number, and must not pass for its parent.
+        atFirst.pid == Int(getpid()) ? atFirst : lookUp()
+    }
+
+    private static let atFirst = lookUp()
+
+    private static func lookUp() -> ProcessIdentity {
         ProcessIdentity(
             bootID: text(of: "/proc/sys/kernel/random/boot_id") ?? "unknown",
             pidNamespace: link("/proc/self/ns/pid") ?? "unknown",

@@ -35,10 +35,11 @@ package struct WebAddress: Hashable, Sendable {
         else { return nil }
         let scheme = text[..<schemeEnd].lowercased()
         let rest = text[text.index(schemeEnd, offsetBy: 3)...]
-        let authorityEnd = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+        let authorityEnd =
+            rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
         guard let (host, port) = Self.hostAndPort(rest[..<authorityEnd]) else { return nil }
         let tail = rest[authorityEnd...]
-        let queryStart = tail.firstIndex(of: "?")
+        let queryStart = tail.utf8.firstIndex(of: UInt8(ascii: "?"))
 
         self.scheme = scheme
         self.host = host
@@ -70,7 +71,9 @@ package struct WebAddress: Hashable, Sendable {
     private static func hostAndPort(_ authority: Substring) -> (String, UInt16?)? {
         var host = authority
         var port: UInt16?
-        if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") {
+        if let colon = authority.utf8.lastIndex(of: UInt8(ascii: ":")),
+            !authority[colon...].utf8.contains(UInt8(ascii: "]"))
+        {
             let digits = authority[authority.index(after: colon)...]
             guard let number = UInt16(digits), number > 0, digits.utf8.first != UInt8(ascii: "+") else { return nil }
             host = authority[..<colon]
@@ -83,7 +86,9 @@ package struct WebAddress: Hashable, Sendable {
             default: false
             }
         }
-        let hasLabels = !host.hasPrefix(".") && host.firstRange(of: "..") == nil
+        let dot = UInt8(ascii: ".")
+        let hasLabels =
+            host.utf8.first != dot && !zip(host.utf8, host.utf8.dropFirst()).contains { $0 == dot && $1 == dot }
         guard !host.isEmpty, host.utf8.count <= 253, isName && hasLabels || isIPv6Literal(host) else { return nil }
         return (host.lowercased(), port)
     }

@@ -3,6 +3,7 @@
 import Glibc
 import HTTPTypes
 import IdentityClient
+import Synchronization
 
 /// Where the worker kills itself with SIGKILL, which no program can catch.
 package enum CrashPoint: Equatable, Sendable {
@@ -42,8 +43,9 @@ package enum CrashPoint: Equatable, Sendable {
     }
 }
 
-/// Sends requests through another transport, and may die around one to the token endpoint.
-struct FatalTransport: HTTPTransport {
+/// Sends requests through another transport, counts those to the token endpoint, and may die around one.
+final class FatalTransport: HTTPTransport {
+    private let count = Mutex(0)
     private let transport: any HTTPTransport
     private let point: CrashPoint?
 
@@ -52,8 +54,13 @@ struct FatalTransport: HTTPTransport {
         self.point = point
     }
 
+    var posts: Int { count.withLock { $0 } }
+
     func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
-        if request.method == .post, point == .beforeRequest { CrashPoint.die() }
+        if request.method == .post {
+            if point == .beforeRequest { CrashPoint.die() }
+            count.withLock { $0 += 1 }
+        }
         let answer = try await transport.send(request, body: body)
         if request.method == .post, point == .afterAnswer { CrashPoint.die() }
         return answer

@@ -8,6 +8,7 @@ struct ProcessProof: Sendable {
     let room: TokenCacheConformance.Room
     let command: [String]
     let processes: Int
+    let randomDeaths: Int
 
     private func household(grace: Duration = .zero) async throws -> Household {
         try await Household(room.cache, workers: command, group: room.group, grace: grace)
@@ -95,6 +96,14 @@ struct ProcessProof: Sendable {
             try room.expect(next?.token == token, "a token that was handed out was not stored (\(point)).")
         }
         try await expectAlive(house, "after a death (\(point))")
+    }
+
+    func checkRandomDeaths() async throws {
+        do {
+            _ = try await RandomDeaths(randomDeaths, in: household(grace: .seconds(30)))
+        } catch let broken as RandomDeaths.Broken {
+            throw TokenCacheConformance.Failure(room.rule, broken.description)
+        }
     }
 
     private func report(of worker: WorkerProcess) async throws -> WorkerReport {

@@ -4,7 +4,8 @@ import FoundationEssentials
 import Glibc
 public import IdentityClient
 
-/// One of the processes with which ``TokenCacheConformance/runAcrossProcesses(_:processes:)`` tries a cache.
+/// One of the processes with which
+/// ``TokenCacheConformance/runAcrossProcesses(_:processes:randomDeaths:)`` tries a cache.
 ///
 /// A helper of three lines is enough, as an executable target beside the tests; so is any program that begins with it:
 ///
@@ -36,13 +37,29 @@ public enum TokenCacheWorker {
         } else {
             work = try await AcquiringTask(orders, cache)
         }
-        let signals = try WorkerInput.bytes()
+        let (events, inbox) = AsyncStream.makeStream(of: WorkerEvent.self)
+        try WorkerEvent.read(into: inbox)
         say("ready")
-        var rounds = 0
-        for await _ in signals {
-            say(String(decoding: try JSONEncoder().encode(await work.report()), as: UTF8.self))
-            rounds += 1
-            if rounds == orders.rounds { return }
+        // Not children of this task: one is cancelled, and the others are not.
+        var callers: [Task<Void, Never>] = []
+        var ended = 0
+        for await event in events {
+            switch event {
+            case .go:
+                let number = callers.count
+                callers.append(
+                    Task {
+                        let report = await work.report()
+                        if let text = try? JSONEncoder().encode(report) {  // strings and numbers always encode
+                            say("\(number) \(String(decoding: text, as: UTF8.self))")
+                        }
+                        inbox.yield(.ended)
+                    }
+                )
+            case .cancel: callers.first { !$0.isCancelled }?.cancel()
+            case .ended: ended += 1
+            }
+            if ended == orders.rounds { return }
         }
     }
 
@@ -67,57 +84,6 @@ public enum TokenCacheWorker {
 /// What a worker does each time it is told to go.
 protocol WorkerTask: Sendable {
     func report() async -> WorkerReport
-}
-
-/// Acquires a token silently, or signs out.
-private struct AcquiringTask: WorkerTask {
-    private let orders: WorkerOrders
-    private let application: PublicClientApplication
-    private let account: Account?
-
-    init(_ orders: WorkerOrders, _ cache: any TokenCache) async throws {
-        let point = orders.crash.flatMap(CrashPoint.init)
-        var configuration = PublicClientApplication.Configuration(
-            clientID: ClientID(rawValue: orders.clientID),
-            authority: try .openIDConnect(issuer: orders.issuer ?? ""),
-            cache: FatalCache(cache, diesAt: point)
-        )
-        configuration.cacheGroup = try CacheGroup(orders.group)
-        configuration.transport = FatalTransport(CurlTransport(), diesAt: point)
-        configuration.clock = OffsetClock(offset: orders.clockOffset)
-        configuration.requestTimeout = .seconds(15)
-        self.orders = orders
-        application = try PublicClientApplication(configuration)
-        account = try await application.allAccounts().first { orders.username == nil || $0.username == orders.username }
-    }
-
-    func report() async -> WorkerReport {
-        guard let account else { return WorkerReport(error: "no_account") }
-        let begin = ContinuousClock.now
-        var report = WorkerReport()
-        do {
-            if orders.removes { try await application.remove(account) } else { try await acquire(account, &report) }
-        } catch let error as AuthenticationError {
-            report.error = error.shortDescription
-            report.retryAfter = error.retryAfter.map { Int($0.components.seconds) }
-        } catch {
-            report.error = "\(type(of: error))"
-        }
-        report.milliseconds = begin.duration(to: .now) / .milliseconds(1)
-        return report
-    }
-
-    private func acquire(_ account: Account, _ report: inout WorkerReport) async throws {
-        let parameters = SilentParameters(
-            scopes: [Scope(rawValue: orders.scope)],
-            account: account,
-            forcesRefresh: orders.forces
-        )
-        let result = try await application.acquireTokenSilently(parameters)
-        report.token = result.accessToken
-        report.source = result.source.rawValue
-        if case .failed(let error) = result.persistence { report.unsaved = error.shortDescription }
-    }
 }
 
 /// Counts a record up by compare-and-replace.
@@ -147,13 +113,4 @@ private struct CountingTask: WorkerTask {
             return WorkerReport(error: "\(error)")
         }
     }
-}
-
-/// The computer's clock, wrong by a constant.
-private struct OffsetClock: WallClock {
-    let offset: Double
-
-    var now: Date { Date.now.addingTimeInterval(offset) }
-
-    func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
 }

@@ -9,8 +9,10 @@ package struct WorkerOrders: Codable, Sendable {
     /// The provider on loopback; `nil` when the records themselves are the matter.
     package var issuer: String?
     package var clientID = "test-client"
-    /// How often it acts; each time it waits for a line first.
+    /// How often it is told to go; it ends when it has acted as often.
     package var rounds = 1
+    /// How often it asks in one round, one time after the other; its report is about the last time.
+    package var times = 1
     /// Whose tokens; anybody's when `nil`.
     package var username: String?
     package var scope = "api.read"
@@ -34,6 +36,10 @@ package struct WorkerReport: Codable, Sendable {
     package var unsaved: String?
     package var error: String?
     package var retryAfter: Int?
+    /// How many times of the round ended with an error.
+    package var failures = 0
+    /// How many requests the process has sent to the token endpoint so far.
+    package var requests = 0
     package var milliseconds = 0.0
 
     init(error: String? = nil) { self.error = error }

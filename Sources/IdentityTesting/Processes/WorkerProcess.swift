@@ -65,12 +65,17 @@ package final class WorkerProcess: Sendable {
         }
     }
 
-    /// Lets it act once. One that is dead already hears nothing.
-    package func go() {
+    /// Lets it act once, beside what it is already doing. One that is dead already hears nothing.
+    package func go() { send(WorkerEvent.bytes.go) }
+
+    /// Cancels what the first `go()` that was not cancelled yet began.
+    package func cancel() { send(WorkerEvent.bytes.cancel) }
+
+    private func send(_ byte: UInt8) {
         record.state.withLock { state in
             guard state.status == nil else { return }
-            var byte = UInt8(ascii: "\n")
-            _ = unsafe send(link, &byte, 1, Int32(MSG_NOSIGNAL))
+            var byte = byte
+            _ = unsafe Glibc.send(link, &byte, 1, Int32(MSG_NOSIGNAL))
         }
     }
 
@@ -82,7 +87,10 @@ package final class WorkerProcess: Sendable {
     /// The report on that round, or `nil` when it died before.
     package func report(_ number: Int = 0) async throws -> WorkerReport? {
         let line: String? = try await poll("report \(number)") { state in
-            if state.lines.count > number + 1 { return .some(state.lines[number + 1]) }
+            let prefix = "\(number) "
+            if let line = state.lines.first(where: { $0.hasPrefix(prefix) }) {
+                return .some(String(line.dropFirst(prefix.count)))
+            }
             return state.status == nil ? nil : .some(nil)
         }
         return try line.map { try JSONDecoder().decode(WorkerReport.self, from: Data($0.utf8)) }

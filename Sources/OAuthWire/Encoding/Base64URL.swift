@@ -22,21 +22,24 @@ package enum Base64URL {
     /// The bytes behind `text`; `nil` for padding, white space, other characters, or bits that say nothing.
     ///
     /// There is exactly one text for given bytes, so that nobody can change a signed text without changing its bytes.
-    package static func decode(_ text: some StringProtocol) -> [UInt8]? { decode(text.utf8, isStrict: true) }
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        decode(Array(String(text).utf8)[...], isStrict: true)
+    }
 
     /// The bytes behind `text` in either alphabet, with or without padding.
     ///
     /// Deviation: `client_info` and claims challenges come in both forms, and base64 writers differ in the last bits.
     package static func decodeLenient(_ text: some StringProtocol) -> [UInt8]? {
-        let padding = text.utf8.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
-        return decode(text.utf8.dropLast(padding), isStrict: false)
+        let bytes = Array(String(text).utf8)
+        let padding = bytes.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
+        return decode(bytes.dropLast(padding), isStrict: false)
     }
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    private static func decode(_ text: some Sequence<UInt8>, isStrict: Bool) -> [UInt8]? {
+    private static func decode(_ text: ArraySlice<UInt8>, isStrict: Bool) -> [UInt8]? {
         var output: [UInt8] = []
-        output.reserveCapacity(text.underestimatedCount * 3 / 4)
+        output.reserveCapacity(text.count * 3 / 4)
         var group: UInt32 = 0
         var bits = 0
         for byte in text {

@@ -79,7 +79,9 @@ extension ProviderOptions {
             throw given.error("this command is about the stores auto, keyring and file.")
         }
         let policy = StorePolicy.standard.accepting(.file)
-        let group = try configuration(session.environment).group
+        guard let group = try group(session.environment) else {
+            throw UsageError("Whose tokens? Give --client-id or --group.")
+        }
         return (CacheChoice.desktop(policy, logger: session.logger), group)
     }
 }

@@ -39,6 +39,7 @@ struct DoctorCommand: ToolCommand {
         var findings = Examination.browser(BrowserInspection(command: command))
         let keyring = KeyringTokenCache(applicationName: "identityctl")
         findings += Examination.keyring(try await Self.outcome { try await keyring.status() })
+        findings.append(try await tokenStore(session, choice))
         let files = FileTokenCache(directory: choice.directory)
         findings.append(Examination.files(Result { try files.inspect() }))
         let transport = CurlTransport()
@@ -55,6 +56,18 @@ struct DoctorCommand: ToolCommand {
             )
         }
         return findings + [Examination.clock(theirs, ours: Int64(Date.now.timeIntervalSince1970))]
+    }
+
+    /// Where the tokens of the program rest that is meant, if one is.
+    private func tokenStore(_ session: Session, _ choice: CacheChoice) async throws -> Finding {
+        guard choice.policy != nil else {
+            return Examination.tokenStore(.success(choice.directory == nil ? .memory : .file))
+        }
+        guard let group = try provider.group(session.environment) else {
+            return .unknown("token store", "not asked: give --client-id or --group")
+        }
+        let cache = CacheChoice.desktop(.standard, logger: session.logger)
+        return Examination.tokenStore(try await Self.outcome { try await cache.rememberedStore(of: group) })
     }
 
     /// What `work` gave, or why it failed; a cancelled task ends the command.

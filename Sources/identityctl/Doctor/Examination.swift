@@ -69,6 +69,16 @@ enum Examination {
         }
     }
 
+    /// - Parameter store: The store in which the tokens of the group rest, `nil` where none was chosen yet.
+    static func tokenStore(_ store: Result<TokenStore?, any Error>) -> Finding {
+        let check = "token store"
+        switch store {
+        case .failure(let error): return .lack(check, "it is not known", error)
+        case .success(let store?): return .ok(check, "\(store)")
+        case .success(nil): return .unknown(check, "none yet: the first sign-in decides")
+        }
+    }
+
     static func files(_ files: Result<FileCacheInspection, any Error>) -> Finding {
         let check = "token files"
         switch files {

@@ -48,10 +48,18 @@ extension ProviderOptions {
             authority: try chosenAuthority(environment),
             cache: try CacheChoice(environment.given("cache", cache)).cache(logger: logger)
         )
-        configuration.cacheGroup = try environment.given("group", group).map { given in
-            try given.checked { try CacheGroup(given.text) }
-        }
+        configuration.cacheGroup = try namedGroup(environment)
         return configuration
+    }
+
+    /// Whose tokens are meant, where a group or a client is named.
+    func group(_ environment: Environment) throws -> CacheGroup? {
+        if let group = try namedGroup(environment) { return group }
+        return try environment.given("client-id", clientID).map { .application(ClientID(rawValue: $0.text)) }
+    }
+
+    private func namedGroup(_ environment: Environment) throws -> CacheGroup? {
+        try environment.given("group", group).map { given in try given.checked { try CacheGroup(given.text) } }
     }
 
     private func chosenAuthority(_ environment: Environment) throws -> Authority {

@@ -77,6 +77,17 @@ struct Program: Sendable {
         return try await wire.post(form.merging(["client_id": try provider.clientID.rawValue]) { $1 }, to: endpoint)
     }
 
+    /// Refreshes, and redeems the old refresh token once more, as a thief would: the provider ends the sign-in, and the
+    /// program does not know it yet.
+    func sufferTheft(from account: Account) async throws {
+        let old = try wire.refreshToken
+        clock.advance(by: try provider.accessTokenLifetime)
+        _ = try await token(for: account)
+        let theft = try await redeem(["grant_type": "refresh_token", "refresh_token": old])
+        #expect(theft.status == 400)
+        #expect(theft.answer.accessToken == nil)
+    }
+
     /// Whether the provider honours an access token.
     func isHonoured(_ result: AuthenticationResult) async throws -> Bool {
         let endpoint = try provider.issuer + (provider.name == .glewlwyd ? "/userinfo" : "/userinfo/")

@@ -128,6 +128,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [0o770, 0o702] as [UInt32])
+    func believesNoSuchDirectoryThatItHasNoRecord(mode: UInt32) async throws {
+        for path in [group, root] {
+            try CallFailed.check(unsafe chmod(path, mode), "chmod")
+            let error = await #expect(throws: AuthenticationError.self) { try await cache.record(for: key.lease) }
+            #expect(error?.code == .cachePermissions)
+            try CallFailed.check(unsafe chmod(path, 0o700), "chmod")
+        }
+        #expect(try await cache.record(for: key.lease) == nil)
+    }
+
     @Test(.enabled(if: isRoot, "only root can give files away"))
     func refusesWhatBelongsToAnotherUser() async throws {
         for path in [file, group, root] {

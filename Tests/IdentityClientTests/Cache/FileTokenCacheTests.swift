@@ -56,27 +56,60 @@ import Testing
 
     @Test func returnsTheSameArrayWhileTheFileIsUnchanged() async throws {
         #expect(try await cache.replace(nil, with: one, for: key))
-        let first = try #require(try await cache.record(for: key))
+        let reader = FileTokenCache(directory: "\(directory.path)/cache")
+        let first = try #require(try await reader.record(for: key))
         let settled = try await eventually {
-            _ = try await cache.record(for: key)
-            return cache.unchangedRecord(for: key) != nil
+            _ = try await reader.record(for: key)
+            return reader.unchangedRecord(for: key) != nil
         }
         #expect(settled)
-        let second = try #require(try await cache.record(for: key))
+        let second = try #require(try await reader.record(for: key))
         #expect(address(first) == address(second))
-        #expect(address(first) == address(one))
+    }
+
+    @Test func knowsItsOwnWritesAtOnce() async throws {
+        var stored: CacheRecord?
+        for number in 0..<20 {
+            let new = CacheRecord(bytes: Array("\(number + 10)".utf8))
+            #expect(try await cache.replace(stored, with: new, for: key))
+            stored = new
+            let known = try #require(cache.unchangedRecord(for: key))
+            #expect(address(known) == address(new))
+        }
+    }
+
+    /// Writes of one size within one tick of the kernel's clock, and on an inode that is used again.
+    @Test func takesNobodyElsesWriteForItsOwn() async throws {
+        let other = FileTokenCache(directory: "\(directory.path)/cache")
+        for _ in 0..<50 {
+            #expect(try await cache.replace(nil, with: one, for: key))
+            #expect(try await other.replace(one, with: nil, for: key))
+            #expect(try await other.replace(nil, with: two, for: key))
+            #expect(try await cache.record(for: key) == two)
+            #expect(try await cache.replace(two, with: nil, for: key))
+        }
     }
 
     @Test func doesNotTrustAFingerprintOfAMomentAgo() async throws {
+        let other = FileTokenCache(directory: "\(directory.path)/cache")
         var stored: CacheRecord?
         let distrusted = try await eventually { () async throws -> Bool in
             let new = stored == one ? two : one
-            #expect(try await cache.replace(stored, with: new, for: key))
+            #expect(try await other.replace(stored, with: new, for: key))
             stored = new
             #expect(try await cache.record(for: key) == new)
             return cache.unchangedRecord(for: key) == nil  // unless this machine stood still for 20 ms
         }
         #expect(distrusted)
+    }
+
+    @Test func knowsWhatIsNotThereWithoutOpeningAnything() async throws {
+        #expect(try !cache.isAbsent(key), "there is no directory yet")
+        #expect(try await cache.replace(nil, with: one, for: key))
+        #expect(try !cache.isAbsent(key))
+        #expect(try cache.isAbsent(key.lease))
+        #expect(try await cache.replace(one, with: nil, for: key))
+        #expect(try cache.isAbsent(key))
     }
 
     @Test func seesAChangeInPlace() async throws {

@@ -236,4 +236,26 @@ import Testing
         let second = try await store.allSnapshots()
         #expect(second !== first && second.snapshots.count == 1)
     }
+
+    @Test func aListingDecodesWhatChangedAndKeepsTheRest() async throws {
+        let ids = (0..<40).map { RecordID(partition: "oidc|x", accountID: "person \($0)") }
+        func put(_ number: Int, _ credentials: AccountCredentials?) async throws {
+            _ = try await store.update(ids[number]) { _ in credentials }
+        }
+        func person(_ number: Int, refreshToken: String = "r") -> AccountCredentials {
+            Fixture.credentials(partition: "oidc|x", account: ids[number].accountID, refreshToken: refreshToken)
+        }
+        for number in 0..<39 { try await put(number, person(number)) }
+        let first = try await store.allSnapshots()
+        #expect(first.accounts(inScope: "oidc|x").count == 39)
+        try await put(3, nil)
+        try await put(7, person(7, refreshToken: "r2"))
+        try await put(39, person(39))
+        let second = try await store.allSnapshots()
+        let kept = second.snapshots.filter { $0.value === first.snapshots[$0.key] }
+        #expect(kept.count == 37 && second.snapshots.count == 39)
+        #expect(second.snapshots[store.key(for: ids[7])]?.credentials.refreshToken?.secret == "r2")
+        let people = Set(second.accounts(inScope: "oidc|x").map(\.id.rawValue))
+        #expect(people == Set(ids.map(\.accountID)).subtracting(["person 3"]))
+    }
 }

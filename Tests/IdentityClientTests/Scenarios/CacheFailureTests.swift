@@ -78,11 +78,7 @@ struct CacheFailureTests {
         cache.refusedWrites = [.account]
         let stage = try Stage(cache: cache)
         let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        let gate = Gate()
-        stage.provider.failNext(.token, with: .held(by: gate))
-        let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
-        try await stage.provider.waitForRequest(.token, count: 2)
+        let (task, gate) = try await stage.heldRefresh(by: application, for: first.account)
         cache.refusedWrites = []
         gate.open()
         let next = try await task.value

@@ -31,12 +31,11 @@ struct ConcurrentRefreshTests {
     @Test func finishesForTheOthersWhenTheFirstCallerGivesUp() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        let gate = Gate()
-        stage.provider.failNext(.token, with: .held(by: gate))
-        let one = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
-        try await stage.provider.waitForRequest(.token, count: 2)
-        let other = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        let (one, gate) = try await stage.heldRefresh(by: application, for: first.account)
+        // It has joined when this returns: nothing before that waits.
+        let other = Task.immediate {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
         one.cancel()
         await #expect(throws: CancellationError.self) { try await one.value }
         gate.open()
@@ -47,11 +46,7 @@ struct ConcurrentRefreshTests {
     @Test func storesWhatCameAlthoughNobodyWaitsAnyMore() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        let gate = Gate()
-        stage.provider.failNext(.token, with: .held(by: gate))
-        let one = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
-        try await stage.provider.waitForRequest(.token, count: 2)
+        let (one, gate) = try await stage.heldRefresh(by: application, for: first.account)
         one.cancel()
         await #expect(throws: CancellationError.self) { try await one.value }
         gate.open()
@@ -139,11 +134,7 @@ struct ConcurrentRefreshTests {
     func signsOutDuringARefresh(_ profile: TestIdentityProvider.Profile) async throws {
         let stage = try Stage(profile)
         let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        let gate = Gate()
-        stage.provider.failNext(.token, with: .held(by: gate))
-        let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
-        try await stage.provider.waitForRequest(.token, count: 2)
+        let (task, gate) = try await stage.heldRefresh(by: application, for: first.account)
         try await application.remove(first.account)
         gate.open()
         try await expectError(.accountRemoved) { try await task.value }
@@ -158,11 +149,7 @@ struct ConcurrentRefreshTests {
     @Test func keepsTheRotatedTokenWhenASignInMeanwhileBroughtNone() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        let gate = Gate()
-        stage.provider.failNext(.token, with: .held(by: gate))
-        let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
-        try await stage.provider.waitForRequest(.token, count: 2)
+        let (task, gate) = try await stage.heldRefresh(by: application, for: first.account)
         stage.provider.failNext(.token, with: .changing("refresh_token", to: nil))
         _ = try await application.acquireTokenInteractively(scopes: ["api.read"])
         gate.open()
@@ -177,11 +164,7 @@ struct ConcurrentRefreshTests {
     @Test func keepsANewSignInFromTheAnswerToAnOldRefresh() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        let gate = Gate()
-        stage.provider.failNext(.token, with: .held(by: gate))
-        let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
-        try await stage.provider.waitForRequest(.token, count: 2)
+        let (task, gate) = try await stage.heldRefresh(by: application, for: first.account)
         try await application.remove(first.account)
         let again = try await application.acquireTokenInteractively(scopes: ["api.read"])
         gate.open()

@@ -11,32 +11,14 @@ import Testing
 /// What the token endpoint says is refused with a clear error, and changes nothing.
 @Suite(.timeLimit(.minutes(1)))
 struct RefusedTokenAnswerTests {
-    static let wrong: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
-        (.html, .malformedResponse),
-        (.notUTF8, .malformedResponse),
-        (.oversized(), .responseTooLarge),
-        (.endless, .responseTooLarge),
-        (.redirect(to: "https://evil.example.test/token"), .unexpectedRedirect),
-        (.redirect(to: "https://login.example.test/token", status: 302), .unexpectedRedirect),
-        (.refusal("invalid_grant", status: 200), .loginRequired),
-        (.repeating("access_token"), .malformedResponse),
-        (.repeating("id_token"), .malformedResponse),
-        (.changing("access_token", to: nil), .malformedResponse),
-        (.changing("access_token", to: #""two\r\nlines""#), .malformedResponse),
-        (.changing("access_token", to: "7"), .malformedResponse),
-        (.changing("token_type", to: nil), .malformedResponse),
-        (.changing("token_type", to: #""mac""#), .malformedResponse),
-        (.changing("expires_in", to: "-1"), .malformedResponse),
-        (.answer(status: 200), .malformedResponse),
-        (.answer(status: 200, body: "[]"), .malformedResponse),
-        (.emptyBadRequest, .loginRequired),
-        (.refusal("invalid_client", status: 401), .clientNotRegistered),
-        (.refusal("invalid_scope"), .invalidScope),
-        (.serverError(status: 500), .serverUnavailable),
-        (.throttled(retryAfter: .seconds(5)), .throttled),
-        (.drop, .connectionFailed),
-        (.truncated, .connectionFailed),
-    ]
+    static let wrong: [WrongAnswer.Case] =
+        WrongAnswer.toAnyGrant + [
+            (.repeating("id_token"), .malformedResponse),
+            (.refusal("invalid_grant", status: 200), .loginRequired),
+            (.emptyBadRequest, .loginRequired),
+            (.throttled(retryAfter: .seconds(5)), .throttled),
+            (.truncated, .connectionFailed),
+        ]
 
     @Test(arguments: wrong.indices)
     func refusesAWrongAnswerToTheCode(_ index: Int) async throws {

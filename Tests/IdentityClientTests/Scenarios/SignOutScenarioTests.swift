@@ -55,7 +55,7 @@ struct SignOutScenarioTests {
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.timeout = .milliseconds(200)
         try await expectError(.interactionTimedOut) { try await application.acquireTokenInteractively(parameters) }
-        #expect(stage.browser.pages.last?.body.contains("password") == true)
+        #expect(try await stage.browser.finalPage().body.contains("password"))
     }
 
     @Test func removesHereBeforeAnythingIsSent() async throws {

@@ -20,8 +20,23 @@ import Testing
         #expect(outcome.output.contains(#""check":"browser","state":"ok","found":"/bin/true""#))
         #expect(outcome.output.contains(#""check":"session bus","state":"lack""#))
         #expect(outcome.output.contains("(mode 700)"))
+        #expect(outcome.output.contains(#""check":"token store","state":"ok","found":"file""#))
         let table = try await Tool.run(["doctor"], variables.merging(["DISPLAY": ":7"]) { $1 })
         #expect(table.status == 4)
         #expect(table.output.contains("display         ok    X11 (:7)\n"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysWhereTheTokensOfAClientRest() async throws {
+        let place = try Surroundings()
+        var variables = ["XDG_STATE_HOME": place.directory.path, "DBUS_SESSION_BUS_ADDRESS": "disabled:"]
+        func row() async throws -> String? {
+            let table = try await Tool.run(["doctor"], variables)
+            return table.output.split(separator: "\n").first { $0.hasPrefix("token store") }.map(String.init)
+        }
+        #expect(try await row() == "token store     -     not asked: give --client-id or --group")
+        variables["IDENTITYCTL_CLIENT_ID"] = "test-client"
+        #expect(try await row() == "token store     -     none yet: the first sign-in decides")
+        #expect(try await Tool.run(["cache", "move", "--to", "file"], variables).status == 0)
+        #expect(try await row() == "token store     ok    file")
     }
 }

@@ -10,15 +10,37 @@ final class Disk: Sendable {
         let number: Int32
     }
 
-    let directory: TemporaryDirectory
-    private let options: String
+    static let isMountable = geteuid() == 0
+    /// Whether quotas can be had. Btrfs always knows them; tmpfs, ext4 and XFS only where the kernel was built so.
+    static let hasQuotas: Bool = {
+        let known = (try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8)) ?? ""
+        let needed = ["/usr/sbin/mkfs.btrfs", "/dev/loop-control"]
+        return isMountable && known.contains("\tbtrfs")
+            && needed.allSatisfy { FileManager.default.fileExists(atPath: $0) }
+    }()
 
+    let directory: TemporaryDirectory
+    /// Holds the file in which the file system lies, where it does not lie in memory.
+    private let image: TemporaryDirectory?
+
+    /// A disk of that size.
     init(kilobytes: Int) throws {
-        directory = try TemporaryDirectory()
-        options = "size=\(kilobytes)k,mode=700"
-        guard unsafe mount("tmpfs", directory.path, "tmpfs", 0, options) == 0 else {
+        (directory, image) = (try TemporaryDirectory(), nil)
+        guard unsafe mount("tmpfs", directory.path, "tmpfs", 0, "size=\(kilobytes)k,mode=700") == 0 else {
             throw Failed(call: "mount", number: errno)
         }
+    }
+
+    /// A large disk, of which one may use that much.
+    init(quotaKilobytes: Int) throws {
+        let (directory, image) = (try TemporaryDirectory(), try TemporaryDirectory())
+        (self.directory, self.image) = (directory, image)
+        let file = "\(image.path)/btrfs"
+        try Self.run("truncate", "--size=114M", file)  // the least that mkfs.btrfs takes; most of it is never written
+        try Self.run("mkfs.btrfs", "--quiet", "--metadata=single", file)
+        try Self.run("mount", "-o", "loop", file, directory.path)
+        try Self.run("btrfs", "quota", "enable", directory.path)
+        try Self.run("btrfs", "qgroup", "limit", "\(quotaKilobytes)k", directory.path)
     }
 
     deinit {
@@ -32,6 +54,8 @@ final class Disk: Sendable {
         defer { close(file) }
         let page = [UInt8](repeating: 0, count: 4096)
         while unsafe page.withUnsafeBytes({ unsafe write(file, $0.baseAddress, $0.count) }) > 0 {}
+        let expected = image == nil ? ENOSPC : EDQUOT
+        guard errno == expected else { throw Failed(call: "write", number: errno) }
     }
 
     /// Gives the room back.
@@ -43,6 +67,19 @@ final class Disk: Sendable {
         let flags = UInt(MS_REMOUNT) | (readOnly ? UInt(MS_RDONLY) : 0)
         guard unsafe mount(nil, directory.path, nil, flags, nil) == 0 else {
             throw Failed(call: "remount", number: errno)
+        }
+    }
+
+    private static func run(_ words: String...) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = words
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failed(call: words.joined(separator: " "), number: process.terminationStatus)
         }
     }
 }

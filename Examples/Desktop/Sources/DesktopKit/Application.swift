@@ -6,6 +6,8 @@ import CAdwaita
 @MainContext
 public final class Application {
     let pointer: UnsafeMutablePointer<AdwApplication>
+    /// The keys that have a title, in the order in which they were added.
+    private(set) var shortcuts: [Shortcut] = []
 
     private init(id: String) {
         pointer = adw_application_new(id, G_APPLICATION_NON_UNIQUE)
@@ -54,13 +56,19 @@ public final class Application {
     /// - Parameters:
     ///   - name: The action's name.
     ///   - keys: Its accelerators as GTK writes them, for example `<Control>q`.
+    ///   - title: What the window with all keys calls it; without it, it is not there.
     ///   - action: What it does.
-    public func addAction(_ name: String, keys: [String] = [], _ action: @escaping @MainContext () -> Void) {
+    public func addAction(
+        _ name: String,
+        keys: [String] = [],
+        title: String? = nil,
+        _ action: @escaping @MainContext () -> Void
+    ) {
         let simple = g_simple_action_new(name, nil)
         connect(simple.map(UnsafeMutableRawPointer.init), "activate", action)
         g_action_map_add_action(OpaquePointer(pointer), simple)
         release(simple)
-        setKeys(keys, forAction: "app.\(name)")
+        setKeys(keys, forAction: "app.\(name)", title: title)
     }
 
     /// Says whether an action can be chosen.
@@ -69,8 +77,9 @@ public final class Application {
     }
 
     /// Sets the accelerators of any action, such as `win.close`.
-    public func setKeys(_ keys: [String], forAction action: String) {
+    public func setKeys(_ keys: [String], forAction action: String, title: String? = nil) {
         guard !keys.isEmpty else { return }
+        if let title { shortcuts.append(Shortcut(title: title, keys: keys)) }
         var words: [UnsafePointer<CChar>?] = keys.map { UnsafePointer(strdup($0)) } + [nil]
         gtk_application_set_accels_for_action(cast(pointer), action, &words)
         for word in words { free(UnsafeMutablePointer(mutating: word)) }

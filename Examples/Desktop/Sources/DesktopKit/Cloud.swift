@@ -12,6 +12,7 @@ public struct Cloud: Sendable {
     public let graphURL: URL
     /// The root of the stand-in's services; `nil` at a real cloud.
     public let standInURL: URL?
+    private let page: PageChoice
     /// Kept, so that it goes on running.
     private let running: StandIn?
 
@@ -25,28 +26,36 @@ public struct Cloud: Sendable {
         -> Cloud
     {
         if let registration = try options.registration ?? fallback {
-            return Cloud(registration: registration, graphURL: graphURL, standInURL: nil, running: nil)
+            return Cloud(registration, graphURL: graphURL, standInURL: nil, options.page, running: nil)
         }
         if let root = options.standIn {
             guard let url = URL(string: root) else { throw ValidationFailure("--stand-in is not an address: \(root)") }
-            return Cloud(try await StandIn.Addresses(at: url), running: nil)
+            return Cloud(try await StandIn.Addresses(at: url), options.page, running: nil)
         }
         let standIn = try await StandIn.start()
-        return Cloud(standIn.addresses, running: standIn)
+        return Cloud(standIn.addresses, options.page, running: standIn)
     }
 
-    private init(registration: Registration, graphURL: URL, standInURL: URL?, running: StandIn?) {
+    private init(
+        _ registration: Registration,
+        graphURL: URL,
+        standInURL: URL?,
+        _ page: PageChoice,
+        running: StandIn?
+    ) {
         self.registration = registration
         self.graphURL = graphURL
         self.standInURL = standInURL
+        self.page = page
         self.running = running
     }
 
-    private init(_ addresses: StandIn.Addresses, running: StandIn?) {
+    private init(_ addresses: StandIn.Addresses, _ page: PageChoice, running: StandIn?) {
         self.init(
-            registration: Registration(clientID: addresses.clientID, authority: addresses.authority),
+            Registration(clientID: addresses.clientID, authority: addresses.authority),
             graphURL: addresses.graph,
             standInURL: addresses.root,
+            page,
             running: running
         )
     }
@@ -60,6 +69,7 @@ public struct Cloud: Sendable {
         )
         configuration.clientCapabilities = ["cp1"]
         configuration.redirectURI = registration.redirectURI
+        configuration.show(page)
         return try PublicClientApplication(configuration)
     }
 }

@@ -4,7 +4,7 @@ public import ArgumentParser
 public import IdentityClient
 import IdentityKeyring
 
-/// The options that all programs have: which cloud, and where tokens rest.
+/// The options that all programs have: which cloud, where its page is shown, and where tokens rest.
 public struct ProgramOptions: ParsableArguments, Sendable {
     /// The client id of a registration.
     @Option(help: ArgumentHelp("The client id of your registration; needs --authority too.", valueName: "id"))
@@ -19,6 +19,10 @@ public struct ProgramOptions: ParsableArguments, Sendable {
         help: ArgumentHelp("Use the stand-in at this address, which `swift run stand-in` prints.", valueName: "url")
     )
     public var standIn: String?
+
+    /// Where the sign-in page is shown.
+    @Option(help: "Where the sign-in page is shown: browser (the system's) or embedded (a window of the program).")
+    public var page = PageChoice.browser
 
     /// Where tokens rest.
     @Option(help: "Where tokens rest: desktop (the keyring protects them), file or memory.")

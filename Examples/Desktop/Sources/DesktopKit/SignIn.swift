@@ -3,11 +3,13 @@
 import FoundationEssentials
 import IdentityClient
 
-/// A row that is shown while the browser has the person's attention: what to do, the address to copy, and a way out.
+/// A row that is shown while the sign-in page has the person's attention: what to do, and a way out; for a page in the
+/// browser, also the address to copy.
 @MainContext
 public final class SignInBar {
     /// What to put into the window; not seen at first.
     public let widget: Box
+    private let page: PageChoice
     private let spinner = Spinner()
     private let copyButton: Button
     private let state: State
@@ -16,9 +18,12 @@ public final class SignInBar {
         var address: String?
     }
 
-    /// - Parameter cancel: Is called when the person gives up.
-    public init(cancel: @escaping @MainContext () -> Void) {
+    /// - Parameters:
+    ///   - page: Where the page is shown.
+    ///   - cancel: Is called when the person gives up.
+    public init(_ page: PageChoice, cancel: @escaping @MainContext () -> Void) {
         let state = State()
+        self.page = page
         self.state = state
         copyButton = Button(icon: "edit-copy-symbolic", hint: tr("Copy the page's address")) {
             if let address = state.address { Desktop.copy(address) }
@@ -29,13 +34,29 @@ public final class SignInBar {
             spinner,
             Box.column(
                 spacing: 2,
-                Label(tr("Finish signing in in the browser.")).onOneLine(),
-                Label(tr("If none has opened, copy the page's address.")).onOneLine().styled("dim-label", "caption")
+                Label(Self.text(page)).onOneLine(),
+                Label(Self.explanation(page)).onOneLine().styled("dim-label", "caption")
             ).expanding().aligned(vertically: .center),
             copyButton,
             Button(tr("_Cancel"), cancel).aligned(vertically: .center)
         )
+        // An address that only the window's page can come back from is of no use elsewhere.
+        copyButton.isVisible = page == .browser
         widget.isVisible = false
+    }
+
+    private static func text(_ page: PageChoice) -> String {
+        switch page {
+        case .browser: tr("Finish signing in in the browser.")
+        case .embedded: tr("Finish signing in in the page's window.")
+        }
+    }
+
+    private static func explanation(_ page: PageChoice) -> String {
+        switch page {
+        case .browser: tr("If none has opened, copy the page's address.")
+        case .embedded: tr("Closing the window gives up the sign-in.")
+        }
     }
 
     /// Shows it, or takes it away.
@@ -48,7 +69,7 @@ public final class SignInBar {
         }
     }
 
-    /// Signs somebody in through the browser while this is shown.
+    /// Signs somebody in on the page while this is shown.
     ///
     /// - Throws: As `acquireTokenInteractively(_:)`.
     public func signIn(
@@ -57,10 +78,12 @@ public final class SignInBar {
     ) async throws -> AuthenticationResult {
         var parameters = parameters
         parameters.whenPending = .supersede
-        parameters.requiresBrowser = false  // the address can be copied
-        parameters.onAuthorizationURL = { [weak self] url in
-            let address = url.absoluteString
-            onMainContext { self?.offer(address) }
+        if page == .browser {
+            // A browser that does not open is no failure: the address can be copied.
+            parameters.onAuthorizationURL = { [weak self] url in
+                let address = url.absoluteString
+                onMainContext { self?.offer(address) }
+            }
         }
         isShown = true
         defer { isShown = false }

@@ -45,7 +45,9 @@ struct Choices: Sendable {
         program = command.program
         scopes = Set(command.scope.map { Scope(rawValue: $0) })
         do {
-            settings = try command.settings.map { try SearchSettings(SettingsFile(path: $0)) } ?? SearchSettings()
+            let page = command.program.page
+            let file = try command.settings.map { try SettingsFile(path: $0) }
+            settings = try file.map { try SearchSettings($0, page: page) } ?? SearchSettings()
         } catch let failure as ValidationFailure {
             throw ValidationError(failure.description)
         }

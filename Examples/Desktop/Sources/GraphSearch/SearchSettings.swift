@@ -8,7 +8,7 @@ import IdentityClient
 struct SearchSettings: Sendable, Equatable {
     /// `clientId`; without it, and without --client-id, the cloud is the stand-in.
     var clientID: ClientID?
-    /// `redirectUri`: a loopback address.
+    /// `redirectUri`: a loopback address; any other where the page is in a window of the program's own.
     var redirectURI = RedirectURI.loopback
     /// `graphApiUrlString` and `apiversion`: Graph's root with its version.
     var graphURL: URL
@@ -19,10 +19,10 @@ struct SearchSettings: Sendable, Equatable {
     }
 
     /// - Throws: ``ValidationFailure`` that names the key.
-    init(_ file: SettingsFile) throws {
+    init(_ file: SettingsFile, page: PageChoice) throws {
         clientID = file["clientId"].map { ClientID(rawValue: $0) }
         do {
-            if let text = file["redirectUri"] { redirectURI = try Self.redirectURI(text) }
+            if let text = file["redirectUri"] { redirectURI = try Self.redirectURI(text, page: page) }
             graphURL = try Self.graphURL(file["graphApiUrlString"], version: file["apiversion"])
         } catch let failure as ValidationFailure {
             throw ValidationFailure("\(file.path): \(failure.description)")
@@ -37,23 +37,30 @@ struct SearchSettings: Sendable, Equatable {
         }
     }
 
-    /// `http://localhost`, `http://127.0.0.1` or `http://[::1]`, with or without port and path.
-    private static func redirectURI(_ text: String) throws -> RedirectURI {
+    private static func redirectURI(_ text: String, page: PageChoice) throws -> RedirectURI {
+        do {
+            if let loopback = try loopback(text) { return loopback }
+            if page == .embedded, let url = URL(string: text), url.scheme != "http" { return try .custom(url) }
+        } catch let error as AuthenticationError {
+            throw ValidationFailure("redirectUri: \(error.message)")
+        }
+        throw ValidationFailure(
+            """
+            redirectUri is to be a loopback address such as http://localhost, which the system's browser can come \
+            back to; register it for “Mobile and desktop applications”, or start with --page embedded, which can do \
+            with any address but plain http. It is “\(text)”.
+            """
+        )
+    }
+
+    /// `http://localhost`, `http://127.0.0.1` or `http://[::1]`, with or without port and path; `nil` for anything else.
+    private static func loopback(_ text: String) throws -> RedirectURI? {
         guard let parts = URLComponents(string: text), parts.scheme == "http", parts.query == nil,
             parts.fragment == nil,
             parts.user == nil, let host = RedirectURI.LoopbackHost(rawValue: parts.host?.lowercased() ?? ""),
             let port = UInt16(exactly: parts.port ?? 0)
-        else {
-            throw ValidationFailure(
-                "redirectUri is to be a loopback address such as http://localhost, which the system's browser can come "
-                    + "back to; register it for “Mobile and desktop applications”. It is “\(text)”."
-            )
-        }
-        do {
-            return try .loopback(host: host, ports: port == 0 ? nil : port...port, path: parts.percentEncodedPath)
-        } catch let error as AuthenticationError {
-            throw ValidationFailure("redirectUri: \(error.message)")
-        }
+        else { return nil }
+        return try .loopback(host: host, ports: port == 0 ? nil : port...port, path: parts.percentEncodedPath)
     }
 
     private static func graphURL(_ root: String?, version: String?) throws -> URL {

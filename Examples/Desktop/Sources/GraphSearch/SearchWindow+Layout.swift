@@ -61,7 +61,7 @@ extension SearchWindow {
         header.setTitle(Label(tr("Person")).styled("title"))
         header.add(atStart: back)
         let menu = MenuButton(icon: "open-menu-symbolic", hint: tr("Menu"), isPrimary: true)
-        menu.show([[.action(tr("_Refresh"), "refresh")], [.action(tr("_Quit"), "quit")]])
+        menu.show([[.action(tr("_Refresh"), "refresh")], MenuButton.Item.closing])
         header.add(atEnd: menu)
         let nobody = StatusPage(
             icon: "system-users-symbolic",

@@ -10,21 +10,26 @@ extension SearchWindow {
             guard let self, let account = known.first(where: { $0.id.rawValue == id }) else { return }
             use(account)
         }
-        application.addAction("sign-in", keys: ["<Control>n"]) { [weak self] in self?.signIn() }
-        application.addAction("sign-out", keys: ["<Control><Shift>o"]) { [weak self] in self?.signOut() }
-        application.addAction("accounts", keys: ["<Alt>a"]) { [weak self] in self?.accounts.open() }
-        application.addAction("search", keys: ["<Control>f"]) { [weak self] in
+        application.addAction("search", keys: ["<Control>f"], title: tr("Go to the Search Field")) { [weak self] in
             self?.leaflet.showList()
             self?.field.focus()
         }
-        application.addAction("refresh", keys: ["<Control>r", "F5"]) { [weak self] in
+        application.addAction("refresh", keys: ["<Control>r", "F5"], title: tr("Search Again")) { [weak self] in
             guard let self else { return }
             errors.hide()
             search?.search(field.text)
         }
+        application.addAction("accounts", keys: ["<Alt>a"], title: tr("Choose an Account")) { [weak self] in
+            self?.accounts.open()
+        }
+        application.addAction("sign-in", keys: ["<Control>n"], title: tr("Add an Account")) { [weak self] in
+            self?.signIn()
+        }
+        application.addAction("sign-out", keys: ["<Control><Shift>o"], title: tr("Sign Out")) { [weak self] in
+            self?.signOut()
+        }
         application.addAction("try-again") { [weak self] in self?.begin(asksToUnlock: true) }
-        application.addAction("quit", keys: ["<Control>q"]) { [weak self] in self?.window.close() }
-        application.setKeys(["<Control>w"], forAction: "window.close")
+        application.addClosing(window, summary: tr("Searches the people of an organisation."))
     }
 
     /// Shows what has become of the search.

@@ -35,7 +35,7 @@ final class SearchWindow {
         self?.leaflet.showList()
     }
     private(set) lazy var leaflet = Leaflet(list: searchPane, details: detailsPane)
-    private(set) lazy var signInBar = SignInBar { [weak self] in self?.signIns.cancel() }
+    private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] in self?.signIns.cancel() }
     let signIns = Activity()
 
     /// Where errors are shown on the page that is shown.

@@ -9,6 +9,7 @@ import IdentityKeyring
 struct DeviceInfo: Sendable {
     var store: String
     var keyring: String
+    /// What shows the sign-in page.
     var browser: String
     var display: String
     var isSharedDevice: Bool
@@ -26,13 +27,15 @@ struct DeviceInfo: Sendable {
 
     /// Looks around. The keyring is asked, for five seconds at most; nothing is unlocked and nothing chosen for good.
     @MainContext
-    static func found(cache: any TokenCache, clientID: ClientID, isSharedDevice: Bool) async throws -> DeviceInfo {
+    static func found(cache: any TokenCache, clientID: ClientID, _ choices: Choices) async throws -> DeviceInfo {
         DeviceInfo(
             store: try await store(cache, group: .application(clientID)),
             keyring: try await keyring(),
-            browser: browser(variable: ProcessInfo.processInfo.environment["BROWSER"], desktop: Desktop.browserName),
+            browser: choices.program.page == .embedded
+                ? tr("none: the page is shown in a window of this program")
+                : browser(variable: ProcessInfo.processInfo.environment["BROWSER"], desktop: Desktop.browserName),
             display: Desktop.displayName ?? tr("none"),
-            isSharedDevice: isSharedDevice
+            isSharedDevice: choices.isSharedDevice
         )
     }
 

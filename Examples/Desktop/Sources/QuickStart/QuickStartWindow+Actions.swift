@@ -6,15 +6,24 @@ import IdentityClient
 extension QuickStartWindow {
     /// What the buttons, the menu and the keys do.
     func addActions() {
-        application.addAction("call", keys: ["<Control>g", "F5"]) { [weak self] in self?.callGraph() }
-        application.addAction("sign-out", keys: ["<Control><Shift>o"]) { [weak self] in self?.signOut() }
-        application.addAction("device", keys: ["<Control>i"]) { [weak self] in self?.showDevice() }
+        application.addAction("call", keys: ["<Control>g", "F5"], title: tr("Call Microsoft Graph")) { [weak self] in
+            self?.callGraph()
+        }
+        application.addAction("sign-out", keys: ["<Control><Shift>o"], title: tr("Sign Out")) { [weak self] in
+            self?.signOut()
+        }
+        application.addAction("device", keys: ["<Control>i"], title: tr("Device Info")) { [weak self] in
+            self?.showDevice()
+        }
         application.addAction("try-again") { [weak self] in self?.begin(asksToUnlock: true) }
-        application.addAction("clear", keys: ["<Control>l"]) { [weak self] in self?.log.clear() }
-        application.addAction("cancel", keys: ["Escape"]) { [weak self] in self?.cancel() }
+        application.addAction("clear", keys: ["<Control>l"], title: tr("Clear the Log")) { [weak self] in
+            self?.log.clear()
+        }
+        application.addAction("cancel", keys: ["Escape"], title: tr("Give Up the Sign-In")) { [weak self] in
+            self?.cancel()
+        }
         application.setAction("cancel", isEnabled: false)  // Escape closes menus, too
-        application.addAction("quit", keys: ["<Control>q"]) { [weak self] in self?.window.close() }
-        application.setKeys(["<Control>w"], forAction: "window.close")
+        application.addClosing(window, summary: tr("Signs in, calls Microsoft Graph, signs out."))
     }
 
     /// Calls Graph; signs in first where that is needed.
@@ -85,10 +94,9 @@ extension QuickStartWindow {
     func showDevice() {
         guard let program else { return }
         errors.hide()
-        let isShared = choices.isSharedDevice
-        activity.start {
+        activity.start { [choices] in
             let clientID = program.cloud.registration.clientID
-            return try await DeviceInfo.found(cache: program.cache, clientID: clientID, isSharedDevice: isShared)
+            return try await DeviceInfo.found(cache: program.cache, clientID: clientID, choices)
         } then: { [weak self] outcome in
             switch outcome {
             case .success(let info): self?.note(info.lines.joined(separator: "\n          "))

@@ -7,7 +7,7 @@ extension QuickStartWindow {
     func build() {
         let header = HeaderBar()
         let menu = MenuButton(icon: "open-menu-symbolic", hint: tr("Menu"), isPrimary: true)
-        menu.show([[.action(tr("_Clear the Log"), "clear")], [.action(tr("_Quit"), "quit")]])
+        menu.show([[.action(tr("_Clear the Log"), "clear")], MenuButton.Item.closing])
         header.add(atEnd: menu)
         header.add(atEnd: spinner)
 

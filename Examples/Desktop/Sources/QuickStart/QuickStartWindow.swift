@@ -20,7 +20,7 @@ final class QuickStartWindow {
     let username = Label().onOneLine().styled("dim-label")
     let errors = ErrorBar()
     let log = LogView(name: tr("What happened"))
-    private(set) lazy var signInBar = SignInBar { [weak self] in self?.cancel() }
+    private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] in self?.cancel() }
     private(set) lazy var activity = Activity { [weak self] in self?.spinner.isSpinning = $0 }
     private var start: Task<Void, Never>?
 

@@ -7,6 +7,11 @@ import IdentityTesting
 enum Providers {
     static let clientID: ClientID = "7d1f0f5c-5a3e-4a0e-9c41-2f0d3f6f9a10"
     static let b2cTenant = "contoso.onmicrosoft.com"
+    /// The loopback interface, and the address that programs with a web view of their own have long used.
+    private static let client = TestIdentityProvider.Client(
+        id: clientID,
+        redirectURIs: ["http://localhost", "http://127.0.0.1", "urn:ietf:wg:oauth:2.0:oob"]
+    )
     static let tasksScope = "https://contoso.onmicrosoft.com/tasks/"
     static let graphScope = "https://graph.microsoft.com/"
 
@@ -19,7 +24,7 @@ enum Providers {
         settings.offersPeople = true
         return try TestIdentityProvider(
             profile: .entra,
-            clients: [TestIdentityProvider.Client(id: clientID)],
+            clients: [client],
             people: DirectoryPerson.all.map(\.account),
             settings: settings
         )
@@ -38,7 +43,7 @@ enum Providers {
         settings.offersPeople = true
         return try TestIdentityProvider(
             profile: profile,
-            clients: [TestIdentityProvider.Client(id: clientID)],
+            clients: [client],
             people: DirectoryPerson.all.prefix(4).map(\.account),
             settings: settings
         )

@@ -32,11 +32,15 @@ public final class StandIn: Sendable {
 
     /// Starts everything; it runs until ``stop()``, or until the last reference is gone.
     ///
-    /// - Parameter port: The port of the services; 0 takes any free one.
+    /// - Parameters:
+    ///   - port: The port of the services; 0 takes any free one.
+    ///   - code: What everybody types on a page of its own after the password, as a text message would have brought it;
+    ///     `nil` means that there is no such page.
     /// - Throws: `AuthenticationError.configuration` when the providers cannot listen, an error of the system when the
     ///   port is taken, `CancellationError`.
-    public static func start(port: UInt16 = 0) async throws -> StandIn {
+    public static func start(port: UInt16 = 0, code: String? = nil) async throws -> StandIn {
         let (entra, b2c) = try (Providers.entra(), Providers.b2c())
+        for provider in [entra, b2c] { provider.settings.secondFactorCode = code }
         let authority = try entra.listen()
         let b2cAuthority = try b2c.listen()
         let faults = Faults()

@@ -73,7 +73,10 @@ struct Choices: Sendable {
         guard [command.settings, program.clientID, program.standIn].compactMap({ $0 }).count <= 1 else {
             throw ValidationError("--settings, --client-id and --stand-in exclude each other.")
         }
-        if let path = command.settings { return .real(try TodoSettings(contentsOf: URL(filePath: path))) }
+        if let path = command.settings {
+            let isEmbedded = program.page == .embedded
+            return .real(try TodoSettings(contentsOf: URL(filePath: path), seesRedirects: isEmbedded))
+        }
         if let clientID = program.clientID, let authority = program.authority {
             guard let api = command.taskAPI else { throw ValidationError("--client-id needs --task-api too.") }
             let signIn = try B2CPolicy(url: authority)

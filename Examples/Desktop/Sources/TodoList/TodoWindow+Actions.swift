@@ -7,14 +7,23 @@ import TodoListModel
 extension TodoWindow {
     /// What the buttons, the menu and the keys do.
     func addActions() {
+        application.addAction("new-task", keys: ["<Control>n"], title: tr("New Task")) { [weak self] in
+            self?.list.focusEntry()
+        }
+        application.addAction("refresh", keys: ["F5", "<Control>r"], title: tr("Refresh")) { [weak self] in
+            self?.refresh()
+        }
         application.addAction("sign-in") { [weak self] in self?.signIn() }
-        application.addAction("sign-out", keys: ["<Control><Shift>o"]) { [weak self] in self?.signOut() }
-        application.addAction("edit-profile", keys: ["<Control>e"]) { [weak self] in self?.editProfile() }
-        application.addAction("refresh", keys: ["F5", "<Control>r"]) { [weak self] in self?.refresh() }
-        application.addAction("new-task", keys: ["<Control>n"]) { [weak self] in self?.list.focusEntry() }
-        application.addAction("cancel", keys: ["Escape"]) { [weak self] in self?.cancel() }
-        application.addAction("quit", keys: ["<Control>q"]) { [weak self] in self?.window.close() }
-        application.setKeys(["<Control>w"], forAction: "window.close")
+        application.addAction("edit-profile", keys: ["<Control>e"], title: tr("Edit the Profile")) { [weak self] in
+            self?.editProfile()
+        }
+        application.addAction("sign-out", keys: ["<Control><Shift>o"], title: tr("Sign Out")) { [weak self] in
+            self?.signOut()
+        }
+        application.addAction("cancel", keys: ["Escape"], title: tr("Give Up the Sign-In")) { [weak self] in
+            self?.cancel()
+        }
+        application.addClosing(window, summary: tr("A to-do list for each person, on Azure AD B2C."))
     }
 
     /// Signs somebody in, by way of a new password where the person has forgotten the old one.

@@ -14,7 +14,7 @@ extension TodoWindow {
         menu.show([
             [.action(tr("_Refresh"), "refresh")],
             [.action(tr("_Edit Profile"), "edit-profile"), .action(tr("Sign _Out"), "sign-out")],
-            [.action(tr("_Quit"), "quit")],
+            MenuButton.Item.closing,
         ])
         header.add(atEnd: menu)
         header.add(atEnd: spinner)
@@ -26,7 +26,9 @@ extension TodoWindow {
             StatusPage(
                 icon: "avatar-default-symbolic",
                 title: tr("Nobody Is Signed In"),
-                description: tr("Sign in, or sign up, to see your tasks. A page opens in the browser."),
+                description: choices.program.page == .browser
+                    ? tr("Sign in, or sign up, to see your tasks. A page opens in the browser.")
+                    : tr("Sign in, or sign up, to see your tasks. A page opens in a window."),
                 action: signIn.aligned(horizontally: .center)
             )
         )
@@ -45,15 +47,7 @@ extension TodoWindow {
         person.text = state.account.map { $0.displayName ?? $0.username ?? tr("somebody without a name") } ?? ""
         person.isVisible = state.account != nil
         list.show(state.tasks)
-        switch state.step {
-        case .signingIn: tell(tr("Sign In in the Browser"))
-        case .resettingPassword:
-            tell(
-                tr("Reset the Password in the Browser"),
-                tr("A page for it has opened. After that, you are signed in.")
-            )
-        case .editingProfile: tell(tr("Edit the Profile in the Browser"))
-        }
+        tellStep()
         showError()
         let (isIdle, isSignedIn) = (state.page != .inBrowser, state.account != nil)
         application.setAction("sign-in", isEnabled: isIdle && !isSignedIn && session != nil)
@@ -62,6 +56,25 @@ extension TodoWindow {
         application.setAction("refresh", isEnabled: isIdle && (isSignedIn || state.page == .failed))
         application.setAction("new-task", isEnabled: state.page == .tasks)
         application.setAction("cancel", isEnabled: !isIdle)
+    }
+
+    private func tellStep() {
+        switch (state.step, choices.program.page) {
+        case (.signingIn, .browser): tell(tr("Sign In in the Browser"))
+        case (.signingIn, .embedded): tell(tr("Sign In in the Page's Window"))
+        case (.resettingPassword, .browser):
+            tell(
+                tr("Reset the Password in the Browser"),
+                tr("A page for it has opened. After that, you are signed in.")
+            )
+        case (.resettingPassword, .embedded):
+            tell(
+                tr("Reset the Password in the Page's Window"),
+                tr("After that, you sign in with the new one.")
+            )
+        case (.editingProfile, .browser): tell(tr("Edit the Profile in the Browser"))
+        case (.editingProfile, .embedded): tell(tr("Edit the Profile in the Page's Window"))
+        }
     }
 
     private func tell(_ title: String, _ description: String = "") {

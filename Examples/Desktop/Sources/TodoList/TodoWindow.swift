@@ -18,7 +18,7 @@ final class TodoWindow {
     let failedPage: StatusPage
     let errors = ErrorBar()
     let spinner = Spinner()
-    private(set) lazy var signInBar = SignInBar { [weak self] in self?.cancel() }
+    private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] in self?.cancel() }
     private(set) lazy var activity = Activity { [weak self] in self?.isLoading = $0 }
     private var start: Task<Void, Never>?
 
@@ -76,7 +76,8 @@ final class TodoWindow {
             self.standIn = standIn
             settings = try TodoSettings(standIn: standIn.addresses)
         }
-        return try TodoSession(settings: settings, cache: choices.tokenCache(settings))
+        let page = choices.program.page
+        return try TodoSession(settings: settings, cache: choices.tokenCache(settings)) { $0.show(page) }
     }
 
     /// Shows whoever is signed in now, which another program of the group may have changed.

@@ -26,15 +26,18 @@ extension TodoSettings {
 
     /// Reads a property list (XML or binary) or JSON.
     ///
+    /// - Parameter seesRedirects: Whether the program shows the page itself, and so sees where it goes: then any
+    ///   redirect URI will do.
     /// - Throws: ``SettingsError`` that names the key to change; the system's error when the file cannot be read.
-    public init(contentsOf url: URL) throws {
-        try self.init(try Data(contentsOf: url))
+    public init(contentsOf url: URL, seesRedirects: Bool) throws {
+        try self.init(try Data(contentsOf: url), seesRedirects: seesRedirects)
     }
 
     /// Reads the bytes of a property list or of JSON.
     ///
+    /// - Parameter seesRedirects: As in ``init(contentsOf:seesRedirects:)``.
     /// - Throws: ``SettingsError`` that names the key to change.
-    public init(_ data: Data) throws {
+    public init(_ data: Data, seesRedirects: Bool) throws {
         let isJSON = data.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "{")
         let file: File
         do {
@@ -45,10 +48,10 @@ extension TodoSettings {
         } catch {
             throw SettingsError("The settings are neither a property list nor JSON with one text for each key.")
         }
-        try self.init(file)
+        try self.init(file, seesRedirects: seesRedirects)
     }
 
-    private init(_ file: File) throws {
+    private init(_ file: File, seesRedirects: Bool) throws {
         guard (file.clientSecret ?? "").isEmpty else {
             throw SettingsError(
                 """
@@ -73,7 +76,7 @@ extension TodoSettings {
                 throw SettingsError("loginURL is on another host than authURL.")
             }
         }
-        if let redirect = file.bhh, !redirect.isEmpty { redirectURI = try Self.redirectURI(redirect) }
+        if let redirect = file.bhh, !redirect.isEmpty { redirectURI = try Self.redirectURI(redirect, seesRedirects) }
         if let group = file.keychain, !group.isEmpty {
             cacheGroup = try Self.naming("keychain") { try CacheGroup(group) }
         }
@@ -116,7 +119,10 @@ extension TodoSettings {
         return url
     }
 
-    private static func redirectURI(_ text: String) throws -> RedirectURI {
+    private static func redirectURI(_ text: String, _ seesRedirects: Bool) throws -> RedirectURI {
+        if seesRedirects, let url = URL(string: text), url.scheme != "http" {
+            return try naming("bhh") { try .custom(url) }
+        }
         if text == outOfBand { return .loopback }
         guard let url = URL(string: text), url.scheme == "http",
             let host = RedirectURI.LoopbackHost(rawValue: url.host() ?? ""),
@@ -125,7 +131,7 @@ extension TodoSettings {
             throw SettingsError(
                 """
                 bhh is where the provider sends the browser back to. Register http://localhost and write it here; \
-                \(outOfBand) is taken for the same.
+                \(outOfBand) is taken for the same. With --page embedded, any address but plain http will do.
                 """
             )
         }

@@ -5,14 +5,16 @@ import StandIn
 
 // Runs the stand-in for the cloud until it is ended, so that several programs share it and outlive each other:
 //
-//   swift run stand-in [PORT]          prints STAND_IN=http://127.0.0.1:PORT, which the programs take as --stand-in
+//   swift run stand-in [PORT [CODE]]   prints STAND_IN=http://127.0.0.1:PORT, which the programs take as --stand-in;
+//                                      with a CODE, everybody types it on a page of its own after the password
 
-let port = CommandLine.arguments.dropFirst().first.map { UInt16($0) } ?? 0
-guard let port else {
-    FileHandle.standardError.write(Data("usage: stand-in [PORT]\n".utf8))
+let arguments = CommandLine.arguments.dropFirst()
+let port = arguments.first.map { UInt16($0) } ?? 0
+guard let port, arguments.count <= 2 else {
+    FileHandle.standardError.write(Data("usage: stand-in [PORT [CODE]]\n".utf8))
     exit(64)
 }
-let standIn = try await StandIn.start(port: port)
+let standIn = try await StandIn.start(port: port, code: arguments.dropFirst().first)
 print("STAND_IN=\(standIn.addresses.root.absoluteString)")
 fflush(nil)
 while true { try await Task.sleep(for: .seconds(86_400)) }

@@ -8,8 +8,8 @@ import Testing
 @testable import GraphSearch
 
 @Suite struct SearchSettingsTests {
-    private func settings(_ json: String) throws -> SearchSettings {
-        try SearchSettings(try SettingsFile(Data(json.utf8), path: "s"))
+    private func settings(_ json: String, page: PageChoice = .browser) throws -> SearchSettings {
+        try SearchSettings(try SettingsFile(Data(json.utf8), path: "s"), page: page)
     }
 
     @Test func readsTheKeysOfTheSample() throws {
@@ -44,6 +44,23 @@ import Testing
     func namesTheKeyThatIsWrong(_ json: String, _ key: String) throws {
         let failure = #expect(throws: ValidationFailure.self) { try settings(json) }
         #expect(failure?.description.hasPrefix("s: \(key)") == true)
+    }
+
+    @Test(arguments: ["urn:ietf:wg:oauth:2.0:oob", "msauth.com.example://auth", "https://example.com/back"])
+    func takesAnyRedirectAddressForAnEmbeddedPage(_ address: String) throws {
+        let url = try #require(URL(string: address))
+        let settings = try settings(#"{"redirectUri": "\#(address)"}"#, page: .embedded)
+        #expect(settings.redirectURI == (try .custom(url)))
+    }
+
+    @Test func takesLoopbackForWhatItIsForAnEmbeddedPage() throws {
+        let settings = try settings(#"{"redirectUri": "http://localhost"}"#, page: .embedded)
+        #expect(settings.redirectURI == (try .loopback(host: .localhost)))
+        for address in ["http://example.com", "back"] {
+            #expect(throws: ValidationFailure.self) {
+                try self.settings(#"{"redirectUri": "\#(address)"}"#, page: .embedded)
+            }
+        }
     }
 
     @Test(arguments: ["http://127.0.0.1:40000/", "http://localhost:40000"])

@@ -19,10 +19,10 @@ import TodoListModel
         "taskAPI": "https://tasks.example.com/api",
     ]
 
-    private func settings(_ changes: [String: String?] = [:]) throws -> TodoSettings {
+    private func settings(_ changes: [String: String?] = [:], seesRedirects: Bool = false) throws -> TodoSettings {
         var keys = Self.sample
         for (key, value) in changes { keys[key] = value }
-        return try TodoSettings(try JSONEncoder().encode(keys))
+        return try TodoSettings(try JSONEncoder().encode(keys), seesRedirects: seesRedirects)
     }
 
     @Test func readsAPropertyListAsWellAsJSON() throws {
@@ -30,7 +30,7 @@ import TodoListModel
         let encoder = PropertyListEncoder()
         for format in [PropertyListSerialization.PropertyListFormat.xml, .binary] {
             encoder.outputFormat = format
-            let settings = try TodoSettings(try encoder.encode(keys))
+            let settings = try TodoSettings(try encoder.encode(keys), seesRedirects: false)
             #expect(settings.clientID == "11111111-2222-4333-8444-555555555555")
             #expect(settings.signIn.name == "b2c_1_susi")
             #expect(settings.resetPassword?.name == "b2c_1_reset" && settings.editProfile == nil)
@@ -50,12 +50,12 @@ import TodoListModel
         let url = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).plist")
         defer { try? FileManager.default.removeItem(at: url) }
         try PropertyListEncoder().encode(Self.sample).write(to: url)
-        #expect(try TodoSettings(contentsOf: url).signIn.name == "b2c_1_susi")
+        #expect(try TodoSettings(contentsOf: url, seesRedirects: false).signIn.name == "b2c_1_susi")
     }
 
     @Test func readsTheFileThatIsThereToBeCopied() throws {
         let url = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../TodoList.settings.json")
-        let settings = try TodoSettings(contentsOf: url.standardizedFileURL)
+        let settings = try TodoSettings(contentsOf: url.standardizedFileURL, seesRedirects: false)
         #expect(settings.signIn.name == "b2c_1_susi" && settings.resetPassword?.name == "b2c_1_reset")
     }
 
@@ -108,12 +108,25 @@ import TodoListModel
 
     @Test(arguments: ["", "{", "[]", "<plist>", #"{"clientID": 7}"#])
     func saysWhatItReads(text: String) throws {
-        let error = try #require(throws: SettingsError.self) { try TodoSettings(Data(text.utf8)) }
+        let error = try #require(throws: SettingsError.self) { try TodoSettings(Data(text.utf8), seesRedirects: false) }
         #expect(error.description.contains("neither a property list nor JSON"))
     }
 
     @Test func takesARedirectAddressThatIsRegisteredWithAPort() throws {
         let settings = try settings(["bhh": "http://localhost:8400/back"])
         #expect(try settings.redirectURI == .loopback(host: .localhost, ports: 8400...8400, path: "/back"))
+    }
+
+    @Test(arguments: ["urn:ietf:wg:oauth:2.0:oob", "msauth.com.example://auth", "https://example.com/back"])
+    func takesAnyRedirectAddressWhereThePageIsItsOwn(address: String) throws {
+        let url = try #require(URL(string: address))
+        #expect(try settings(["bhh": address], seesRedirects: true).redirectURI == .custom(url))
+    }
+
+    @Test func takesLoopbackForWhatItIsWhereThePageIsItsOwn() throws {
+        let settings = try settings(["bhh": "http://localhost:8400"], seesRedirects: true)
+        #expect(try settings.redirectURI == .loopback(host: .localhost, ports: 8400...8400))
+        #expect(throws: SettingsError.self) { try self.settings(["bhh": "http://example.com"], seesRedirects: true) }
+        #expect(throws: SettingsError.self) { try self.settings(["bhh": "back"], seesRedirects: true) }
     }
 }

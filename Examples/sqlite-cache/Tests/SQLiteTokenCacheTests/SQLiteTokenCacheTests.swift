@@ -24,13 +24,16 @@ import Testing
         try await TokenCacheConformance(costRecords: 1000) { try SQLiteTokenCache(path: path) }.run()
     }
 
-    /// `SQLITE_CACHE_REPETITIONS` says how often; once unless told.
-    @Test(.timeLimit(.minutes(30))) func conformsAcrossProcesses() async throws {
+    /// `SQLITE_CACHE_REPETITIONS` says how often, once unless told; `SQLITE_CACHE_KILLS` how many processes die at
+    /// random moments each time, 10 unless told.
+    @Test(.timeLimit(.minutes(60))) func conformsAcrossProcesses() async throws {
         let path = path
-        let repetitions = ProcessInfo.processInfo.environment["SQLITE_CACHE_REPETITIONS"].flatMap(Int.init) ?? 1
-        for _ in 0..<repetitions {
+        for _ in 0..<Self.number("SQLITE_CACHE_REPETITIONS", or: 1) {
             try await TokenCacheConformance { try SQLiteTokenCache(path: path) }
-                .runAcrossProcesses([try Self.worker(), path])
+                .runAcrossProcesses(
+                    [try Self.worker(), path],
+                    randomDeaths: Self.number("SQLITE_CACHE_KILLS", or: 10)
+                )
         }
     }
 
@@ -42,6 +45,10 @@ import Testing
 
     @Test func saysThatItCannotBeOpened() async throws {
         #expect(throws: DatabaseError.self) { try SQLiteTokenCache(path: "\(directory.path)/missing/tokens.sqlite") }
+    }
+
+    private static func number(_ variable: String, or usual: Int) -> Int {
+        ProcessInfo.processInfo.environment[variable].flatMap(Int.init) ?? usual
     }
 
     /// The executable lies beside the tests.

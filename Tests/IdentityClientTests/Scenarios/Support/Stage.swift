@@ -59,6 +59,19 @@ struct Stage {
         return (application, try await application.acquireTokenInteractively(scopes: scopes))
     }
 
+    /// A refresh under way: the access token has expired, and the provider answers when the gate is opened.
+    func heldRefresh(
+        by application: PublicClientApplication,
+        for account: Account
+    ) async throws -> (task: Task<AuthenticationResult, any Error>, gate: Gate) {
+        clock.advance(by: .seconds(3600))
+        let (gate, requests) = (Gate(), provider.count(of: .token))
+        provider.failNext(.token, with: .held(by: gate))
+        let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: account) }
+        try await provider.waitForRequest(.token, count: requests + 1)
+        return (task, gate)
+    }
+
     /// The accounts' records in the program's own group.
     func storedCredentials(of application: PublicClientApplication) async throws -> [CacheKey: CacheRecord] {
         let group = application.configuration.cacheGroup ?? .application(application.configuration.clientID)

@@ -1,0 +1,96 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CAdwaita
+
+/// A key that a program knows, and what it does.
+struct Shortcut {
+    /// In a few words.
+    let title: String
+    /// The accelerators as GTK writes them, any of which will do.
+    let keys: [String]
+}
+
+extension Application {
+    /// Adds what every program has at the end of its menu, after its own actions: a window with its keys (Ctrl+?), one
+    /// that says what it is, and the ways to close it.
+    ///
+    /// - Parameters:
+    ///   - window: The program's window.
+    ///   - summary: What the program does, in a sentence.
+    public func addClosing(_ window: Window, summary: String) {
+        addAction("shortcuts", keys: ["<Control>question"], title: tr("Show the Keys")) { [weak self, weak window] in
+            guard let self, let window else { return }
+            ShortcutsWindow.show(shortcuts, over: window)
+        }
+        addAction("about") { [weak window] in
+            if let window { Self.showAbout(summary, over: window) }
+        }
+        setKeys(["<Control>w"], forAction: "window.close", title: tr("Close the Window"))
+        addAction("quit", keys: ["<Control>q"], title: tr("Quit")) { [weak window] in window?.close() }
+    }
+
+    private static func showAbout(_ summary: String, over window: Window) {
+        let about = adw_about_window_new()
+        let pointer = OpaquePointer(about)
+        adw_about_window_set_application_name(pointer, g_get_application_name())
+        adw_about_window_set_application_icon(pointer, "application-x-executable")
+        adw_about_window_set_developer_name(pointer, tr("An example of swift-identity-client"))
+        adw_about_window_set_comments(pointer, summary)
+        adw_about_window_set_license_type(pointer, GTK_LICENSE_APACHE_2_0)
+        present(about, over: window)
+    }
+
+    fileprivate static func present(_ dialog: UnsafeMutablePointer<GtkWidget>?, over window: Window) {
+        guard let dialog else { return }
+        gtk_window_set_transient_for(cast(dialog), window.pointer())
+        gtk_window_set_modal(cast(dialog), 1)
+        gtk_window_present(cast(dialog))
+    }
+}
+
+extension MenuButton.Item {
+    /// The lines of a primary menu for what `Application.addClosing` adds.
+    public static var closing: [MenuButton.Item] {
+        [
+            .action(tr("_Keyboard Shortcuts"), "shortcuts"),
+            .action(tr("_About This Program"), "about"),
+            .action(tr("_Quit"), "quit"),
+        ]
+    }
+}
+
+/// GTK's window with all keys. Before GTK 4.14 it can only be described, not built.
+@MainContext
+enum ShortcutsWindow {
+    fileprivate static func show(_ shortcuts: [Shortcut], over window: Window) {
+        let builder = gtk_builder_new_from_string(description(of: shortcuts), -1)
+        if let dialog = gtk_builder_get_object(builder, "shortcuts") {
+            gtk_window_set_title(cast(dialog), tr("Keyboard Shortcuts"))
+            Application.present(cast(dialog), over: window)
+        }
+        release(builder)
+    }
+
+    /// What GtkBuilder makes the window of.
+    nonisolated static func description(of shortcuts: [Shortcut]) -> String {
+        let lines = shortcuts.map { shortcut in
+            """
+            <child><object class="GtkShortcutsShortcut">\
+            <property name="accelerator">\(escaped(shortcut.keys.joined(separator: " ")))</property>\
+            <property name="title">\(escaped(shortcut.title))</property></object></child>
+            """
+        }
+        return """
+            <interface><object class="GtkShortcutsWindow" id="shortcuts"><child>\
+            <object class="GtkShortcutsSection"><child><object class="GtkShortcutsGroup">
+            \(lines.joined(separator: "\n"))
+            </object></child></object></child></object></interface>
+            """
+    }
+
+    private nonisolated static func escaped(_ text: String) -> String {
+        guard let escaped = g_markup_escape_text(text, -1) else { return "" }
+        defer { g_free(escaped) }
+        return String(cString: escaped)
+    }
+}

@@ -1,0 +1,26 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import ArgumentParser
+import CAdwaita
+public import IdentityClient
+import IdentityWebView
+
+/// Where the sign-in page is shown.
+public enum PageChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
+    /// In the system's browser, which has the person's session, passwords and passkeys.
+    case browser
+    /// In a window that belongs to the program's.
+    case embedded
+}
+
+extension PublicClientApplication.Configuration {
+    /// Has the sign-in page shown where `page` says.
+    public mutating func show(_ page: PageChoice) {
+        guard page == .embedded else { return }
+        let program = g_get_application_name().map { String(cString: $0) } ?? clientID.rawValue
+        // Its window is one of the application that runs, over the window that is active.
+        let window = WebViewPresenter(title: tr("Sign in to {0}", program))
+        browser = window
+        redirectReceiver = window
+    }
+}

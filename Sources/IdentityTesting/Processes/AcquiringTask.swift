@@ -1,0 +1,77 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+
+/// What a worker does with a sign-in: it acquires a token silently, or signs out.
+struct AcquiringTask: WorkerTask {
+    private let orders: WorkerOrders
+    private let transport: FatalTransport
+    private let application: PublicClientApplication
+    private let account: Account?
+
+    init(_ orders: WorkerOrders, _ cache: any TokenCache) async throws {
+        let point = orders.crash.flatMap(CrashPoint.init)
+        var configuration = PublicClientApplication.Configuration(
+            clientID: ClientID(rawValue: orders.clientID),
+            authority: try .openIDConnect(issuer: orders.issuer ?? ""),
+            cache: FatalCache(cache, diesAt: point)
+        )
+        configuration.cacheGroup = try CacheGroup(orders.group)
+        transport = FatalTransport(CurlTransport(), diesAt: point)
+        configuration.transport = transport
+        configuration.clock = OffsetClock(offset: orders.clockOffset)
+        configuration.requestTimeout = .seconds(15)
+        self.orders = orders
+        application = try PublicClientApplication(configuration)
+        account = try await application.allAccounts().first { orders.username == nil || $0.username == orders.username }
+    }
+
+    func report() async -> WorkerReport {
+        var (report, failures) = (WorkerReport(), 0)
+        for _ in 0..<orders.times {
+            report = await attempt()
+            if report.error != nil { failures += 1 }
+        }
+        report.failures = failures
+        report.requests = transport.posts
+        return report
+    }
+
+    private func attempt() async -> WorkerReport {
+        guard let account else { return WorkerReport(error: "no_account") }
+        let begin = ContinuousClock.now
+        var report = WorkerReport()
+        do {
+            if orders.removes { try await application.remove(account) } else { try await acquire(account, &report) }
+        } catch let error as AuthenticationError {
+            report.error = error.shortDescription
+            report.retryAfter = error.retryAfter.map { Int($0.components.seconds) }
+        } catch {
+            report.error = "\(type(of: error))"
+        }
+        report.milliseconds = begin.duration(to: .now) / .milliseconds(1)
+        return report
+    }
+
+    private func acquire(_ account: Account, _ report: inout WorkerReport) async throws {
+        let parameters = SilentParameters(
+            scopes: [Scope(rawValue: orders.scope)],
+            account: account,
+            forcesRefresh: orders.forces
+        )
+        let result = try await application.acquireTokenSilently(parameters)
+        report.token = result.accessToken
+        report.source = result.source.rawValue
+        if case .failed(let error) = result.persistence { report.unsaved = error.shortDescription }
+    }
+}
+
+/// The computer's clock, wrong by a constant.
+private struct OffsetClock: WallClock {
+    let offset: Double
+
+    var now: Date { Date.now.addingTimeInterval(offset) }
+
+    func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
+}

@@ -1,0 +1,29 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import LoopbackHTTP
+
+/// What happens to a worker: a byte on standard input, or the end of a round.
+enum WorkerEvent: Sendable {
+    /// One more caller is to act, beside those that still wait.
+    case go
+    /// The first caller that was not cancelled yet gives up.
+    case cancel
+    case ended
+
+    static let bytes = (go: UInt8(ascii: "\n"), cancel: UInt8(0x18))
+
+    /// Reads standard input, on a thread of its own; the events end with it.
+    static func read(into inbox: AsyncStream<WorkerEvent>.Continuation) throws {
+        try DetachedThread.start {
+            var byte: UInt8 = 0
+            while true {
+                let count = unsafe Glibc.read(0, &byte, 1)
+                if count < 0, errno == EINTR { continue }
+                guard count == 1 else { break }
+                inbox.yield(byte == bytes.cancel ? .cancel : .go)
+            }
+            inbox.finish()
+        }
+    }
+}

@@ -1,0 +1,32 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import IdentityTesting
+
+/// Answers of the token endpoint that no program may believe, and what it is told.
+enum WrongAnswer {
+    typealias Case = (TestIdentityProvider.Fault, AuthenticationError.Code)
+
+    /// Whatever was redeemed.
+    static let toAnyGrant: [Case] = [
+        (.html, .malformedResponse),
+        (.notUTF8, .malformedResponse),
+        (.oversized(), .responseTooLarge),
+        (.endless, .responseTooLarge),
+        (.redirect(to: "https://evil.example.test/token"), .unexpectedRedirect),
+        (.redirect(to: "https://login.example.test/token", status: 302), .unexpectedRedirect),
+        (.repeating("access_token"), .malformedResponse),
+        (.changing("access_token", to: nil), .malformedResponse),
+        (.changing("access_token", to: #""two\r\nlines""#), .malformedResponse),
+        (.changing("access_token", to: "7"), .malformedResponse),
+        (.changing("token_type", to: nil), .malformedResponse),
+        (.changing("token_type", to: #""mac""#), .malformedResponse),
+        (.changing("expires_in", to: "-1"), .malformedResponse),
+        (.answer(status: 200), .malformedResponse),
+        (.answer(status: 200, body: "[]"), .malformedResponse),
+        (.refusal("invalid_client", status: 401), .clientNotRegistered),
+        (.refusal("invalid_scope"), .invalidScope),
+        (.serverError(status: 500), .serverUnavailable),
+        (.drop, .connectionFailed),
+    ]
+}

@@ -1,0 +1,119 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// What a refusal means to two processes with one sign-in (T12, T13; msal-cache.md §3.4).
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct RefusalTests {
+    static let passing: [(suberror: String?, code: AuthenticationError.Code)] = [
+        (nil, .signInExpired), ("something_else", .signInExpired), ("token_expired", .signInExpired),
+        ("basic_action", .basicAction), ("additional_action", .additionalAction), ("message_only", .messageOnly),
+        ("consent_required", .consentRequired), ("user_password_expired", .passwordExpired),
+        ("protection_policy_required", .blockedByPolicy), ("client_mismatch", .clientNotRegistered),
+        ("device_authentication_failed", .basicAction),
+    ]
+    static let final = ["bad_token", "user_account_deleted"]
+
+    /// The same refresh token works again when the person has done what was asked for, so both processes keep it.
+    @Test(arguments: passing)
+    func keepsTheRefreshToken(_ suberror: String?, _ code: AuthenticationError.Code) async throws {
+        let house = try await Household()
+        let stored = try await house.storedRefreshTokens()
+        let workers = [try await house.worker { $0.rounds = 2 }, try await house.worker { $0.rounds = 2 }]
+        house.provider.failAlways(.token, with: Self.refusal(suberror))
+        for worker in workers {
+            worker.go()
+            #expect(try #require(try await worker.report()).error == code.rawValue)
+            #expect(try await house.storedRefreshTokens() == stored && stored.count == 1)
+        }
+        #expect(house.sentRefreshTokens == stored + stored)
+        house.provider.failAlways(.token, with: nil)
+        for worker in workers {
+            worker.go()
+            #expect(try #require(try await worker.report(1)).error == nil)
+        }
+        #expect(house.sentRefreshTokens == stored + stored + stored)
+    }
+
+    /// What the provider will never take again is removed, so that the process that waited meanwhile does not send it.
+    @Test(arguments: Store.chosen, final)
+    func removesTheRefreshTokenForBoth(_ store: Store, _ suberror: String) async throws {
+        let house = try await Household(store)
+        let workers = [try await house.worker { $0.rounds = 2 }, try await house.worker { $0.rounds = 2 }]
+        let gate = Gate()
+        house.provider.failAlways(.token, with: .held(by: gate, then: Self.refusal(suberror)))
+        workers[0].go()
+        try await house.provider.waitForRequest(.token)
+        workers[1].go()
+        gate.open()
+        #expect(try #require(try await workers[0].report()).error == "interaction_required.sign_in_expired")
+        let waiter = try #require(try await workers[1].report())
+        #expect(waiter.error == "interaction_required.no_tokens", "\(waiter)")
+        #expect(house.sentRefreshTokens.count == 1)
+        #expect(try await house.storedRefreshTokens().isEmpty)
+        #expect(try await house.application().allAccounts().count == 1, "whom to ask to sign in again")
+        house.provider.failAlways(.token, with: nil)
+        let again = try await house.signIn(.alice)
+        for worker in workers {
+            worker.go()
+            #expect(try #require(try await worker.report(1)).token == again.accessToken)
+        }
+    }
+
+    /// A refusal is about the refresh token that was sent, not about the one that a sign-in has put there since.
+    @Test(arguments: final)
+    func leavesANewerRefreshTokenAlone(_ suberror: String) async throws {
+        let house = try await Household()
+        let gate = Gate()
+        house.provider.failNext(.token, with: .held(by: gate, then: Self.refusal(suberror)))
+        let refresher = try await house.worker()
+        refresher.go()
+        try await house.provider.waitForRequest(.token)
+        let newer = try await house.signIn(.alice)
+        gate.open()
+        #expect(try #require(try await refresher.report()).token == newer.accessToken)
+        #expect(try await house.storedRefreshTokens().count == 1)
+        #expect(try #require(try await house.refresh()).error == nil)
+    }
+
+    /// Programs that ask in a tight loop: each of them sends five requests of five hundred, and none where the refresh
+    /// token is gone.
+    @Test(arguments: [nil, "bad_token"])
+    func sendsFiveOfFiveHundredRequests(_ suberror: String?) async throws {
+        let house = try await Household()
+        let workers = [try await house.worker { $0.times = 500 }, try await house.worker { $0.times = 500 }]
+        house.provider.failAlways(.token, with: Self.refusal(suberror))
+        for worker in workers { worker.go() }
+        for worker in workers {
+            let report = try #require(try await worker.report())
+            #expect(report.failures == 500)
+            if suberror == nil {
+                #expect(report.error == "interaction_required.sign_in_expired")
+                #expect((1...60).contains(try #require(report.retryAfter)))
+            } else {
+                #expect(report.error == "interaction_required.no_tokens")
+            }
+        }
+        #expect(house.sentRefreshTokens.count == (suberror == nil ? 10 : 1))
+    }
+
+    private static func refusal(_ suberror: String?) -> TestIdentityProvider.Fault {
+        let member = suberror.map { #","suberror":"\#($0)""# } ?? ""
+        return .answer(
+            status: 400,
+            headers: [("Content-Type", "application/json")],
+            body: #"{"error":"invalid_grant"\#(member)}"#
+        )
+    }
+}
+
+extension Household {
+    /// What is in the cache, in no order.
+    fileprivate func storedRefreshTokens() async throws -> [String] {
+        try await cache.records(of: .account, in: group).values.compactMap { record in
+            try AccountCredentials(decoding: record.bytes) { _ in ScopeRule(ignoresCase: false) }.refreshToken?.secret
+        }
+    }
+}
