@@ -2,7 +2,6 @@
 
 public import IdentityClient
 public import Logging
-import Synchronization
 
 /// Keeps a desktop program's tokens in the best store that the machine has and the program accepts.
 ///

@@ -24,37 +24,37 @@ public struct AuthenticationResult: Sendable {
     private let parts: Parts
 
     /// The access token. A secret: send it to the API it is for, and nowhere else.
-    public var accessToken: String { parts.accessToken }
+    public var accessToken: String { parts.values.accessToken }
 
     /// The scheme of the `Authorization` header, spelled `Bearer` whatever case the server used.
-    public var tokenType: String { parts.tokenType }
+    public var tokenType: String { parts.values.tokenType }
 
     /// When the token expires, by this computer's clock.
-    public var expiresOn: Date { parts.expiresOn }
+    public var expiresOn: Date { parts.values.expiresOn }
 
     /// The scopes that were granted. They may be more than were asked for.
-    public var scopes: Set<Scope> { parts.scopes }
+    public var scopes: Set<Scope> { parts.values.scopes }
 
     /// The scopes that were asked for and not granted.
-    public var declinedScopes: Set<Scope> { parts.declinedScopes }
+    public var declinedScopes: Set<Scope> { parts.values.declinedScopes }
 
     /// Whose token it is.
-    public var account: Account { parts.account }
+    public var account: Account { parts.values.account }
 
     /// How the tenant that issued it knows the person; `nil` where there was no ID token.
-    public var tenantProfile: TenantProfile? { parts.tenantProfile }
+    public var tenantProfile: TenantProfile? { parts.values.tenantProfile }
 
     /// The ID token as it came, validated when it came; `nil` where there was none.
-    public var idToken: String? { parts.idToken }
+    public var idToken: String? { parts.values.idToken }
 
     /// Where the token came from.
-    public var source: Source { parts.source }
+    public var source: Source { parts.values.source }
 
     /// Whether the tokens are in the cache.
-    public var persistence: Persistence { parts.persistence }
+    public var persistence: Persistence { parts.values.persistence }
 
     /// Names the request on both sides, for support; `nil` for a token from the cache.
-    public var correlationID: UUID? { parts.correlationID }
+    public var correlationID: UUID? { parts.values.correlationID }
 
     /// Creates a result; a program's tests do this.
     public init(
@@ -70,7 +70,7 @@ public struct AuthenticationResult: Sendable {
         persistence: Persistence = .persisted,
         correlationID: UUID? = nil
     ) {
-        parts = Parts(
+        let values = Values(
             accessToken: accessToken,
             tokenType: tokenType,
             expiresOn: expiresOn,
@@ -83,6 +83,7 @@ public struct AuthenticationResult: Sendable {
             persistence: persistence,
             correlationID: correlationID
         )
+        parts = Parts(values)
     }
 
     /// The value of the `Authorization` header. A secret.
@@ -90,7 +91,14 @@ public struct AuthenticationResult: Sendable {
 }
 
 extension AuthenticationResult {
+    /// An object, so that a copy of a result is a copy of one reference.
     private final class Parts: Sendable {
+        let values: Values
+
+        init(_ values: Values) { self.values = values }
+    }
+
+    private struct Values: Sendable {
         let accessToken: String
         let tokenType: String
         let expiresOn: Date
@@ -102,32 +110,6 @@ extension AuthenticationResult {
         let source: Source
         let persistence: Persistence
         let correlationID: UUID?
-
-        init(
-            accessToken: String,
-            tokenType: String,
-            expiresOn: Date,
-            scopes: Set<Scope>,
-            declinedScopes: Set<Scope>,
-            account: Account,
-            tenantProfile: TenantProfile?,
-            idToken: String?,
-            source: Source,
-            persistence: Persistence,
-            correlationID: UUID?
-        ) {
-            self.accessToken = accessToken
-            self.tokenType = tokenType
-            self.expiresOn = expiresOn
-            self.scopes = scopes
-            self.declinedScopes = declinedScopes
-            self.account = account
-            self.tenantProfile = tenantProfile
-            self.idToken = idToken
-            self.source = source
-            self.persistence = persistence
-            self.correlationID = correlationID
-        }
     }
 }
 
