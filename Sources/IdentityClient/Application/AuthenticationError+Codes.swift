@@ -112,7 +112,7 @@ extension AuthenticationError.Code {
     public static let invalidResponse = Self(rawValue: "invalid_response")
     /// The answer could not be read.
     public static let malformedResponse = Self(rawValue: "invalid_response.malformed")
-    /// The answer was larger than 1 MiB.
+    /// The answer was larger than its reader allows: 1 MiB from a provider.
     public static let responseTooLarge = Self(rawValue: "invalid_response.too_large")
     /// The server points to another address, where it is not followed.
     public static let unexpectedRedirect = Self(rawValue: "invalid_response.redirect")

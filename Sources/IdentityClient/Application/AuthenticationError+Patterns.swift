@@ -55,7 +55,7 @@ extension AuthenticationError {
     public static var serverUnavailable: Code { .serverUnavailable }
     /// The server asked to wait: try again after `retryAfter`.
     public static var throttled: Code { .throttled }
-    /// The provider stopped a loop of identical requests: wait some minutes.
+    /// A loop of identical requests was stopped, by the provider or on this side: wait for `retryAfter`, or some minutes.
     public static var requestLoop: Code { .requestLoop }
 
     // The network
@@ -113,7 +113,7 @@ extension AuthenticationError {
     public static var invalidResponse: Code { .invalidResponse }
     /// The answer could not be read.
     public static var malformedResponse: Code { .malformedResponse }
-    /// The answer was larger than 1 MiB.
+    /// The answer was larger than its reader allows: 1 MiB from a provider.
     public static var responseTooLarge: Code { .responseTooLarge }
     /// The server points to another address, where it is not followed.
     public static var unexpectedRedirect: Code { .unexpectedRedirect }

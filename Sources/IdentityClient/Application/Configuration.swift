@@ -38,6 +38,17 @@ extension PublicClientApplication {
         /// The most that one request to the provider may take.
         public var requestTimeout: Duration = .seconds(30)
 
+        /// Whether a refresh is sent once more when nobody can tell whether the server acted on it: after a time-out, a
+        /// broken connection or a 5xx. A provider with a grace period answers the same again, and the sign-in is saved.
+        /// Turn it off for a provider that takes the second time for theft.
+        public var retriesUnansweredRefreshes = true
+
+        /// How much this computer's clock and the provider's may differ when a sign-in's ID token is checked. A refresh
+        /// works with any clock.
+        ///
+        /// - SeeAlso: [OpenID Connect Core §3.1.3.7](https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation), items 9 and 10
+        public var clockTolerance: Duration = .seconds(300)
+
         /// The scopes that are asked for beside the program's own; `nil` means `openid`, `profile` and
         /// `offline_access`, as far as the provider says it knows them, and none at a plain OAuth 2.0 server.
         public var defaultScopes: Set<Scope>?

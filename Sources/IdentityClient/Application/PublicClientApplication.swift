@@ -32,11 +32,11 @@ public final class PublicClientApplication: Sendable {
             )
         }
         guard configuration.requestTimeout > .zero, configuration.requestTimeout <= .seconds(60),
-            configuration.expirationLeeway >= .zero
+            configuration.expirationLeeway >= .zero, configuration.clockTolerance >= .zero
         else {
             throw AuthenticationError(
                 .invalidArgument,
-                "The request time-out must be above 0 and at most 60 s, the expiration leeway not negative."
+                "The request time-out must be above 0 and at most 60 s, expiration leeway and clock tolerance not negative."
             )
         }
         self.configuration = configuration

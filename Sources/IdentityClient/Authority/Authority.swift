@@ -80,7 +80,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter host: The federation service's host.
     /// - Throws: `AuthenticationError.configuration` when the host cannot be part of an address.
     public static func adfs(host: String) throws -> Authority {
-        Authority(kind: .adfs(try address("https://\(host)")))
+        Authority(kind: .adfs(try origin(host)))
     }
 
     /// Any OpenID Connect provider that publishes its configuration.

@@ -18,10 +18,9 @@ extension Authority {
             // Deviation: Entra publishes a template, `https://…/{tenantid}/v2.0`, for several tenants at once.
             guard let address = WebAddress(Self.fillingTemplate(issuer, tenant: tenant)) else { return false }
             return isSameCloud(address) && address.segments.count == 2 && address.segments[1] == "v2.0"
-        case .externalID:
+        case .externalID(_, let tenant):
             guard let address = WebAddress(issuer) else { return false }
-            return address.origin == base.origin
-                || (CloudInstances.isCIAM(base.host) && CloudInstances.isCIAM(address.host) && address.port == nil)
+            return address.origin == base.origin || Self.isExternalID(issuer: address, of: tenant)
         case .b2c, .adfs:
             return WebAddress(issuer)?.origin == base.origin
         case .oauth2:
@@ -65,6 +64,14 @@ extension Authority {
         if address.origin == base.origin { return true }
         return address.scheme == "https" && address.port == nil && base.port == nil
             && CloudInstances.aliases(of: base.host).contains(address.host)
+    }
+
+    /// Deviation: External ID names `https://{tenant ID}.ciamlogin.com/{tenant ID}/v2.0`, also on a custom domain.
+    private static func isExternalID(issuer: WebAddress, of tenant: String) -> Bool {
+        guard issuer.scheme == "https", issuer.port == nil, issuer.query == nil, CloudInstances.isCIAM(issuer.host),
+            let issuing = issuer.segments.first?.lowercased(), issuer.segments.dropFirst() == ["v2.0"], isGUID(issuing)
+        else { return false }
+        return issuer.host.hasPrefix("\(issuing).") && (tenant == issuing || !isGUID(tenant))
     }
 
     static func fillingTemplate(_ text: String, tenant: String) -> String {

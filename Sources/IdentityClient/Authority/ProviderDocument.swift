@@ -12,7 +12,7 @@ struct ProviderDocument: Hashable, Sendable {
 
     /// Documents are taken as they are for a day …
     static let freshFor: Int64 = 24 * 3600
-    /// … and for a week while the provider cannot be reached.
+    /// … and for a week while the provider cannot be reached, or answers with something else.
     static let usableFor: Int64 = 7 * 24 * 3600
 
     init(json: JSONObject, fetchedAt: Int64) {

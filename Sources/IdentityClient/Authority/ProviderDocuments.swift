@@ -39,9 +39,12 @@ final class ProviderDocuments: Sendable {
             return try await flights.run("\(urls[0])\(isRefetch)") { [self] in
                 try await fetch(urls, authority: authority, context: context, check: check)
             }
-        } catch let error as AuthenticationError where .network ~= error.code || .serverUnavailable ~= error.code {
+        } catch let error as AuthenticationError {
             guard let kept, kept.isUsable(at: now) else { throw error }
-            context.logger.debug("Using a published document of an earlier day")
+            context.logger.debug(
+                "Using a published document of an earlier day",
+                metadata: ["identity.error": "\(error.shortDescription)"]
+            )
             return kept
         }
     }

@@ -38,8 +38,13 @@ struct GrantValidation: Sendable {
                     authority: request.authority,
                     homeTenant: before.accountID.homeTenant
                 )
-            } catch let error as AuthenticationError where .network ~= error.code || .serverUnavailable ~= error.code {
-                context.logger.debug("The ID token of a refresh could not be verified now and is left out")
+            } catch let error as AuthenticationError where error.code != .invalidIDToken {
+                // The keys could not be had. Whose token it says it is counts all the same.
+                guard isAboutThePerson(response, request, snapshot) else { throw mismatch }
+                context.logger.debug(
+                    "The ID token of a refresh could not be verified now and is left out",
+                    metadata: ["identity.error": "\(error.shortDescription)"]
+                )
             }
         }
         let identity = AccountIdentity(
@@ -127,10 +132,12 @@ struct GrantValidation: Sendable {
             clientID: environment.clientID
         )
         expectation.accessToken = response.accessToken
+        expectation.skew = environment.configuration.clockTolerance.components.seconds
         return expectation
     }
 
     private func check(_ response: TokenResponse) throws {
+        if let fault = response.fault { throw TokenEndpointAnswer.malformed("\(fault)", context) }
         guard response.tokenType.lowercased() == "bearer", response.accessToken != nil else {
             throw AuthenticationError(
                 .malformedResponse,
@@ -145,7 +152,11 @@ struct GrantValidation: Sendable {
             let answered = AccountIdentity(authority: authority, clientInfo: info, issuer: nil, subject: nil),
             answered.accountID != account
         else { return }
-        throw AuthenticationError(
+        throw mismatch
+    }
+
+    private var mismatch: AuthenticationError {
+        AuthenticationError(
             .accountMismatch,
             "The answer is about another person than the one asked for; nothing was stored.",
             correlationID: context.correlationID

@@ -108,7 +108,10 @@ struct RefreshFlow: Sendable {
         )
         do {
             try await lease.outlast(environment.client.deadline)
-            let response = try await endpoint.redeemRefreshToken(form) {
+            let response = try await endpoint.redeemRefreshToken(
+                form,
+                retries: environment.configuration.retriesUnansweredRefreshes
+            ) {
                 try await lease.outlast(environment.client.deadline)
             }
             let grant = try await validated(
@@ -129,8 +132,8 @@ struct RefreshFlow: Sendable {
         }
     }
 
-    /// Decides whether the answer is believed. One with an ID token that is not believed gives no access token and no
-    /// claims; but the server has spent the refresh token, so that the new one is kept.
+    /// Decides whether the answer is believed. One that is not gives no access token and no claims; but the server has
+    /// spent the refresh token, so that the new one is kept.
     private func validated(
         _ response: TokenResponse,
         replacing sent: CachedRefreshToken,
@@ -149,8 +152,10 @@ struct RefreshFlow: Sendable {
                 metadata: metadata,
                 requestedScopes: requestedScopes
             )
-        } catch let error as AuthenticationError where error.code == .invalidIDToken {
-            if let secret = response.refreshToken, validation.isAboutThePerson(response, request, snapshot) {
+        } catch let error as AuthenticationError {
+            if let secret = response.refreshToken, secret != sent.secret,
+                validation.isAboutThePerson(response, request, snapshot)
+            {
                 try await keep(secret, replacing: sent, of: snapshot, for: request)
                 environment.brake.note(error, for: request.loopKey(snapshot.credentials, sent), at: now)
                 environment.brake.move(

@@ -55,7 +55,7 @@ struct Revocation: Sendable {
         let words = (try? JSONObject(parsing: answer.body)).flatMap(ErrorResponse.init)  // often there is no body
         guard answer.status < 500, answer.status != 429, answer.status != 408 else {
             throw AuthenticationError(
-                .serverUnavailable,
+                answer.status == 429 ? .throttled : .serverUnavailable,
                 "The provider could not revoke the token now (\(answer.status)).",
                 serverError: ServerError(words, status: answer.status),
                 retryAfter: answer.retryAfter(now: environment.clock.unixSeconds),

@@ -7,7 +7,8 @@ import OAuthWire
 /// Redeems a code or a refresh token.
 ///
 /// A code is sent once: a second time would look like theft. A refresh token is sent once more after an answer that
-/// leaves open whether the server acted, because a server with a grace period then answers the same again.
+/// leaves open whether the server acted, because a server with a grace period then answers the same again; a program can
+/// turn that off.
 /// - SeeAlso: [RFC 6749 §4.1.3](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3) and
 ///   [§6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
 struct TokenEndpoint: Sendable {
@@ -27,6 +28,7 @@ struct TokenEndpoint: Sendable {
     /// Redeems a refresh token; `beforeRetry` runs before the second attempt and may forbid it by throwing.
     func redeemRefreshToken(
         _ form: [(String, String)],
+        retries: Bool = true,
         beforeRetry: () async throws -> Void
     ) async throws -> TokenResponse {
         let first: AuthenticationError
@@ -39,6 +41,7 @@ struct TokenEndpoint: Sendable {
         } catch let error as AuthenticationError where .network ~= error.code && error.mayHaveReachedTheServer {
             first = error
         }
+        guard retries else { throw first }
         context.logger.debug("Refreshing once more", metadata: ["identity.error": "\(first.shortDescription)"])
         try await beforeRetry()
         return try await redeem(form, grant: .refreshToken)

@@ -4,7 +4,7 @@ import OAuthWire
 
 /// What an answer of the token endpoint means, by its status first.
 enum TokenEndpointAnswer {
-    /// The tokens.
+    /// The tokens. With a `fault` in it nothing but the refresh token is of use.
     case granted(TokenResponse)
     /// The server said no: asking again in the same way will not help.
     case refused(AuthenticationError)
@@ -55,14 +55,12 @@ extension TokenEndpointAnswer {
         if let words = ErrorResponse(json) {
             return .refused(ServerRefusal(words, status: status, grant: grant, context: context).error)
         }
-        do {
-            return .granted(try TokenResponse(json))
-        } catch {
-            return .refused(malformed("\(error)", context))
-        }
+        let response = TokenResponse(reading: json)
+        if let fault = response.fault, response.refreshToken == nil { return .refused(malformed("\(fault)", context)) }
+        return .granted(response)
     }
 
-    private static func malformed(_ reason: String, _ context: RequestContext) -> AuthenticationError {
+    static func malformed(_ reason: String, _ context: RequestContext) -> AuthenticationError {
         AuthenticationError(
             .malformedResponse,
             "The token endpoint's answer could not be read: \(reason). Is this the right authority, or a captive portal?",

@@ -21,11 +21,31 @@ package struct TokenResponse: Sendable {
     package var clientInfo: String?
     /// `foci`: the family of Microsoft programs that share the refresh token.
     package var familyID: String?
+    /// Why the answer cannot be used, though the server granted something.
+    package var fault: WireError?
+
+    /// Reads the answer as far as can be. With a ``fault`` only what says whose it is, and the refresh token, are there:
+    /// the server has spent the one that was sent.
+    package init(reading json: JSONObject) {
+        do throws(WireError) {
+            try self.init(json)
+        } catch {
+            self.init(fault: error)
+            refreshToken = json.string("refresh_token")
+            idToken = json.string("id_token")
+            clientInfo = json.string("client_info")
+        }
+    }
+
+    private init(fault: WireError) {
+        tokenType = ""
+        self.fault = fault
+    }
 
     /// Reads the answer.
     /// - Throws: `WireError`: no access token (unless there is an ID token), no token type, a wrong type, a negative
     ///   duration, or an access token with characters that cannot stand in a header.
-    package init(_ json: JSONObject) throws {
+    package init(_ json: JSONObject) throws(WireError) {
         accessToken = try json.optionalString("access_token")
         idToken = try json.optionalString("id_token")
         guard accessToken != nil || idToken != nil else { throw WireError.missing("access_token") }
@@ -41,8 +61,9 @@ package struct TokenResponse: Sendable {
     }
 
     /// Deviation: some servers write `scope` as an array.
-    private static func scopes(_ json: JSONObject) throws -> [String]? {
-        let words = try json.strings("scope") ?? json.optionalString("scope").map(WireText.words)
+    private static func scopes(_ json: JSONObject) throws(WireError) -> [String]? {
+        let words =
+            if let list = json.strings("scope") { list } else { try json.optionalString("scope").map(WireText.words) }
         return words?.isEmpty == true ? nil : words
     }
 }

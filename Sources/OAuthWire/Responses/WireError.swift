@@ -23,25 +23,25 @@ package enum WireError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Reading fields: `null` and the empty string are absent, another type is an error.
 extension JSONObject {
-    func optionalString(_ name: String) throws -> String? {
+    func optionalString(_ name: String) throws(WireError) -> String? {
         guard let value = self[name], !value.isNull else { return nil }
         guard let text = value.string else { throw WireError.wrongType(name) }
         return text.isEmpty ? nil : text
     }
 
-    func requiredString(_ name: String) throws -> String {
+    func requiredString(_ name: String) throws(WireError) -> String {
         guard let text = try optionalString(name) else { throw WireError.missing(name) }
         return text
     }
 
-    func optionalStrings(_ name: String) throws -> [String]? {
+    func optionalStrings(_ name: String) throws(WireError) -> [String]? {
         guard let value = self[name], !value.isNull else { return nil }
         guard let strings = strings(name) else { throw WireError.wrongType(name) }
         return strings
     }
 
     /// A duration in whole seconds. More than ten years counts as ten, so that adding it to an instant cannot overflow.
-    func optionalDuration(_ name: String) throws -> Int? {
+    func optionalDuration(_ name: String) throws(WireError) -> Int? {
         guard let value = self[name], !value.isNull, value != .string("") else { return nil }
         guard let seconds = value.integer, seconds >= 0 else { throw WireError.wrongType(name) }
         return min(seconds, 315_360_000)

@@ -135,7 +135,8 @@ import Testing
         for grant in [TokenEndpointAnswer.Grant.refreshToken, .authorizationCode] {
             let answer = EndpointAnswer(status: status, headerFields: [:], body: Array(body.utf8))
             switch TokenEndpointAnswer(answer, grant: grant, now: Fixture.now, context: Fixture.context) {
-            case .granted: Issue.record("granted")
+            case .granted(let response):
+                #expect(response.fault.map { "\($0)" }?.contains(Self.secret) == false)
             case .refused(let error), .ambiguous(let error):
                 #expect(!everythingSaid(about: error).contains(Self.secret))
             }

@@ -117,8 +117,11 @@ import Testing
         #expect(throws: AuthenticationError.self) { try PublicClientApplication(configuration) }
     }
 
-    @Test(arguments: [(0, 300, false), (-1, 300, false), (61, 300, false), (60, 0, true), (1, -1, false)])
-    func checksDurations(timeout: Int, leeway: Int, isAccepted: Bool) throws {
+    @Test(arguments: [
+        (0, 300, 300, false), (-1, 300, 300, false), (61, 300, 300, false), (60, 0, 0, true), (1, -1, 300, false),
+        (1, 300, -1, false),
+    ])
+    func checksDurations(timeout: Int, leeway: Int, tolerance: Int, isAccepted: Bool) throws {
         var configuration = PublicClientApplication.Configuration(
             clientID: "c",
             authority: try .entra(),
@@ -126,6 +129,7 @@ import Testing
         )
         configuration.requestTimeout = .seconds(timeout)
         configuration.expirationLeeway = .seconds(leeway)
+        configuration.clockTolerance = .seconds(tolerance)
         #expect(((try? PublicClientApplication(configuration)) != nil) == isAccepted)
     }
 }

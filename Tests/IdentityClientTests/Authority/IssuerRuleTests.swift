@@ -36,10 +36,29 @@ import Testing
         ("https://c.ciamlogin.com", "https://\(guid).ciamlogin.com/\(guid)/v2.0", true),
         ("https://c.ciamlogin.com", "https://\(guid).ciamlogin.com:444/\(guid)/v2.0", false),
         ("https://c.ciamlogin.com", "https://ciamlogin.com.evil.example/x/v2.0", false),
+        ("https://c.ciamlogin.com", "https://other.ciamlogin.com/\(guid)/v2.0", false),
+        ("https://c.ciamlogin.com", "http://\(guid).ciamlogin.com/\(guid)/v2.0", false),
+        ("https://c.ciamlogin.com", "https://\(guid).ciamlogin.com/\(guid)/v2.0/x", false),
         ("https://sts.h/adfs", "https://sts.h/adfs", true), ("https://sts.h/adfs", "https://other.h/adfs", false),
     ])
     func mayBePublished(authority: String, issuer: String, expected: Bool) throws {
         #expect(try Authority(url: authority).accepts(publishedIssuer: issuer) == expected)
+    }
+
+    /// The issuer of an External ID tenant has its own host, also where people see a custom domain.
+    @Test(arguments: [
+        (nil, "https://\(guid).ciamlogin.com/\(guid)/v2.0", true),
+        (guid, "https://\(guid).ciamlogin.com/\(guid)/v2.0", true),
+        (guid.uppercased(), "https://\(guid).ciamlogin.com/\(guid)/v2.0", true),
+        (guid, "https://login.contoso.com/\(guid)/v2.0", true),
+        (consumers, "https://\(guid).ciamlogin.com/\(guid)/v2.0", false),
+        (guid, "https://\(guid).ciamlogin.com/\(consumers)/v2.0", false),
+        (guid, "https://\(guid).ciamlogin.com.evil.example/\(guid)/v2.0", false),
+        (guid, "https://login.evil.example/\(guid)/v2.0", false),
+    ] as [(String?, String, Bool)])
+    func mayBePublishedOnACustomDomain(tenant: String?, issuer: String, expected: Bool) throws {
+        let authority = try Authority.externalID(host: "login.contoso.com", tenant: tenant)
+        #expect(authority.accepts(publishedIssuer: issuer) == expected)
     }
 
     /// OpenID Connect Discovery §4.3, protocol.md §11 item 3: slash, case, policy.

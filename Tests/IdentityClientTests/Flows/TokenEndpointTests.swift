@@ -129,6 +129,16 @@ import Testing
         #expect(asked.value == (isRetried ? 1 : 0))
     }
 
+    @Test(arguments: [Step.answer(500, ""), .answer(200, "<html>"), .failure(.networkTimedOut)])
+    func sendsARefreshTokenOnceWhereTheProgramSaysSo(step: Step) async throws {
+        let transport = ScriptedTransport([step, .answer(200, Self.tokens)])
+        let endpoint = try endpoint(transport)
+        await #expect(throws: AuthenticationError.self) {
+            try await endpoint.redeemRefreshToken([("x", "y")], retries: false) {}
+        }
+        #expect(transport.sentBodies.count == 1)
+    }
+
     @Test func neverSendsARefreshTokenThreeTimes() async throws {
         let transport = ScriptedTransport([.answer(500, ""), .answer(500, ""), .answer(200, Self.tokens)])
         let endpoint = try endpoint(transport)

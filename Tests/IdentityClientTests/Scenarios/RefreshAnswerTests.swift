@@ -49,6 +49,56 @@ struct RefreshAnswerTests {
         #expect(sent.count == 2 && Set(sent).count == 2)
     }
 
+    static let unusable: [TestIdentityProvider.Fault] = [
+        .changing("access_token", to: nil), .changing("access_token", to: "7"), .changing("token_type", to: nil),
+        .changing("token_type", to: #""mac""#), .changing("expires_in", to: "-1"), .changing("scope", to: "true"),
+    ]
+
+    @Test(arguments: unusable.indices)
+    func keepsTheNewRefreshTokenOfAnAnswerThatCannotBeUsed(_ index: Int) async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failNext(.token, with: Self.unusable[index])
+        try await expectError(.malformedResponse) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+        let sent = stage.provider.requests.compactMap { $0["refresh_token"] }
+        #expect(sent.count == 2 && Set(sent).count == 2)
+    }
+
+    static let withoutKeys: [TestIdentityProvider.Fault] = [
+        .answer(status: 404), .answer(status: 403), .html, .oversized(), .drop, .serverError(),
+        .throttled(retryAfter: .seconds(9)), .redirect(to: "https://evil.example.test/keys"),
+    ]
+
+    /// The keys of the day before do, and where they do not, the new token is worth more than the ID token beside it.
+    @Test(arguments: withoutKeys.indices, [false, true])
+    func refreshesWhenTheKeysCannotBeHad(_ index: Int, _ signsWithANewKey: Bool) async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.provider.failAlways(.keys, with: Self.withoutKeys[index])
+        if signsWithANewKey { stage.provider.rotateSigningKey() }
+        stage.clock.advance(by: .seconds(2 * 86_400))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+        #expect((next.idToken == first.idToken) == signsWithANewKey)
+        stage.clock.advance(by: .seconds(3600))
+        let third = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(third.source == .identityProvider)
+    }
+
+    @Test func believesNobodyElsesIDTokenForWantOfKeys() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.provider.failAlways(.keys, with: .answer(status: 404))
+        stage.provider.rotateSigningKey()
+        stage.provider.tamperNextIDToken(with: .subject("subject-bob"))
+        try await expectUnchanged(stage, application, first.account, .accountMismatch)
+    }
+
     @Test func stopsALoopOfAnswersThatAreNotBelieved() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()

@@ -76,6 +76,24 @@ struct RefusedIDTokenTests {
         #expect(stage.provider.count(of: .keys) == 3)
     }
 
+    @Test(arguments: [-3600, 7200], [false, true])
+    func signsInWithAWrongClockOnlyAsFarAsTheProgramSays(_ offset: Int, _ isTolerated: Bool) async throws {
+        let stage = try Stage()
+        let application = try stage.application { configuration in
+            configuration.clock = ManualClock(now: stage.clock.now.addingTimeInterval(Double(offset)))
+            if isTolerated { configuration.clockTolerance = .seconds(7200) }
+        }
+        if isTolerated {
+            let result = try await application.acquireTokenInteractively(scopes: ["api.read"])
+            #expect(result.source == .identityProvider)
+        } else {
+            let error = try await expectError(.invalidIDToken) {
+                try await application.acquireTokenInteractively(scopes: ["api.read"])
+            }
+            #expect(error.message.contains("clock"))
+        }
+    }
+
     @Test func refusesAnIDTokenForAnotherTenantsIssuer() async throws {
         let stage = try Stage(.entra)
         let application = try stage.application()

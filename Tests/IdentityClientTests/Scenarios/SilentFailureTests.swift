@@ -108,6 +108,18 @@ struct SilentFailureTests {
         }
     }
 
+    @Test func asksOnceWhereTheProgramSaysThatTheServerIsNotPatient() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn { $0.retriesUnansweredRefreshes = false }
+        stage.clock.advance(by: .seconds(3600))
+        let before = stage.provider.count(of: .token)
+        stage.provider.failNext(.token, with: .serverError())
+        try await expectError(.serverUnavailable) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        #expect(stage.provider.count(of: .token) == before + 1)
+    }
+
     @Test func keepsTheRefreshTokenUntilTheServerHasSpoken() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
