@@ -46,16 +46,18 @@ import Testing
     }
 
     /// The issuer of an External ID tenant has its own host, also where people see a custom domain.
-    @Test(arguments: [
-        (nil, "https://\(guid).ciamlogin.com/\(guid)/v2.0", true),
-        (guid, "https://\(guid).ciamlogin.com/\(guid)/v2.0", true),
-        (guid.uppercased(), "https://\(guid).ciamlogin.com/\(guid)/v2.0", true),
-        (guid, "https://login.contoso.com/\(guid)/v2.0", true),
-        (consumers, "https://\(guid).ciamlogin.com/\(guid)/v2.0", false),
-        (guid, "https://\(guid).ciamlogin.com/\(consumers)/v2.0", false),
-        (guid, "https://\(guid).ciamlogin.com.evil.example/\(guid)/v2.0", false),
-        (guid, "https://login.evil.example/\(guid)/v2.0", false),
-    ] as [(String?, String, Bool)])
+    @Test(
+        arguments: [
+            (nil, "https://\(guid).ciamlogin.com/\(guid)/v2.0", true),
+            (guid, "https://\(guid).ciamlogin.com/\(guid)/v2.0", true),
+            (guid.uppercased(), "https://\(guid).ciamlogin.com/\(guid)/v2.0", true),
+            (guid, "https://login.contoso.com/\(guid)/v2.0", true),
+            (consumers, "https://\(guid).ciamlogin.com/\(guid)/v2.0", false),
+            (guid, "https://\(guid).ciamlogin.com/\(consumers)/v2.0", false),
+            (guid, "https://\(guid).ciamlogin.com.evil.example/\(guid)/v2.0", false),
+            (guid, "https://login.evil.example/\(guid)/v2.0", false),
+        ] as [(String?, String, Bool)]
+    )
     func mayBePublishedOnACustomDomain(tenant: String?, issuer: String, expected: Bool) throws {
         let authority = try Authority.externalID(host: "login.contoso.com", tenant: tenant)
         #expect(authority.accepts(publishedIssuer: issuer) == expected)
