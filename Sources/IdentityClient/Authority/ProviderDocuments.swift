@@ -36,10 +36,12 @@ final class ProviderDocuments: Sendable {
         let kept = isRefetch ? nil : await kept(urls[0], at: now, check)
         if let kept, kept.isFresh(at: now) { return kept }
         do {
-            return try await flights.run("\(urls[0])\(isRefetch)") { [self] in
+            let document = try await flights.run("\(urls[0])\(isRefetch)") { [self] in
                 try await fetch(urls, authority: authority, context: context, check: check)
             }
-        } catch let error as AuthenticationError {
+            if isRefetch { refetches.withLock { $0[urls[0]] = now } }
+            return document
+        } catch let error as AuthenticationError where error.isNoAnswer {
             guard let kept, kept.isUsable(at: now) else { throw error }
             context.logger.debug(
                 "Using a published document of an earlier day",
@@ -51,11 +53,8 @@ final class ProviderDocuments: Sendable {
 
     /// Once in five minutes, so that a stream of made-up key identifiers does not become a stream of requests.
     private func mayRefetch(_ url: String, at now: Int64) -> Bool {
-        refetches.withLock { refetches in
-            if let last = refetches[url], last <= now, now - last < 300 { return false }
-            refetches[url] = now
-            return true
-        }
+        guard let last = refetches.withLock({ $0[url] }) else { return true }
+        return last > now || now - last >= 300
     }
 
     private func kept(
@@ -87,7 +86,7 @@ final class ProviderDocuments: Sendable {
             }
             let json = try body(of: answer, url: url, context: context)
             try check(json)
-            let document = ProviderDocument(json: json, fetchedAt: clock.unixSeconds)
+            let document = ProviderDocument(json: json, fetchedAt: clock.unixSeconds, maximumAge: answer.maximumAge)
             memory.withLock { $0[urls[0]] = document }
             await keep(document, urls[0], context)
             return document
@@ -140,5 +139,13 @@ final class ProviderDocuments: Sendable {
         -> AuthenticationError
     {
         AuthenticationError(code, "The provider \(text)", correlationID: context.correlationID)
+    }
+}
+
+extension AuthenticationError {
+    /// Whether the provider could not be asked, or something else answered in its place. A no is an answer.
+    fileprivate var isNoAnswer: Bool {
+        let codes: [Code] = [.network, .serverUnavailable, .malformedResponse, .unexpectedRedirect, .responseTooLarge]
+        return codes.contains { $0 ~= code }
     }
 }

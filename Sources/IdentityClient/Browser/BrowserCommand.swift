@@ -89,7 +89,10 @@ struct BrowserCommand: Hashable, Sendable {
             BrowserCommand(program: "gnome-open"),
             BrowserCommand(program: "kde-open"),
         ]
-        if environment.isWSL { candidates.append(BrowserCommand(program: "wslview")) }
+        if environment.isWSL {
+            candidates.append(BrowserCommand(program: "wslview"))
+            candidates.append(BrowserCommand(program: "rundll32.exe", arguments: ["url.dll,FileProtocolHandler"]))
+        }
         candidates.append(BrowserCommand(program: "microsoft-edge"))
         return candidates
     }

@@ -5,9 +5,10 @@ public import FoundationEssentials
 /// Opens the system's browser.
 ///
 /// Tried in this order, until one starts and does not fail within two seconds: the command given, `$BROWSER`,
-/// `xdg-open`, `gio open`, `gnome-open`, `kde-open`, under WSL `wslview`, and `microsoft-edge`. They are started without
-/// a shell, from absolute directories of `$PATH` only, in a session of their own, without the program's standard
-/// streams, so that nothing they print mixes with its output and closing the program does not close the browser.
+/// `xdg-open`, `gio open`, `gnome-open`, `kde-open`, under WSL `wslview` and Windows' own `rundll32.exe`, and
+/// `microsoft-edge`. They are started without a shell, from absolute directories of `$PATH` only, in a session of their
+/// own, without the program's standard streams, so that nothing they print mixes with its output and closing the program
+/// does not close the browser. In a sandbox `xdg-open` asks the desktop's portal; it is not asked a second time here.
 public struct SystemBrowserLauncher: BrowserLauncher {
     private let command: [String]?
     private let environment: @Sendable () -> LaunchEnvironment

@@ -21,8 +21,11 @@ struct BrowserSessionEnd: Sendable {
     func run(at endpoint: String?) async throws -> SignOutResult.Outcome {
         guard let endpoint else { return .unavailable }
         guard let target = parameters.postLogoutRedirectURI else {
-            try await open(try url(endpoint, returningTo: nil, state: nil))
-            return .unconfirmed
+            let url = try url(endpoint, returningTo: nil, state: nil)
+            return try await inTime {
+                try await open(url)
+                return .unconfirmed
+            }
         }
         let listener = try await environment.configuration.redirectReceiver.startSignOut(
             for: target.resolved(for: authority)
@@ -30,10 +33,13 @@ struct BrowserSessionEnd: Sendable {
         let outcome: Result<SignOutResult.Outcome, any Error>
         do {
             let state = SecureRandom.token()
-            try await open(
-                try url(endpoint, returningTo: listener.redirectURI.absoluteString, state: state)
+            let url = try url(endpoint, returningTo: listener.redirectURI.absoluteString, state: state)
+            outcome = .success(
+                try await inTime {
+                    try await open(url)
+                    return try await awaitReturn(to: listener, state: state)
+                }
             )
-            outcome = .success(try await awaitReturn(to: listener, state: state))
         } catch {
             outcome = .failure(error)
         }
@@ -89,22 +95,23 @@ struct BrowserSessionEnd: Sendable {
         }
     }
 
-    /// Waits for the return with this sign-out's state; others are refused. One that never comes leaves it open what the
-    /// person did: some providers do not send the browser back.
+    /// A return that never comes leaves it open what the person did: some providers do not send the browser back. A
+    /// launcher that does not come back is not waited for any longer either.
+    private func inTime(
+        _ work: @escaping @Sendable () async throws -> SignOutResult.Outcome
+    ) async throws -> SignOutResult.Outcome {
+        do { return try await withDeadline(parameters.timeout, work) } catch is DeadlineExceeded { return .unconfirmed }
+    }
+
+    /// Waits for the return with this sign-out's state; others are refused.
     private func awaitReturn(to listener: any RedirectListener, state: String) async throws -> SignOutResult.Outcome {
-        do {
-            return try await withDeadline(parameters.timeout) {
-                while true {
-                    let redirect = try await listener.receive()
-                    if Self.states(in: redirect.url.absoluteString).elementsEqual([state], by: constantTimeEquals) {
-                        await listener.answer(redirect, with: RedirectPage(outcome: .signedOut))
-                        return .succeeded
-                    }
-                    await listener.answer(redirect, with: RedirectPage(outcome: .refused))
-                }
+        while true {
+            let redirect = try await listener.receive()
+            if Self.states(in: redirect.url.absoluteString).elementsEqual([state], by: constantTimeEquals) {
+                await listener.answer(redirect, with: RedirectPage(outcome: .signedOut))
+                return .succeeded
             }
-        } catch is DeadlineExceeded {
-            return .unconfirmed
+            await listener.answer(redirect, with: RedirectPage(outcome: .refused))
         }
     }
 

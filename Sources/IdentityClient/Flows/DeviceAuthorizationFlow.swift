@@ -26,8 +26,9 @@ struct DeviceAuthorizationFlow: Sendable {
 
         let device = try await code(scopes, claims, authority, metadata)
         let lifetime = min(parameters.timeout ?? .seconds(device.expiresIn), .seconds(min(device.expiresIn, 86_400)))
-        let deadline = Deadline(after: lifetime, by: environment.clock)
-        prompt(try self.prompt(device, expiresOn: deadline.date))
+        let deadline = Deadline(after: lifetime)
+        let expiresOn = environment.clock.now.addingTimeInterval(Double(lifetime.components.seconds))
+        prompt(try self.prompt(device, expiresOn: expiresOn))
 
         let form = TokenRequestMessage.deviceCode(
             clientID: environment.clientID,
@@ -122,7 +123,7 @@ struct DeviceAuthorizationFlow: Sendable {
         pace: DevicePace,
         until deadline: Deadline
     ) async throws -> TokenResponse {
-        var pace = pace
+        var (pace, deadline) = (pace, deadline)
         while true {
             guard deadline.remaining > pace.wait else {
                 // Asking once more before the end would be too early, and after it too late.
@@ -134,6 +135,7 @@ struct DeviceAuthorizationFlow: Sendable {
                 )
             }
             try await environment.clock.sleep(for: pace.wait)
+            deadline.waited += pace.wait
             let answer: TokenEndpointAnswer
             do {
                 answer = try await endpoint.send(form, grant: .deviceCode)
@@ -155,21 +157,19 @@ struct DeviceAuthorizationFlow: Sendable {
 }
 
 extension DeviceAuthorizationFlow {
-    /// When the code is void: by the wall clock, or by real time where that was set back.
+    /// When the code is void, by the time that has passed: the wall clock may be set meanwhile.
     fileprivate struct Deadline {
-        let date: Date
-        private let clock: any WallClock
-        private let instant: ContinuousClock.Instant
+        /// What was slept; a test's clock takes no real time for it.
+        var waited: Duration = .zero
+        private let lifetime: Duration
+        private let begin = ContinuousClock.now
 
-        init(after lifetime: Duration, by clock: any WallClock) {
-            self.clock = clock
-            date = clock.now.addingTimeInterval(Double(lifetime.components.seconds))
-            instant = .now + lifetime
+        init(after lifetime: Duration) {
+            self.lifetime = lifetime
         }
 
         var remaining: Duration {
-            let seconds = date.timeIntervalSince(clock.now)
-            return max(.zero, min(.milliseconds(Int64(seconds * 1000)), instant - .now))
+            max(.zero, lifetime - max(waited, .now - begin))
         }
     }
 }

@@ -15,6 +15,7 @@ final class FlowEnvironment: Sendable {
     let refreshes = RefreshQueue<RefreshWish, AcquiredToken>()
     let throttle = Throttle()
     let brake = LoopBrake()
+    let renewals = EarlyRenewals()
     /// Of the configured authority, computed once.
     let partition: String
     let hasTenants: Bool

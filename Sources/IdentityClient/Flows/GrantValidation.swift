@@ -26,12 +26,7 @@ struct GrantValidation: Sendable {
             expectation.earlierNonce = earlier?.claims.string("nonce")
             expectation.checksTimes = false
             do {
-                let claims = try await environment.verifier.claims(
-                    of: idToken,
-                    expecting: expectation,
-                    metadata: metadata,
-                    context: context
-                )
+                let claims = try await claims(of: idToken, expectation, metadata)
                 profile = CachedProfile(
                     claims,
                     idToken: idToken,
@@ -62,6 +57,26 @@ struct GrantValidation: Sendable {
             authorityTenant: request.need.tenant,
             rule: request.authority.scopeRule
         )
+    }
+
+    /// No longer than a request may take, however many are needed: the lease of the refresh lasts no longer.
+    private func claims(
+        of idToken: String,
+        _ expectation: IDTokenExpectation,
+        _ metadata: AuthorityMetadata
+    ) async throws -> IDTokenClaims {
+        do {
+            return try await withDeadline(environment.client.deadline) { [environment, context] in
+                try await environment.verifier.claims(
+                    of: idToken,
+                    expecting: expectation,
+                    metadata: metadata,
+                    context: context
+                )
+            }
+        } catch is DeadlineExceeded {
+            throw AuthenticationError(.networkTimedOut, "The keys could not be had in time.")
+        }
     }
 
     /// Whether nothing in an answer that is not believed says that it is about somebody else.

@@ -35,8 +35,7 @@ struct InteractiveFlow: Sendable {
         _ request: AuthorizationRequest,
         _ listener: any RedirectListener
     ) async throws -> AuthenticationResult {
-        try await show(request)
-        let (redirect, response) = try await answer(to: request, from: listener)
+        let (redirect, response) = try await shown(request, listener)
         let flow = AuthorizationCodeFlow(environment: environment, context: context)
         do {
             let result = try await flow.finish(try response.get(), to: request)
@@ -46,6 +45,25 @@ struct InteractiveFlow: Sendable {
             let message = (error as? AuthenticationError)?.message
             await listener.answer(redirect, with: RedirectPage(outcome: .failed, message: message))
             throw error
+        }
+    }
+
+    /// Shows the page and waits for the answer. A launcher that does not come back is not waited for any longer.
+    private func shown(
+        _ request: AuthorizationRequest,
+        _ listener: any RedirectListener
+    ) async throws -> (ReceivedRedirect, Result<AuthorizationResponse, any Error>) {
+        do {
+            return try await withDeadline(request.parameters.timeout) {
+                try await show(request)
+                return try await answer(to: request, from: listener)
+            }
+        } catch is DeadlineExceeded {
+            throw AuthenticationError(
+                .interactionTimedOut,
+                "Sign-in was not finished within \(request.parameters.timeout.components.seconds) seconds.",
+                correlationID: context.correlationID
+            )
         }
     }
 
@@ -76,32 +94,22 @@ struct InteractiveFlow: Sendable {
             )
     }
 
-    /// Waits for the redirect with this request's state; all others are refused, and the wait goes on to its deadline.
+    /// Waits for the redirect with this request's state; all others are refused, and the wait goes on.
     private func answer(
         to request: AuthorizationRequest,
         from listener: any RedirectListener
     ) async throws -> (ReceivedRedirect, Result<AuthorizationResponse, any Error>) {
         let flow = AuthorizationCodeFlow(environment: environment, context: context)
-        do {
-            return try await withDeadline(request.parameters.timeout) {
-                while true {
-                    let redirect = try await listener.receive()
-                    do {
-                        if let response = try flow.response(in: redirect.url.absoluteString, to: request) {
-                            return (redirect, .success(response))
-                        }
-                    } catch {
-                        return (redirect, .failure(error))
-                    }
-                    await listener.answer(redirect, with: RedirectPage(outcome: .refused))
+        while true {
+            let redirect = try await listener.receive()
+            do {
+                if let response = try flow.response(in: redirect.url.absoluteString, to: request) {
+                    return (redirect, .success(response))
                 }
+            } catch {
+                return (redirect, .failure(error))
             }
-        } catch is DeadlineExceeded {
-            throw AuthenticationError(
-                .interactionTimedOut,
-                "Sign-in was not finished within \(request.parameters.timeout.components.seconds) seconds.",
-                correlationID: context.correlationID
-            )
+            await listener.answer(redirect, with: RedirectPage(outcome: .refused))
         }
     }
 }

@@ -20,18 +20,21 @@ extension RefreshFlow {
             return current.applying(grant, replacing: sent, at: now)
         }
         let kept = grant.response.refreshToken.map { CachedRefreshToken(secret: $0, modifiedAt: now) } ?? sent
-        guard let stored, stored.credentials.continues(base, from: kept) else {
-            await Revocation(environment: environment, context: context).revokeUnwanted(
-                grant,
-                request.authority,
-                metadata
-            )
+        guard let committed = stored, committed.credentials.continues(base, from: kept) else {
+            // Not where somebody has signed in anew: some providers would end that sign-in, too.
+            if stored == nil {
+                await Revocation(environment: environment, context: context).revokeUnwanted(
+                    grant,
+                    request.authority,
+                    metadata
+                )
+            }
             if let newer = try await settled(request) { return newer }
             throw Self.removed(context)
         }
         guard let token = grant.accessToken(at: now) else { throw Self.removed(context) }
         return AcquiredToken(
-            snapshot: stored,
+            snapshot: committed,
             token: token,
             source: .identityProvider,
             persistence: persistence,

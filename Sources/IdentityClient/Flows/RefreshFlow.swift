@@ -114,6 +114,8 @@ struct RefreshFlow: Sendable {
             ) {
                 try await lease.outlast(environment.client.deadline)
             }
+            // Until the new refresh token is stored, too. Who lost the lease stores it all the same.
+            try? await lease.outlast(environment.client.deadline)
             let grant = try await validated(
                 response,
                 replacing: token,

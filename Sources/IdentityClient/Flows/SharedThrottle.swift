@@ -54,7 +54,8 @@ struct ServerWait: Hashable, Sendable {
 extension ServerWait {
     init?(_ record: CacheRecord) {
         guard let json = try? JSONObject(parsing: record.bytes),  // a damaged one binds nobody
-            let notedAt = json.seconds("noted_at"), let seconds = json.seconds("seconds")
+            let notedAt = json.seconds("noted_at"), let seconds = json.seconds("seconds"),
+            (0...253_402_300_799).contains(notedAt)  // the year 9999: no sum can overflow
         else { return nil }
         self.init(notedAt: notedAt, seconds: seconds)
     }

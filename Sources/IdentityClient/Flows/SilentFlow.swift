@@ -33,7 +33,9 @@ struct SilentFlow: Sendable {
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         case .stale(let token):
             let request = try request(parameters, id, need)
-            refreshInBackground(request, key: snapshot.key, parameters)
+            if environment.renewals.mayBegin(snapshot.key, at: environment.clock.unixSeconds) {
+                refreshInBackground(request, key: snapshot.key, parameters)
+            }
             let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         case .refreshable:
@@ -92,6 +94,7 @@ struct SilentFlow: Sendable {
             do {
                 return try await flow.run(request)
             } catch let error as AuthenticationError {
+                environment.renewals.failed(key, at: environment.clock.unixSeconds)
                 flow.context.logger.info(
                     "A background refresh failed; the token in the cache is still good",
                     metadata: ["identity.error": "\(error.shortDescription)"]

@@ -17,7 +17,7 @@ struct ResourceCall: Sendable {
         _ body: RequestBody?,
         _ meter: ProgressMeter? = nil
     ) async throws -> any HTTPExchange {
-        var route = try ResourceRoute(request.describing(body))
+        var (route, body) = (try ResourceRoute(request.describing(body)), body)
         var token = try await client.tokens.current()
         var history = ResourceDecision.History(sentToken: true, isTokenNew: token.source == .identityProvider)
         let clock = client.application.configuration.clock
@@ -27,6 +27,7 @@ struct ResourceCall: Sendable {
             let exchange = try await open(route, token, body, meter)
             if let next = try route.following(exchange.response) {
                 await exchange.takeLittle()
+                if next.address.origin != route.address.origin { body = nil }
                 route = next
                 continue
             }
@@ -61,8 +62,8 @@ struct ResourceCall: Sendable {
     }
 
     private func note(_ message: Logger.Message, _ route: ResourceRoute) {
-        let context = client.application.environment.context(nil)
-        context.logger.debug(message, metadata: ["identity.host": "\(route.address.host)"])
+        let logger = client.application.configuration.logger ?? .current
+        logger.debug(message, metadata: ["identity.host": "\(route.address.host)"])
     }
 
     private func open(

@@ -117,9 +117,10 @@ extension WebAddress {
             text = origin + path + reference
         } else {
             let queryStart = reference.firstIndex(of: "?") ?? reference.endIndex
-            let directory = reference.hasPrefix("/") ? "" : path[...(path.lastIndex(of: "/") ?? path.startIndex)]
-            let path = directory.isEmpty && !reference.hasPrefix("/") ? "/" : String(directory)
-            text = origin + Self.withoutDots(path + reference[..<queryStart]) + reference[queryStart...]
+            // Of an address without a path it is the root.
+            let directory = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
+            let absolute = reference.hasPrefix("/") ? reference[..<queryStart] : directory + reference[..<queryStart]
+            text = origin + Self.withoutDots(String(absolute)) + reference[queryStart...]
         }
         return WebAddress(text, maximumLength: ResourceRoute.maximumAddressLength)
     }

@@ -6,8 +6,9 @@ import Glibc
 struct FileTime: Hashable, Sendable, Comparable {
     let nanoseconds: Int64
 
+    /// Cut to the years 1970 to 2255: anybody can stamp a file with another, and sums must not overflow.
     init(_ time: timespec) {
-        nanoseconds = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        nanoseconds = min(max(0, Int64(time.tv_sec)), 9_000_000_000) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
     var timespec: timespec {

@@ -17,6 +17,15 @@ package struct EndpointAnswer: Sendable {
     package func retryAfter(now: Int64) -> Duration? {
         headerFields[.retryAfter].flatMap { RetryAfter.seconds($0, now: now) }.map { .seconds($0) }
     }
+
+    /// For how many seconds the answer may be kept, where its sender says that.
+    ///
+    /// - SeeAlso: [RFC 9111 §5.2.2.1](https://www.rfc-editor.org/rfc/rfc9111#section-5.2.2.1)
+    package var maximumAge: Int64? {
+        let directives = headerFields[.cacheControl]?.lowercased().split(separator: ",") ?? []
+        let ages = directives.map { $0.filter { !" \t\"".contains($0) } }.filter { $0.hasPrefix("max-age=") }
+        return ages.first.flatMap { Int64($0.dropFirst("max-age=".count)) }
+    }
 }
 
 /// Sends requests to a provider's endpoints through the replaceable transport, with a deadline.

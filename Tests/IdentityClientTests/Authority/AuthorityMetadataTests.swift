@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityTesting
 import OAuthWire
 import Testing
 
@@ -234,5 +235,32 @@ import Testing
     func keepsDocumentsForADay(age: Int64, fresh: Bool, usable: Bool) throws {
         let document = ProviderDocument(json: try Fixture.json("{}"), fetchedAt: Fixture.now - age)
         #expect(document.isFresh(at: Fixture.now) == fresh && document.isUsable(at: Fixture.now) == usable)
+    }
+
+    @Test(
+        arguments: [
+            (nil, 86_400), ("max-age=7200", 7200), ("private, Max-Age=7200, must-revalidate", 7200),
+            ("max-age=60", 3600),
+            ("max-age=\"7200\"", 7200), ("max-age=0", 3600), ("max-age=999999", 86_400), ("max-age=-1", 3600),
+            ("no-store", 86_400), ("s-maxage=7200", 86_400), ("max-age=soon", 86_400),
+            ("max-age=7200, max-age=9", 7200),
+        ] as [(String?, Int64)]
+    )
+    func keepsADocumentAsLongAsTheProviderSays(header: String?, seconds: Int64) async throws {
+        let answer = ScriptedTransport.Step.answer(200, Self.good, header.map { ["Cache-Control": $0] } ?? [:])
+        let (transport, cache) = (ScriptedTransport([answer, answer]), InMemoryTokenCache())
+        let authority = try Authority.openIDConnect(issuer: "https://h")
+        // Each is another process: what it goes by lies in the cache.
+        for (age, requests) in [(0, 1), (seconds - 1, 1), (seconds, 2)] {
+            let documents = ProviderDocuments(
+                client: EndpointClient(transport: transport),
+                cache: cache,
+                group: try CacheGroup("group"),
+                clock: ManualClock(now: StillClock().now.addingTimeInterval(Double(age)))
+            )
+            let resolver = AuthorityResolver(documents: documents, knownHosts: [])
+            _ = try await resolver.metadata(for: authority, context: Fixture.context)
+            #expect(transport.sentPaths.count == requests, "after \(age) s")
+        }
     }
 }

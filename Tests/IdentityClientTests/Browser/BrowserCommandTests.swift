@@ -13,7 +13,7 @@ import Testing
             (["DISPLAY": "", "WAYLAND_DISPLAY": ""], false, nil, []),
             (["DISPLAY": ":0"], false, nil, desktop + ["microsoft-edge"]),
             (["WAYLAND_DISPLAY": "wayland-0"], false, nil, desktop + ["microsoft-edge"]),
-            ([:], true, nil, desktop + ["wslview", "microsoft-edge"]),
+            ([:], true, nil, desktop + ["wslview", "rundll32.exe url.dll,FileProtocolHandler", "microsoft-edge"]),
             (["BROWSER": "firefox"], false, nil, ["firefox"]),
             (["BROWSER": ":firefox -P  me: \t:/opt/b --url=%s"], false, nil, ["firefox -P me", "/opt/b --url=%s"]),
             (["BROWSER": "firefox", "DISPLAY": ":0"], false, nil, ["firefox"] + desktop + ["microsoft-edge"]),

@@ -41,6 +41,12 @@ import Testing
         #expect(FileFingerprint(status).isSettled(at: now) == settles)
     }
 
+    @Test(arguments: [Int.min, -1, 0, 10_000_000_000, .max], [Int.min, 0, .max])
+    func bearsAnyTimeThatAFileWasStampedWith(_ one: Int, _ other: Int) {
+        let (one, other) = (FileTime(timespec(tv_sec: one, tv_nsec: 0)), FileTime(timespec(tv_sec: other, tv_nsec: 0)))
+        #expect((one.duration(to: other) > .zero) == (one < other))
+    }
+
     private func entry(bytes: Int) -> FileMemory.Entry {
         let record = CacheRecord(bytes: [UInt8](repeating: 0, count: bytes))
         return FileMemory.Entry(path: "/a", record: record, fingerprint: FileFingerprint(stat()), isSettled: true)

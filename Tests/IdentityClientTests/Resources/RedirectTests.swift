@@ -63,6 +63,17 @@ struct ResourceRedirectTests {
         #expect(response.status == .temporaryRedirect && server.requests.count == 1)
     }
 
+    @Test func takesABodyNoFurtherThanItsOrigin() async throws {
+        let stage = try Stage()
+        let (client, _) = try await stage.resourceClient()
+        let other = try ResourceServer(answering: "there")
+        let there = other.origin + "/there"
+        let server = try ResourceServer { .redirect(307, to: $0.path == "/here" ? "/near" : there) }
+        _ = try await client.send(HTTPRequest(.get, to: try server.url("/here")), body: .bytes([1, 2]))
+        #expect(server.requests.map(\.body.count) == [2, 2])
+        #expect(other.requests.map(\.body.count) == [0])
+    }
+
     @Test func endsALoop() async throws {
         let stage = try Stage()
         let (client, _) = try await stage.resourceClient()
@@ -100,6 +111,12 @@ struct ResourceRedirectTests {
     @Test(arguments: references)
     func resolves(reference: String, expected: String) throws {
         let base = try #require(WebAddress("https://a/b/c/d;p?q"))
+        #expect(base.resolving(reference)?.text == expected)
+    }
+
+    @Test(arguments: [("g", "https://a/g"), ("./g?y", "https://a/g?y"), ("../g", "https://a/g"), ("?y", "https://a?y")])
+    func resolvesAgainstAnAddressWithoutAPath(reference: String, expected: String) throws {
+        let base = try #require(WebAddress("https://a"))
         #expect(base.resolving(reference)?.text == expected)
     }
 

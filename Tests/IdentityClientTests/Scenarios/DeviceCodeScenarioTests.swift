@@ -111,6 +111,24 @@ struct DeviceCodeScenarioTests {
         #expect(stage.provider.count(of: .token) == 2)
     }
 
+    /// As a device's clock does that is set by the network after it was started.
+    @Test(arguments: [-86_400.0, 86_400.0])
+    func goesOnWhenTheClockIsSet(_ offset: Double) async throws {
+        let stage = try Stage()
+        let clock = AdjustableClock(stage.clock)
+        let application = try stage.application { configuration in
+            configuration.clock = clock
+            configuration.clockTolerance = .seconds(2 * 86_400)
+        }
+        let (task, prompt) = try await start(application)
+        try await advance(stage, by: .seconds(5), toQuestion: 1)
+        clock.offset.withLock { $0 = offset }
+        try await stage.clock.waitForSleepers()
+        #expect(stage.provider.approveDevice(userCode: prompt.userCode, as: .alice))
+        try await advance(stage, by: .seconds(5), toQuestion: 2)
+        #expect(try await task.value.source == .identityProvider)
+    }
+
     @Test func endsWhenTheServerSaysThatTheCodeIsVoid() async throws {
         let stage = try Stage()
         let (task, _) = try await start(try stage.application())
@@ -192,4 +210,18 @@ struct DeviceCodeScenarioTests {
             try await start(try stage.application()) { $0.extraParameters = ["client_id": "other"] }
         }
     }
+}
+
+/// A wall clock that is set while a program runs.
+private final class AdjustableClock: WallClock {
+    let offset = Shared(0.0)
+    private let base: ManualClock
+
+    init(_ base: ManualClock) {
+        self.base = base
+    }
+
+    var now: Date { base.now.addingTimeInterval(offset.value) }
+
+    func sleep(for duration: Duration) async throws { try await base.sleep(for: duration) }
 }

@@ -164,6 +164,19 @@ struct InteractiveScenarioTests {
         }
     }
 
+    @Test func givesUpOnABrowserThatNeverOpens() async throws {
+        let stage = try Stage()
+        let browser = StuckBrowser()
+        defer { browser.letGo() }
+        let application = try stage.application { $0.browser = browser }
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.timeout = .milliseconds(100)
+        // The second one shows that the first is over.
+        for _ in 0..<2 {
+            try await expectError(.interactionTimedOut) { try await application.acquireTokenInteractively(parameters) }
+        }
+    }
+
     @Test(arguments: [false, true])
     func tellsThatThereIsNoBrowser(_ isForeign: Bool) async throws {
         let stage = try Stage(listensOnLoopback: true)

@@ -69,22 +69,25 @@ struct RefreshAnswerTests {
         #expect(sent.count == 2 && Set(sent).count == 2)
     }
 
-    static let withoutKeys: [TestIdentityProvider.Fault] = [
-        .answer(status: 404), .answer(status: 403), .html, .oversized(), .drop, .serverError(),
-        .throttled(retryAfter: .seconds(9)), .redirect(to: "https://evil.example.test/keys"),
+    /// With which faults the keys of an earlier day do.
+    static let withoutKeys: [(TestIdentityProvider.Fault, Bool)] = [
+        (.html, true), (.oversized(), true), (.drop, true), (.serverError(), true),
+        (.throttled(retryAfter: .seconds(9)), true), (.redirect(to: "https://evil.example.test/keys"), true),
+        (.answer(status: 404), false), (.answer(status: 403), false),
     ]
 
-    /// The keys of the day before do, and where they do not, the new token is worth more than the ID token beside it.
+    /// The new token is worth more than the ID token beside it.
     @Test(arguments: withoutKeys.indices, [false, true])
     func refreshesWhenTheKeysCannotBeHad(_ index: Int, _ signsWithANewKey: Bool) async throws {
+        let (fault, leavesTheEarlierKeys) = Self.withoutKeys[index]
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
-        stage.provider.failAlways(.keys, with: Self.withoutKeys[index])
+        stage.provider.failAlways(.keys, with: fault)
         if signsWithANewKey { stage.provider.rotateSigningKey() }
         stage.clock.advance(by: .seconds(2 * 86_400))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
-        #expect((next.idToken == first.idToken) == signsWithANewKey)
+        #expect((next.idToken != first.idToken) == (leavesTheEarlierKeys && !signsWithANewKey))
         stage.clock.advance(by: .seconds(3600))
         let third = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(third.source == .identityProvider)

@@ -94,6 +94,17 @@ struct RefusedIDTokenTests {
         }
     }
 
+    @Test func triesAgainWhereFreshKeysCouldNotBeHad() async throws {
+        let stage = try Stage()
+        let (application, _) = try await stage.signedIn()
+        stage.provider.rotateSigningKey()
+        stage.provider.failNext(.keys, with: .serverError())
+        try await expectError(.serverUnavailable) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(try await application.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
+    }
+
     @Test func refusesAnIDTokenForAnotherTenantsIssuer() async throws {
         let stage = try Stage(.entra)
         let application = try stage.application()

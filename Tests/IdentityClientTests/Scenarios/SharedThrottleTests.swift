@@ -1,9 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
-import IdentityClient
 import IdentityTesting
 import Testing
+
+@testable import IdentityClient
 
 /// What one program was told to wait for, the others on the same cache heed.
 @Suite(.timeLimit(.minutes(1)))
@@ -85,5 +86,11 @@ struct SharedThrottleTests {
                 SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
             )
         }
+    }
+
+    /// Anybody who shares the directory can write one.
+    @Test(arguments: [Int64.max, .min, 253_402_300_800])
+    func aWaitFromAnImpossibleTimeBindsNobody(notedAt: Int64) {
+        #expect(ServerWait(ServerWait(notedAt: notedAt, seconds: 60).encoded()) == nil)
     }
 }

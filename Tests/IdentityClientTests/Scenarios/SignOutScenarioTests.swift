@@ -176,6 +176,30 @@ struct SignOutScenarioTests {
         #expect(stage.provider.count(of: .revocation) + stage.provider.count(of: .endSession) == 0)
     }
 
+    /// A provider may end all of a person's sign-ins with one token.
+    @Test func revokesNothingWhereSomebodySignedInAnewDuringARefresh() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        let (task, gate) = try await stage.heldRefresh(by: application, for: first.account)
+        let second = try await application.acquireTokenInteractively(scopes: ["api.read"])
+        gate.open()
+        #expect(try await task.value.account == second.account)
+        #expect(stage.provider.count(of: .revocation) == 0)
+    }
+
+    @Test func givesUpOnABrowserThatNeverOpens() async throws {
+        let stage = try Stage()
+        let browser = StuckBrowser()
+        defer { browser.letGo() }
+        let (_, first) = try await stage.signedIn()
+        let application = try stage.application { $0.browser = browser }
+        var parameters = SignOutParameters()
+        parameters.endsBrowserSession = true
+        parameters.timeout = .milliseconds(100)
+        let result = try await application.signOut(first.account, parameters)
+        #expect(result.browserSession.word == "unconfirmed")
+    }
+
     @Test func revokesTheTokenThatARefreshHasJustGot() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()

@@ -131,10 +131,27 @@ struct SilentScenarioTests {
         #expect(hit.accessToken == first.accessToken)
         try await application.finishPendingRefreshes()
         stage.transport.isOffline = false
+        stage.clock.advance(by: .seconds(60))
         _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         try await application.finishPendingRefreshes()
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .cache && next.accessToken != first.accessToken)
+    }
+
+    /// The token is still good: a program that asks at every request is not to send one each.
+    @Test func triesToRenewInTheBackgroundOnceAMinute() async throws {
+        let stage = try Stage { $0.refreshIn = .seconds(1800) }
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(1801))
+        stage.provider.failAlways(.token, with: .refusal("temporarily_unavailable", status: 400))
+        for minute in 1...2 {
+            for _ in 0..<5 {
+                _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+                try await application.finishPendingRefreshes()
+            }
+            #expect(stage.provider.requests.count { $0["refresh_token"] != nil } == minute)
+            stage.clock.advance(by: .seconds(60))
+        }
     }
 
     @Test func renewsWhenForced() async throws {
