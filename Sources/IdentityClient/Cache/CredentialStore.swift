@@ -101,17 +101,19 @@ package final class CredentialStore: Sendable {
     ///
     /// What could not be written before counts as held.
     package func take(_ key: CacheKey) async throws -> (wasThere: Bool, credentials: [AccountCredentials]) {
-        let unsaved = forgetUnsaved(key).map(\.snapshot.credentials)
         for _ in 0..<Self.mostAttempts {
-            guard let record = try await wrapping({ try await cache.record(for: key) }) else {
-                return (!unsaved.isEmpty, unsaved)
-            }
-            if try await wrapping({ try await cache.replace(record, with: nil, for: key) }) {
+            let record = try await wrapping { try await cache.record(for: key) }
+            if let record {
+                guard try await wrapping({ try await cache.replace(record, with: nil, for: key) }) else { continue }
                 forget(key)
-                // One that is damaged is gone all the same.
-                let held = try? AccountCredentials(decoding: record.bytes, rule: Authority.scopeRule(forPartition:))
-                return (true, unsaved + [held].compactMap(\.self))
             }
+            // Not before: where the removal fails, it is the only copy.
+            let unsaved = forgetUnsaved(key).map(\.snapshot.credentials)
+            // One that is damaged is gone all the same.
+            let held = record.flatMap {
+                try? AccountCredentials(decoding: $0.bytes, rule: Authority.scopeRule(forPartition:))
+            }
+            return (record != nil || !unsaved.isEmpty, unsaved + [held].compactMap(\.self))
         }
         throw Self.busy
     }

@@ -173,6 +173,19 @@ import Testing
         #expect(cache.storage.recordCount == 1)
     }
 
+    @Test func oneThatCannotBeSavedDoesNotKeepTheOthers() async throws {
+        let ids = (0..<16).map { RecordID(partition: "oidc|x", accountID: "person \($0)") }
+        cache.state.withLock { $0.writeFailure = Trouble() }
+        for id in ids { _ = try await store.commit(id, fallback: Fixture.credentials()) { _ in Fixture.credentials() } }
+        cache.state.withLock { $0.writeFailure = nil }
+        for id in ids.prefix(8) {
+            #expect(try await cache.storage.replace(nil, with: CacheRecord(bytes: [1]), for: store.key(for: id)))
+        }
+        let error = await #expect(throws: AuthenticationError.self) { try await store.saveUnsaved() }
+        #expect(error?.code == .cacheCorrupt)
+        for id in ids.suffix(8) { #expect(try await cache.storage.record(for: store.key(for: id)) != nil) }
+    }
+
     @Test func nobodysChangeIsLostUnderContention() async throws {
         try await put(Fixture.credentials())
         let stores = (0..<4).map { _ in CredentialStore(cache: cache, group: group, clientID: "client") }
