@@ -67,7 +67,8 @@ package final class CredentialStore: Sendable {
     ///
     /// - Returns: The credentials as they now rest, or `nil` when `change` removed them or there are none.
     ///
-    /// - Parameter replacesDamaged: Whether a record that cannot be read gives way: a new sign-in's does.
+    /// - Parameter replacesDamaged: Whether a record that is damaged gives way: to a new sign-in's it does.
+    /// - Throws: `.cacheNewerVersion` where a newer version of the library wrote the record, unless it is to be removed.
     package func update(
         _ id: RecordID,
         replacesDamaged: Bool = false,
@@ -85,6 +86,7 @@ package final class CredentialStore: Sendable {
                 }
             let next = try change(current)
             if next == current { return next.map { CredentialSnapshot(key: key, record: record, credentials: $0) } }
+            if next != nil { try current?.checkMayBeRewritten() }
             let written = next.map { CacheRecord(bytes: $0.encoded()) }
             guard try await wrapping({ try await cache.replace(record, with: written, for: key) }) else {
                 await Task.yield()

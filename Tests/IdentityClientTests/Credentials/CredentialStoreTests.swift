@@ -186,6 +186,32 @@ import Testing
         for id in ids.suffix(8) { #expect(try await cache.storage.record(for: store.key(for: id)) != nil) }
     }
 
+    /// It belongs to a newer program, which is still signed in with it.
+    @Test func leavesARecordOfANewerVersionAlone() async throws {
+        let cache = KeepingCache()
+        let store = CredentialStore(cache: cache, group: group, clientID: "client")
+        let newer = CacheRecord(bytes: Array(#"{"v":2,"incarnation":{"id":"x"},"AccessToken":{}}"#.utf8))
+        let other = RecordID(partition: "oidc|x", accountID: "newer")
+        _ = try await store.update(id) { _ in Fixture.credentials() }
+        #expect(try await cache.replace(nil, with: newer, for: store.key(for: other)))
+        let errors = [
+            await #expect(throws: AuthenticationError.self) { try await store.snapshot(for: other) },
+            await #expect(throws: AuthenticationError.self) { try await store.update(other) { $0 } },
+            await #expect(throws: AuthenticationError.self) { try await store.allSnapshots() },
+        ]
+        #expect(errors.map { $0?.code } == Array(repeating: .cacheNewerVersion, count: 3))
+        let (_, persistence) = try await store.commit(other, fallback: Fixture.credentials(), replacesDamaged: true) {
+            _ in Fixture.credentials()
+        }
+        #expect(isFailed(persistence, .cacheNewerVersion))
+        #expect(cache.kept.value.isEmpty)
+        #expect(try await cache.record(for: store.key(for: other)) == newer)
+        // It is told once; the others are listed.
+        #expect(try await store.allSnapshots().snapshots[store.key(for: id)] != nil)
+        // Whoever signs out means it.
+        #expect(try await store.remove(store.key(for: other)))
+    }
+
     @Test func nobodysChangeIsLostUnderContention() async throws {
         try await put(Fixture.credentials())
         let stores = (0..<4).map { _ in CredentialStore(cache: cache, group: group, clientID: "client") }
