@@ -21,7 +21,7 @@ extension AccountStore {
     /// - Throws: `AuthenticationError.configuration` when it is larger than 64 KiB as JSON, or cannot be encoded;
     ///   `.noTokensFound` when the account is not signed in; `.cache` when it cannot be written; `CancellationError`.
     public func setUserData<Value: Encodable & Sendable>(_ value: Value?, of account: StoredAccount) async throws {
-        try await userDataRecords(ofSignedIn: account).set(value, of: account.account.id)
+        try await changingUserData(of: account) { try await $0.set(value, of: account.account.id) }
     }
 
     /// Changes the program's data of an account, so that nothing that another process wrote meanwhile is lost.
@@ -36,14 +36,25 @@ extension AccountStore {
         of account: StoredAccount,
         _ change: (inout Value?) throws -> Void
     ) async throws {
-        try await userDataRecords(ofSignedIn: account).update(of: account.account.id, change)
+        try await changingUserData(of: account) { try await $0.update(of: account.account.id, change) }
     }
 
-    private func userDataRecords(ofSignedIn account: StoredAccount) async throws -> UserDataRecords {
+    /// Looks again afterwards: what a sign-out could not see yet must not wait for the next sign-in.
+    private func changingUserData(
+        of account: StoredAccount,
+        _ change: (UserDataRecords) async throws -> Void
+    ) async throws {
         let application = try entry(account.type).application
-        guard try await application.account(withID: account.account.id) != nil else {
-            throw AuthenticationError(.noTokensFound, "Nobody is signed in with this account here.")
+        let (records, id) = (application.environment.userData, account.account.id)
+        guard try await application.account(withID: id) != nil else { throw Self.notSignedIn }
+        try await change(records)
+        guard try await application.account(withID: id) != nil else {
+            try await records.remove(of: id)
+            throw Self.notSignedIn
         }
-        return application.environment.userData
+    }
+
+    private static var notSignedIn: AuthenticationError {
+        AuthenticationError(.noTokensFound, "Nobody is signed in with this account here.")
     }
 }

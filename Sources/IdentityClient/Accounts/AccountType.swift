@@ -44,15 +44,13 @@ public struct AccountType: Sendable {
 }
 
 extension AccountType {
-    /// The application object, with the extra header fields sent along.
+    /// The application object, which sends the extra header fields along to the provider and to nobody else.
     ///
     /// - Throws: `.invalidArgument` for a reserved name, or text that cannot be sent.
     func application() throws -> PublicClientApplication {
         _ = try ExtraItems.checked(extraQueryItems)
         var configuration = configuration
-        if !extraHeaders.isEmpty {
-            configuration.transport = HeaderAddingTransport(base: configuration.transport, fields: try headerFields())
-        }
+        configuration.extraHeaderFields = try headerFields()
         return try PublicClientApplication(configuration)
     }
 
@@ -76,16 +74,4 @@ extension AccountType {
         "accept", "authorization", "client-request-id", "connection", "cookie", "dpop", "expect", "host", "keep-alive",
         "return-client-request-id", "te", "trailer", "transfer-encoding", "upgrade",
     ]
-}
-
-/// Sends a program's own header fields along.
-struct HeaderAddingTransport: HTTPTransport {
-    let base: any HTTPTransport
-    let fields: [HTTPField]
-
-    func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
-        var request = request
-        for field in fields { request.headerFields[field.name] = field.value }
-        return try await base.send(request, body: body)
-    }
 }

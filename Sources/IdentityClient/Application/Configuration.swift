@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
 public import Logging
 
 extension PublicClientApplication {
@@ -67,6 +68,9 @@ extension PublicClientApplication {
 
         /// Where to log; `nil` means the task's current logger.
         public var logger: Logger?
+
+        /// Sent with every request to the provider; an ``AccountType``'s.
+        var extraHeaderFields: [HTTPField] = []
 
         /// Sets what has no default.
         public init(clientID: ClientID, authority: Authority, cache: any TokenCache) {

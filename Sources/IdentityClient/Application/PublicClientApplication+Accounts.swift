@@ -54,9 +54,11 @@ extension PublicClientApplication {
     /// does not sign the person in again unasked, the next sign-in asks, unless its parameters name a prompt. A refresh
     /// that is under way does not bring the account back. Removing an account that is not there is not an error.
     ///
-    /// - Throws: `AuthenticationError.cache` when the cache cannot be written; `CancellationError`.
+    /// - Throws: `AuthenticationError.cache` when the cache cannot be written, or, with this program's own tokens gone,
+    ///   when records of other programs of the group or of other policies could not be read; `CancellationError`.
     public func remove(_ account: Account) async throws {
-        _ = try await AccountRemoval(environment: environment, context: environment.context(nil)).run(account)
+        let removed = try await AccountRemoval(environment: environment, context: environment.context(nil)).run(account)
+        if let failure = removed.failure { throw failure }
     }
 
     private func recordID(of id: Account.ID) -> RecordID {

@@ -5,7 +5,8 @@ extension PublicClientApplication {
     ///
     /// Once the account is removed, nothing that fails brings it back or throws: the result says what became of each
     /// part. Each request takes at most the configuration's request time-out, and the browser at most
-    /// `SignOutParameters/timeout`. Where the task is cancelled after the removal, the rest is left undone.
+    /// `SignOutParameters/timeout`. Where the task is cancelled after the removal, tokens are taken back all the same, and
+    /// only the browser is left alone.
     ///
     /// ```swift
     /// var parameters = SignOutParameters()
@@ -15,7 +16,8 @@ extension PublicClientApplication {
     /// ```
     ///
     /// - Throws: `AuthenticationError.configuration` when a parameter is not acceptable, and `.cache` when the account
-    ///   could not be removed; the provider is not asked then. `CancellationError`.
+    ///   could not be removed; the provider is not asked then. Where only records of other programs of the group, or of
+    ///   other B2C policies, could not be read or removed, `.cache` is thrown when all else is done. `CancellationError`.
     /// - SeeAlso: [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009),
     ///   [RP-Initiated Logout](https://openid.net/specs/openid-connect-rpinitiated-1_0.html)
     @discardableResult

@@ -12,38 +12,52 @@ extension CredentialStore {
         replacesDamaged: Bool = false,
         _ change: @escaping @Sendable (AccountCredentials?) throws -> AccountCredentials?
     ) async throws -> (CredentialSnapshot?, AuthenticationResult.Persistence) {
-        let earlier = state.withLock { $0.unsaved[id] }
+        let (earlier, known) = state.withLock { ($0.unsaved[id], $0.entries[id]?.snapshot) }
         let change: @Sendable (AccountCredentials?) throws -> AccountCredentials? = { current in
-            try change(try earlier.map { try $0.change(current) } ?? current)
+            try change(try earlier.map { try $0.applied(to: current) } ?? current)
         }
+        var hadRecord = earlier?.hadRecord ?? (known != nil)
         do {
-            let snapshot = try await update(id, replacesDamaged: replacesDamaged, change)
+            let snapshot = try await update(id, replacesDamaged: replacesDamaged) { current in
+                hadRecord = current != nil
+                return try change(current)
+            }
             saved(earlier, id)
             return (snapshot, .persisted)
         } catch let failure as AuthenticationError where .cache ~= failure.code {
             let snapshot = CredentialSnapshot(key: key(for: id), record: nil, credentials: fallback())
-            state.withLock { $0.unsaved[id] = UnsavedCommit(snapshot: snapshot, change: change) }
+            state.withLock { $0.unsaved[id] = UnsavedCommit(snapshot: snapshot, hadRecord: hadRecord, change: change) }
             return (snapshot, .failed(failure))
         }
     }
 
-    /// Writes what could not be written before.
+    /// Writes what could not be written before. One that fails does not keep the others.
+    ///
+    /// - Throws: The first failure.
     package func saveUnsaved() async throws {
-        let unsaved = state.withLock { $0.unsaved }
-        for (id, commit) in unsaved {
-            _ = try await update(id, commit.change)
-            saved(commit, id)
+        var failure: (any Error)?
+        for (id, commit) in state.withLock({ $0.unsaved }) {
+            do {
+                _ = try await save(commit, id)
+            } catch {
+                failure = failure ?? error
+            }
         }
+        if let failure { throw failure }
     }
 
     func retry(_ unsaved: UnsavedCommit, id: RecordID, key: CacheKey) async throws -> CredentialSnapshot? {
         do {
-            let snapshot = try await update(id, unsaved.change)
-            saved(unsaved, id)
-            return snapshot
+            return try await save(unsaved, id)
         } catch AuthenticationError.cache {
             return unsaved.snapshot  // still not writable: what is in memory serves on
         }
+    }
+
+    private func save(_ commit: UnsavedCommit, _ id: RecordID) async throws -> CredentialSnapshot? {
+        let snapshot = try await update(id) { try commit.applied(to: $0) }
+        saved(commit, id)
+        return snapshot
     }
 
     /// Forgets a commit that is written, unless a newer one took its place meanwhile.
@@ -67,5 +81,12 @@ extension CredentialStore {
 /// A commit whose write failed.
 struct UnsavedCommit: Sendable {
     let snapshot: CredentialSnapshot
+    /// Whether there was a record to write over. Where that is gone later, the account was signed out elsewhere.
+    let hadRecord: Bool
     let change: @Sendable (AccountCredentials?) throws -> AccountCredentials?
+
+    func applied(to current: AccountCredentials?) throws -> AccountCredentials? {
+        if hadRecord, current == nil { return nil }
+        return try change(current)
+    }
 }

@@ -10,6 +10,7 @@ extension CredentialStore {
             return CredentialSnapshot(key: key, record: record, credentials: credentials)
         } catch {
             if SealedRecord.isSealed(record.bytes) { throw Self.encrypted(error) }
+            if AccountCredentials.isNewer(record.bytes) { throw AccountCredentials.newerVersion }
             var place = ""
             if let cache = cache as? any CorruptRecordKeeping, cache.keepsCorruptRecords {
                 let path = try await wrapping { try await cache.setAside(key, record: record) }

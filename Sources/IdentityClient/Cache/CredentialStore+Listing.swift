@@ -5,15 +5,40 @@ import Synchronization
 extension CredentialStore {
     /// All credentials in the group, those of other clients too. Only records that changed are decoded.
     ///
-    /// A damaged record is set aside and reported once; the next call lists the others.
+    /// A damaged record is set aside and reported once, one of a newer version left alone and reported once; the next
+    /// call lists the others.
     package func allSnapshots() async throws -> Listing {
-        let records = try await wrapping { try await cache.records(of: .account, in: group) }
-        var (listing, unsaved) = state.withLock { ($0.listing, $0.unsaved.values.map(\.snapshot)) }
+        try await listing(of: allRecords())
+    }
+
+    /// The credentials in the group that can be read, and what is to be reported of others.
+    func readableSnapshots() async throws -> (Listing, AuthenticationError?) {
+        let records = try await allRecords()
+        var failure: AuthenticationError?
+        while true {
+            do {
+                return (try await listing(of: records), failure)
+            } catch let error as AuthenticationError where Self.isReportedOnce(error) {
+                failure = failure ?? error
+            }
+        }
+    }
+
+    private func allRecords() async throws -> [CacheKey: CacheRecord] {
+        try await wrapping { try await cache.records(of: .account, in: group) }
+    }
+
+    private func listing(of records: [CacheKey: CacheRecord]) async throws -> Listing {
+        var (listing, unsaved) = state.withLock { state in
+            // What another process has signed out meanwhile is not listed, though it is not forgotten here yet.
+            (state.listing, state.unsaved.values.filter { records[$0.snapshot.key] != nil || !$0.hadRecord })
+        }
         if listing.records != records {
             listing = listing.changed(try await changes(from: listing, to: records), records: records)
             state.withLock { [listing] in $0.listing = listing }
         }
-        return unsaved.isEmpty ? listing : listing.changed(unsaved.map { ($0.key, $0) }, records: records)
+        guard !unsaved.isEmpty else { return listing }
+        return listing.changed(unsaved.map { ($0.snapshot.key, $0.snapshot) }, records: records)
     }
 
     /// What became of the records that are new, gone or different.
@@ -31,14 +56,18 @@ extension CredentialStore {
         return changes + known.records.keys.filter { records[$0] == nil }.map { ($0, nil) }
     }
 
-    /// Reads a record; a damaged one is remembered, so that it is reported once.
+    /// Reads a record; one that cannot be read is remembered, so that it is reported once.
     private func reporting(_ record: CacheRecord, key: CacheKey) async throws -> CredentialSnapshot {
         do {
             return try await decode(record, key: key)
-        } catch let error as AuthenticationError where error.code == .cacheCorrupt {
+        } catch let error as AuthenticationError where Self.isReportedOnce(error) {
             state.withLock { $0.reported[key] = record }
             throw error
         }
+    }
+
+    private static func isReportedOnce(_ error: AuthenticationError) -> Bool {
+        error.code == .cacheCorrupt || error.code == .cacheNewerVersion
     }
 
     /// The records of a group, and what they mean. The same object as before while no record changed.

@@ -67,7 +67,8 @@ package final class CredentialStore: Sendable {
     ///
     /// - Returns: The credentials as they now rest, or `nil` when `change` removed them or there are none.
     ///
-    /// - Parameter replacesDamaged: Whether a record that cannot be read gives way: a new sign-in's does.
+    /// - Parameter replacesDamaged: Whether a record that is damaged gives way: to a new sign-in's it does.
+    /// - Throws: `.cacheNewerVersion` where a newer version of the library wrote the record, unless it is to be removed.
     package func update(
         _ id: RecordID,
         replacesDamaged: Bool = false,
@@ -85,6 +86,7 @@ package final class CredentialStore: Sendable {
                 }
             let next = try change(current)
             if next == current { return next.map { CredentialSnapshot(key: key, record: record, credentials: $0) } }
+            if next != nil { try current?.checkMayBeRewritten() }
             let written = next.map { CacheRecord(bytes: $0.encoded()) }
             guard try await wrapping({ try await cache.replace(record, with: written, for: key) }) else {
                 await Task.yield()
@@ -101,17 +103,19 @@ package final class CredentialStore: Sendable {
     ///
     /// What could not be written before counts as held.
     package func take(_ key: CacheKey) async throws -> (wasThere: Bool, credentials: [AccountCredentials]) {
-        let unsaved = forgetUnsaved(key).map(\.snapshot.credentials)
         for _ in 0..<Self.mostAttempts {
-            guard let record = try await wrapping({ try await cache.record(for: key) }) else {
-                return (!unsaved.isEmpty, unsaved)
-            }
-            if try await wrapping({ try await cache.replace(record, with: nil, for: key) }) {
+            let record = try await wrapping { try await cache.record(for: key) }
+            if let record {
+                guard try await wrapping({ try await cache.replace(record, with: nil, for: key) }) else { continue }
                 forget(key)
-                // One that is damaged is gone all the same.
-                let held = try? AccountCredentials(decoding: record.bytes, rule: Authority.scopeRule(forPartition:))
-                return (true, unsaved + [held].compactMap(\.self))
             }
+            // Not before: where the removal fails, it is the only copy.
+            let unsaved = forgetUnsaved(key).map(\.snapshot.credentials)
+            // One that is damaged is gone all the same.
+            let held = record.flatMap {
+                try? AccountCredentials(decoding: $0.bytes, rule: Authority.scopeRule(forPartition:))
+            }
+            return (record != nil || !unsaved.isEmpty, unsaved + [held].compactMap(\.self))
         }
         throw Self.busy
     }

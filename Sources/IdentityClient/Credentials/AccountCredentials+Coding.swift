@@ -31,6 +31,12 @@ extension AccountCredentials {
         unknown = json
     }
 
+    /// Whether a newer version of the library wrote a record, which may have a shape that this one cannot read.
+    static func isNewer(_ bytes: [UInt8]) -> Bool {
+        guard let json = try? JSONObject(parsing: bytes) else { return false }  // damaged, whoever wrote it
+        return (json["v"].flatMap(integer) ?? currentVersion) > currentVersion
+    }
+
     /// The record's bytes.
     package func encoded() -> [UInt8] {
         var json = JSONObject()

@@ -29,11 +29,13 @@ extension AccountCredentials {
     }
 
     func checkMayBeRewritten() throws {
-        guard version <= Self.currentVersion else {
-            throw AuthenticationError(
-                .cacheNewerVersion,
-                "The record was written by a newer version of the library: update this program to refresh its tokens."
-            )
-        }
+        guard version <= Self.currentVersion else { throw Self.newerVersion }
+    }
+
+    static var newerVersion: AuthenticationError {
+        AuthenticationError(
+            .cacheNewerVersion,
+            "A record was written by a newer version of the library, and was left as it is: update this program."
+        )
     }
 }

@@ -13,12 +13,33 @@ struct AccountRemoval: Sendable {
         var wasThere = false
         /// What was held for the account, as it was when it was removed.
         var credentials: [AccountCredentials] = []
+        /// What kept records of other programs or policies from being removed.
+        var failure: AuthenticationError?
     }
 
     /// Removes `account` and the program's data of it, and remembers that it signed out.
+    ///
+    /// - Throws: What kept it from being removed here. What kept the account's records of others is in the result.
     func run(_ account: Account) async throws -> Removed {
-        let removed = try await remove(account.id)
-        guard removed.wasThere else { return removed }
+        var removed = Removed()
+        // One's own record goes first, by its key: no record of others, whatever state it is in, keeps it.
+        let own = RecordID(partition: environment.partition, accountID: account.id.rawValue)
+        try await take(environment.store.key(for: own), &removed)
+        // Nobody could repeat what follows: it is done although the caller is cancelled meanwhile.
+        return try await Task { [removed] in try await finish(removed, account) }.value
+    }
+
+    private func finish(_ removed: Removed, _ account: Account) async throws -> Removed {
+        var removed = removed
+        do {
+            try await sweep(account.id, &removed)
+        } catch let error as AuthenticationError where removed.wasThere {
+            removed.failure = removed.failure ?? error
+        }
+        guard removed.wasThere else {
+            if let failure = removed.failure { throw failure }
+            return removed
+        }
         try await trying { try await environment.accountsInUse.update { $0.signOut(account) } }
         try await trying { try await environment.userData.remove(of: account.id) }
         return removed
@@ -36,24 +57,24 @@ struct AccountRemoval: Sendable {
         }
     }
 
-    private func remove(_ id: Account.ID) async throws -> Removed {
-        let store = environment.store
+    /// Removes what other programs of the group and other policies hold.
+    private func sweep(_ id: Account.ID, _ removed: inout Removed) async throws {
         let configuration = environment.configuration
-        if configuration.cacheGroup == nil, configuration.authority.policy == nil {
-            let record = RecordID(partition: environment.partition, accountID: id.rawValue)
-            let (wasThere, credentials) = try await store.take(store.key(for: record))
-            return Removed(wasThere: wasThere, credentials: credentials)
-        }
+        guard configuration.cacheGroup != nil || configuration.authority.policy != nil else { return }
         let scope = configuration.authority.accountScope
-        var removed = Removed()
-        for snapshot in try await store.allSnapshots().snapshots.values
+        let (listing, failure) = try await environment.store.readableSnapshots()
+        removed.failure = failure
+        for snapshot in listing.snapshots.values
         where snapshot.account.id == id
             && Authority.accountScope(ofPartition: snapshot.credentials.partition) == scope
         {
-            let (wasThere, credentials) = try await store.take(snapshot.key)
-            removed.wasThere = removed.wasThere || wasThere
-            removed.credentials += credentials
+            try await take(snapshot.key, &removed)
         }
-        return removed
+    }
+
+    private func take(_ key: CacheKey, _ removed: inout Removed) async throws {
+        let (wasThere, credentials) = try await environment.store.take(key)
+        removed.wasThere = removed.wasThere || wasThere
+        removed.credentials += credentials
     }
 }

@@ -28,7 +28,11 @@ final class FlowEnvironment: Sendable {
         hasTenants = configuration.authority.hasTenants
         scopeRule = configuration.authority.scopeRule
         expirationLeeway = configuration.expirationLeeway.components.seconds
-        client = EndpointClient(transport: configuration.transport, deadline: configuration.requestTimeout)
+        client = EndpointClient(
+            transport: configuration.transport,
+            deadline: configuration.requestTimeout,
+            extraFields: configuration.extraHeaderFields
+        )
         store = CredentialStore(
             cache: configuration.cache,
             group: configuration.cacheGroup ?? .application(configuration.clientID),

@@ -10,13 +10,32 @@ struct SignOutFlow: Sendable {
     func run(_ account: Account, _ parameters: SignOutParameters) async throws -> SignOutResult {
         try parameters.check()
         let removed = try await AccountRemoval(environment: environment, context: context).run(account)
+        let result = try await atProvider(account, removed, parameters)
+        if let failure = removed.failure { throw failure }
+        return result
+    }
+
+    private func atProvider(
+        _ account: Account,
+        _ removed: AccountRemoval.Removed,
+        _ parameters: SignOutParameters
+    ) async throws -> SignOutResult {
         guard parameters.revokesTokens || parameters.endsBrowserSession else {
             return SignOutResult(wasSignedIn: removed.wasThere)
         }
         let authority = environment.configuration.authority.resolved(for: account.id)
         let metadata: AuthorityMetadata
+        let revocation: SignOutResult.Outcome
         do {
-            metadata = try await environment.resolver.metadata(for: authority, context: context)
+            // Nobody has these tokens any more who could take them back later, so that a caller's cancellation ends
+            // neither request; their deadlines do.
+            (metadata, revocation) = try await Task {
+                let metadata = try await environment.resolver.metadata(for: authority, context: context)
+                guard parameters.revokesTokens else { return (metadata, SignOutResult.Outcome.notRequested) }
+                let revocation = try await Revocation(environment: environment, context: context)
+                    .revoke(removed.credentials, authority, metadata)
+                return (metadata, revocation)
+            }.value
         } catch let error as AuthenticationError {
             let outcome = SignOutResult.Outcome.failed(error)
             return SignOutResult(
@@ -25,13 +44,9 @@ struct SignOutFlow: Sendable {
                 browserSession: parameters.endsBrowserSession ? outcome : .notRequested
             )
         }
-        var revocation = SignOutResult.Outcome.notRequested
-        if parameters.revokesTokens {
-            revocation = try await Revocation(environment: environment, context: context)
-                .revoke(removed.credentials, authority, metadata)
-        }
         var browserSession = SignOutResult.Outcome.notRequested
         if parameters.endsBrowserSession {
+            try Task.checkCancellation()
             let session = BrowserSessionEnd(
                 environment: environment,
                 context: context,

@@ -33,10 +33,17 @@ package struct EndpointClient: Sendable {
     let transport: any HTTPTransport
     /// The most that one request may take.
     let deadline: Duration
+    /// The program's own header fields. They replace none of the request's.
+    let extraFields: [HTTPField]
 
-    package init(transport: any HTTPTransport, deadline: Duration = .seconds(30)) {
+    package init(
+        transport: any HTTPTransport,
+        deadline: Duration = .seconds(30),
+        extraFields: [HTTPField] = []
+    ) {
         self.transport = transport
         self.deadline = deadline
+        self.extraFields = extraFields
     }
 
     /// Fetches a document.
@@ -67,6 +74,7 @@ package struct EndpointClient: Sendable {
         }
         let target = (address.path.isEmpty ? "/" : address.path) + (address.query.map { "?" + $0 } ?? "")
         var request = HTTPRequest(method: method, scheme: address.scheme, authority: address.environment, path: target)
+        for field in extraFields { request.headerFields[field.name] = field.value }
         request.headerFields[.accept] = "application/json"
         if body != nil { request.headerFields[.contentType] = "application/x-www-form-urlencoded" }
         if authority.isMicrosoft {

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import HTTPTypes
 import IdentityTesting
 import Testing
 
@@ -69,6 +70,36 @@ struct AccountStoreTests {
         #expect(sent["audience"] == "orders" && sent["colour"] == "red")
         let token = try #require(shop.provider.requests.last { $0.endpoint == .token })
         #expect(token.header("x-tenant") == "blue" && token["audience"] == nil)
+    }
+
+    /// An API, and wherever it sends its caller, is nobody to whom a gateway's key is to be told.
+    @Test func sendsExtraHeadersToTheProviderAlone() async throws {
+        let network = Network(provider: shop.transport)
+        let store = try AccountStore([
+            type("shop", shop) {
+                $0.configuration.transport = network
+                $0.extraHeaders = ["X-Tenant": "blue"]
+            }
+        ])
+        let result = try await store.acquireTokenInteractively(ofType: "shop")
+        let application = try store.application(ofType: "shop")
+        let client = AuthenticatedClient(application: application, account: result.account, scopes: ["api.read"])
+        let url = try #require(URL(string: "https://api.example.test/orders"))
+        #expect(try await client.get(url).response.status == .ok)
+        #expect(network.visits.value["api.example.test"] == ["-"])
+        #expect(network.visits.value["elsewhere.example.test"] == ["-"])
+        let atProvider = try #require(network.visits.value[shop.provider.authority.environment])
+        #expect(atProvider.count >= 3 && Set(atProvider) == ["blue"])
+        // What the library says itself stays.
+        let token = try #require(shop.transport.requests.last { $0.method == .post })
+        #expect(token.headerFields[.accept] == "application/json")
+        #expect(token.headerFields[.contentType] == "application/x-www-form-urlencoded")
+        // And large bodies are streamed as before.
+        let streaming = try type("shop", shop) {
+            $0.configuration.transport = CurlTransport()
+            $0.extraHeaders = ["X-Tenant": "blue"]
+        }
+        #expect(try streaming.application().configuration.transport is any StreamingHTTPTransport)
     }
 
     @Test(arguments: [
@@ -208,6 +239,28 @@ struct AccountStoreTests {
         for _ in 0..<16 { _ = try await store.prepareAuthorization(ofType: "shop") }
         try await shop.browser.open(first.url)
         #expect(try await store.handleRedirect(try await shop.browser.redirectURL())?.accessToken == nil)
+    }
+}
+
+/// A provider, and an API that sends its callers elsewhere; keeps each host's `X-Tenant`.
+private final class Network: HTTPTransport {
+    let visits = Shared<[String: [String]]>([:])
+    private let provider: any HTTPTransport
+
+    init(provider: any HTTPTransport) {
+        self.provider = provider
+    }
+
+    func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+        let host = request.authority ?? ""
+        let tenant = HTTPField.Name("X-Tenant").flatMap { request.headerFields[$0] } ?? "-"
+        visits.withLock { $0[host, default: []].append(tenant) }
+        switch host {
+        case "api.example.test":
+            return (HTTPResponse(status: .found, headerFields: [.location: "https://elsewhere.example.test/"]), [])
+        case "elsewhere.example.test": return (HTTPResponse(status: .ok), [])
+        default: return try await provider.send(request, body: body)
+        }
     }
 }
 

@@ -173,6 +173,45 @@ import Testing
         #expect(cache.storage.recordCount == 1)
     }
 
+    @Test func oneThatCannotBeSavedDoesNotKeepTheOthers() async throws {
+        let ids = (0..<16).map { RecordID(partition: "oidc|x", accountID: "person \($0)") }
+        cache.state.withLock { $0.writeFailure = Trouble() }
+        for id in ids { _ = try await store.commit(id, fallback: Fixture.credentials()) { _ in Fixture.credentials() } }
+        cache.state.withLock { $0.writeFailure = nil }
+        for id in ids.prefix(8) {
+            #expect(try await cache.storage.replace(nil, with: CacheRecord(bytes: [1]), for: store.key(for: id)))
+        }
+        let error = await #expect(throws: AuthenticationError.self) { try await store.saveUnsaved() }
+        #expect(error?.code == .cacheCorrupt)
+        for id in ids.suffix(8) { #expect(try await cache.storage.record(for: store.key(for: id)) != nil) }
+    }
+
+    /// It belongs to a newer program, which is still signed in with it.
+    @Test func leavesARecordOfANewerVersionAlone() async throws {
+        let cache = KeepingCache()
+        let store = CredentialStore(cache: cache, group: group, clientID: "client")
+        let newer = CacheRecord(bytes: Array(#"{"v":2,"incarnation":{"id":"x"},"AccessToken":{}}"#.utf8))
+        let other = RecordID(partition: "oidc|x", accountID: "newer")
+        _ = try await store.update(id) { _ in Fixture.credentials() }
+        #expect(try await cache.replace(nil, with: newer, for: store.key(for: other)))
+        let errors = [
+            await #expect(throws: AuthenticationError.self) { try await store.snapshot(for: other) },
+            await #expect(throws: AuthenticationError.self) { try await store.update(other) { $0 } },
+            await #expect(throws: AuthenticationError.self) { try await store.allSnapshots() },
+        ]
+        #expect(errors.map { $0?.code } == Array(repeating: .cacheNewerVersion, count: 3))
+        let (_, persistence) = try await store.commit(other, fallback: Fixture.credentials(), replacesDamaged: true) {
+            _ in Fixture.credentials()
+        }
+        #expect(isFailed(persistence, .cacheNewerVersion))
+        #expect(cache.kept.value.isEmpty)
+        #expect(try await cache.record(for: store.key(for: other)) == newer)
+        // It is told once; the others are listed.
+        #expect(try await store.allSnapshots().snapshots[store.key(for: id)] != nil)
+        // Whoever signs out means it.
+        #expect(try await store.remove(store.key(for: other)))
+    }
+
     @Test func nobodysChangeIsLostUnderContention() async throws {
         try await put(Fixture.credentials())
         let stores = (0..<4).map { _ in CredentialStore(cache: cache, group: group, clientID: "client") }

@@ -7,8 +7,12 @@ import Synchronization
 final class UnreliableCache: TokenCache {
     struct Failure: Error {}
 
-    private let storage = InMemoryTokenCache()
+    private let storage: InMemoryTokenCache
     private let refusals = Mutex((reads: false, writes: Set<CacheKey.Kind>()))
+
+    init(_ storage: InMemoryTokenCache = InMemoryTokenCache()) {
+        self.storage = storage
+    }
 
     /// Whether nothing can be read.
     var refusesReads: Bool {

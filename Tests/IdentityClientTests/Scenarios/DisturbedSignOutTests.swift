@@ -1,0 +1,176 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// A sign-out that is cancelled, fails, meets what others left behind, or comes between two steps of somebody else.
+@Suite(.timeLimit(.minutes(1)))
+struct DisturbedSignOutTests {
+    private var revoking: SignOutParameters {
+        var parameters = SignOutParameters()
+        parameters.revokesTokens = true
+        return parameters
+    }
+
+    private func store(_ stage: Stage) throws -> AccountStore {
+        try AccountStore([
+            AccountType("work", configuration: try stage.application().configuration, scopes: ["api.read"])
+        ])
+    }
+
+    private func isFailed(_ persistence: AuthenticationResult.Persistence) -> Bool {
+        if case .failed = persistence { true } else { false }
+    }
+
+    @Test func keepsTheOnlyRefreshTokenWhereItFails() async throws {
+        let cache = UnreliableCache()
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        cache.refusedWrites = [.account]
+        let renewed = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(isFailed(renewed.persistence))
+        try await expectError(.cache) { try await application.signOut(first.account) }
+        cache.refusedWrites = []
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+        // And where it succeeds, that one is taken back.
+        cache.refusedWrites = [.account]
+        stage.clock.advance(by: .seconds(3600))
+        _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        cache.refusedWrites = []
+        #expect(try await application.signOut(first.account, revoking).revocation.word == "succeeded")
+        #expect(try await application.allAccounts().isEmpty)
+        #expect(stage.provider.count(of: .revocation) == 2)
+    }
+
+    /// Cancelled when the account is gone: nobody could ask for the rest again.
+    @Test(arguments: [false, true])
+    func doesTheRestAlthoughItIsCancelled(endsBrowserSession: Bool) async throws {
+        let cache = InterruptedCache()
+        let stage = try Stage(cache: cache)
+        let store = try store(stage)
+        try await store.acquireTokenInteractively(ofType: "work")
+        let account = try #require(try await store.accounts().first)
+        try await store.setUserData("blue", of: account)
+        var parameters = revoking
+        parameters.endsBrowserSession = endsBrowserSession
+        let (start, begin) = AsyncStream.makeStream(of: Void.self)
+        let task = Task { [parameters] in
+            for await _ in start { break }
+            return try await store.signOut(account, parameters)
+        }
+        cache.beforeNextWrite(of: .application) { task.cancel() }
+        begin.yield()
+        if endsBrowserSession {
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(stage.provider.count(of: .endSession) == 0)
+        } else {
+            let result = try await task.value
+            #expect(result.wasSignedIn && result.revocation.word == "succeeded")
+        }
+        #expect(try await store.accounts().isEmpty)
+        #expect(try await store.userData(String.self, of: account) == nil)
+        #expect(stage.provider.count(of: .revocation) == 1)
+    }
+
+    @Test func isNotKeptByARecordThatCannotBeDecrypted() async throws {
+        let (files, group) = (InMemoryTokenCache(), try CacheGroup("com.example.suite"))
+        let stage = try Stage(cache: EncryptedTokenCache(files, key: .random()))
+        let (application, first) = try await stage.signedIn { $0.cacheGroup = group }
+        let foreign = CacheKey(group: group, kind: .account, name: "foreign")
+        #expect(try await files.replace(nil, with: CacheRecord(bytes: Array("{}".utf8)), for: foreign))
+        for _ in 0..<2 {
+            try await expectError(.cacheUndecryptable) { try await application.signOut(first.account, revoking) }
+        }
+        #expect(try await files.records(of: .account, in: group).map(\.key) == [foreign])
+        #expect(stage.provider.count(of: .revocation) == 1)
+        try await expectError(.noTokensFound) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+    }
+
+    /// The damaged one is told of, and the account is signed out of all programs all the same.
+    @Test func isNotKeptByDamagedRecords() async throws {
+        let clients = [TestIdentityProvider.Client(), TestIdentityProvider.Client(id: "second-client")]
+        let (cache, group) = (InMemoryTokenCache(), try CacheGroup("com.example.suite"))
+        let stage = try Stage(.entra, cache: cache, clients: clients)
+        let (application, first) = try await stage.signedIn { $0.cacheGroup = group }
+        _ = try await stage.signedIn {
+            $0.cacheGroup = group
+            $0.clientID = "second-client"
+        }
+        for name in ["one", "two", "three"] {
+            let key = CacheKey(group: group, kind: .account, name: name)
+            #expect(try await cache.replace(nil, with: CacheRecord(bytes: [1]), for: key))
+        }
+        #expect(try await cache.records(of: .account, in: group).count == 5)
+        try await expectError(.cacheCorrupt) { try await application.remove(first.account) }
+        #expect(Set(try await cache.records(of: .account, in: group).keys.map(\.name)) == ["one", "two", "three"])
+        #expect(try await application.allAccounts().isEmpty)
+    }
+
+    /// Somebody signs in again, which cannot be written; then the account is signed out elsewhere.
+    @Test func isNotUndoneByASignInThatIsSavedLater() async throws {
+        let storage = InMemoryTokenCache()
+        let cache = UnreliableCache(storage)
+        let stage = try Stage(cache: cache)
+        let (application, _) = try await stage.signedIn()
+        cache.refusedWrites = [.account]
+        let again = try await application.acquireTokenInteractively(scopes: ["api.read"])
+        #expect(isFailed(again.persistence))
+        let other = try stage.application { $0.cache = storage }
+        #expect(try await other.signOut(again.account).wasSignedIn)
+        cache.refusedWrites = []
+        try await application.finishPendingRefreshes()
+        #expect(try await other.allAccounts().isEmpty)
+        try await expectError(.noTokensFound) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: again.account)
+        }
+        // Whoever signs in after that is signed in.
+        let back = try await application.acquireTokenInteractively(scopes: ["api.read"])
+        #expect(try await other.allAccounts() == [back.account])
+    }
+
+    @Test(arguments: [true, false])
+    func isSeenByWhoCouldNotWrite(_ isRefresh: Bool) async throws {
+        let storage = InMemoryTokenCache()
+        let cache = UnreliableCache(storage)
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        cache.refusedWrites = [.account]
+        let next =
+            isRefresh
+            ? try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            : try await application.acquireTokenInteractively(scopes: ["api.read"])
+        #expect(isFailed(next.persistence))
+        #expect(try await application.allAccounts().count == 1)
+        try await stage.application { $0.cache = storage }.remove(first.account)
+        #expect(try await application.allAccounts().isEmpty)
+        #expect(try await application.account(withID: first.account.id) == nil)
+    }
+
+    @Test(arguments: [false, true])
+    func leavesNoUserDataThatIsJustWritten(isUpdate: Bool) async throws {
+        let cache = InterruptedCache()
+        let stage = try Stage(cache: cache)
+        let store = try store(stage)
+        try await store.acquireTokenInteractively(ofType: "work")
+        let account = try #require(try await store.accounts().first)
+        let other = try stage.application { $0.cache = cache.storage }
+        cache.beforeNextWrite(of: .application) { try await other.remove(account.account) }
+        try await expectError(.noTokensFound) {
+            if isUpdate {
+                try await store.updateUserData(String.self, of: account) { $0 = "blue" }
+            } else {
+                try await store.setUserData("blue", of: account)
+            }
+        }
+        try await store.acquireTokenInteractively(ofType: "work")
+        #expect(try await store.userData(String.self, of: account) == nil)
+    }
+}

@@ -1,0 +1,35 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+
+/// A cache in memory in which something else happens between a look and a write. As files do, it heeds cancellation.
+final class InterruptedCache: TokenCache {
+    typealias Interruption = @Sendable () async throws -> Void
+
+    let storage = InMemoryTokenCache()
+    private let interruption = Shared<(kind: CacheKey.Kind, work: Interruption)?>(nil)
+
+    /// Lets `work` happen just before the next write of a record of `kind`.
+    func beforeNextWrite(of kind: CacheKey.Kind, _ work: @escaping Interruption) {
+        interruption.withLock { $0 = (kind, work) }
+    }
+
+    func record(for key: CacheKey) async throws -> CacheRecord? {
+        try Task.checkCancellation()
+        return try await storage.record(for: key)
+    }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        try Task.checkCancellation()
+        if let interruption = interruption.value, interruption.kind == key.kind {
+            self.interruption.withLock { $0 = nil }
+            try await interruption.work()
+        }
+        return try await storage.replace(expected, with: new, for: key)
+    }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        try Task.checkCancellation()
+        return try await storage.records(of: kind, in: group)
+    }
+}
