@@ -8,13 +8,13 @@ import Synchronization
 /// to others is refused with `.cachePermissions`, naming the file and the remedy. Tokens are not encrypted: whoever may
 /// read the user's files, a backup included, may read them.
 ///
-/// A lookup whose file has not changed costs one `fstat` or `lstat` on the caller's thread and nothing else, one whose file
-/// is not there at most four calls, so the directory belongs on a local disk. All other calls to the file system run on
-/// queues of this object, never on the cooperative pool. The files of up to sixteen records that are looked up again and
-/// again stay open. Whatever becomes of a file is seen by the next lookup; that its directory was moved away or mounted
-/// over, within a second. A write is whole or not at all, and rests on the disk when `replace` returns. A
-/// reader takes no lock. A writer waits up to five seconds for another process, then throws `.cacheBusy`; a cancelled task
-/// stops waiting.
+/// A lookup whose file has not changed costs one `fstat` or `lstat` on the caller's thread and nothing else, one whose
+/// file is not there at most four calls, so the directory belongs on a local disk. All other calls to the file system
+/// run on queues of this object, never on the cooperative pool. The files of up to sixteen records that are looked up
+/// again and again stay open. Whatever becomes of a file is seen by the next lookup; that its directory was moved away
+/// or mounted over, within a second. A write is whole or not at all, and rests on the disk when `replace` returns. A
+/// reader takes no lock. A writer waits up to five seconds for another process, then throws `.cacheBusy`; a cancelled
+/// task stops waiting.
 public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     let location: FileCacheLocation
     let lockTimeout: Duration
