@@ -8,9 +8,15 @@ extension CredentialStore {
     private static let memoryLimit = 4 * 1024 * 1024
 
     func entry(for id: RecordID, in state: inout State) -> Entry {
-        if let entry = state.entries[id] { return entry }
-        let entry = Entry(key: id.key(in: group, clientID: clientID))
-        state.entries[id] = entry
+        if let latest = state.latest, latest.id == id { return latest }
+        let entry: Entry
+        if let known = state.entries[id] {
+            entry = known
+        } else {
+            entry = Entry(id: id, key: id.key(in: group, clientID: clientID))
+            state.entries[id] = entry
+        }
+        state.latest = entry
         return entry
     }
 
@@ -26,6 +32,7 @@ extension CredentialStore {
 
     func forget(_ id: RecordID) {
         state.withLock { state in
+            state.latest = nil
             state.bytes -= state.entries.removeValue(forKey: id)?.snapshot?.size ?? 0
         }
     }
@@ -37,6 +44,7 @@ extension CredentialStore {
 
     /// Drops the least recently used half, so that the sorting is paid for rarely.
     private static func evict(_ state: inout State) {
+        state.latest = nil
         for (id, entry) in state.entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
             guard state.bytes > memoryLimit / 2 else { break }
             state.bytes -= entry.snapshot?.size ?? 0

@@ -15,6 +15,8 @@ package final class CredentialStore: Sendable {
 
     struct State {
         var entries: [RecordID: Entry] = [:]
+        /// What was asked for last: to compare is quicker than to hash.
+        var latest: Entry?
         var bytes = 0
         var tick: UInt64 = 0
         var unsaved: [RecordID: UnsavedCommit] = [:]
@@ -24,11 +26,13 @@ package final class CredentialStore: Sendable {
 
     /// Guarded by the lock; an object, so that a hit finds it with one lookup.
     final class Entry {
+        let id: RecordID
         let key: CacheKey
         var snapshot: CredentialSnapshot?
         var lastUse: UInt64 = 0
 
-        init(key: CacheKey) {
+        init(id: RecordID, key: CacheKey) {
+            self.id = id
             self.key = key
         }
     }
@@ -53,6 +57,11 @@ package final class CredentialStore: Sendable {
             return nil
         }
         if let known, known.record == record { return known }
+        return try await decoded(record, id: id, key: key)
+    }
+
+    @inline(never)  // a hit sets up nothing for it
+    private func decoded(_ record: CacheRecord, id: RecordID, key: CacheKey) async throws -> CredentialSnapshot {
         let listed = state.withLock { $0.listing.snapshots[key] }
         let snapshot = if let listed, listed.record == record { listed } else { try await decode(record, key: key) }
         remember(snapshot, for: id)

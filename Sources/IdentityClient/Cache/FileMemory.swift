@@ -1,59 +1,131 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// The records that were read lately, with what tells that their files have not changed since. Bounded in bytes.
+/// The records that were read lately, with what tells that their files have not changed since. Bounded in bytes, and in
+/// files that are kept open.
 struct FileMemory {
-    struct Entry {
+    /// A record as it was read. An object that never changes, so that a hit copies one reference.
+    final class Entry: Sendable {
         let path: String
         let record: CacheRecord
         let fingerprint: FileFingerprint
         /// Whether an equal fingerprint proves that the content is still the same.
         let isSettled: Bool
-        fileprivate(set) var lastUse: UInt64 = 0
+        /// The file, if it was kept open.
+        let held: HeldFile?
 
-        init(path: String, record: CacheRecord, fingerprint: FileFingerprint, isSettled: Bool) {
+        init(
+            path: String,
+            record: CacheRecord,
+            fingerprint: FileFingerprint,
+            isSettled: Bool,
+            held: HeldFile? = nil
+        ) {
             self.path = path
             self.record = record
             self.fingerprint = fingerprint
             self.isSettled = isSettled
+            self.held = held
+        }
+
+        fileprivate func holding(_ file: HeldFile?) -> Entry {
+            Entry(path: path, record: record, fingerprint: fingerprint, isSettled: isSettled, held: file)
         }
 
         fileprivate var cost: Int { record.bytes.count + path.utf8.count + 256 }
     }
 
+    /// Guarded by the lock that guards the memory.
+    private final class Slot {
+        let key: CacheKey
+        var entry: Entry
+        var lastUse: UInt64
+
+        init(_ entry: Entry, for key: CacheKey, lastUse: UInt64) {
+            self.key = key
+            self.entry = entry
+            self.lastUse = lastUse
+        }
+    }
+
+    /// How many files are kept open: a program works with few accounts at a time, and it needs its descriptors itself.
+    static let heldLimit = 16
+
     /// The bytes that entries may take.
     let limit: Int
     private(set) var cost = 0
-    private var entries: [CacheKey: Entry] = [:]
+    private var slots: [CacheKey: Slot] = [:]
+    /// What was asked for last: most programs ask for one record again and again, and to compare is quicker than to hash.
+    private var latest: Slot?
+    private var held: [(slot: Slot, file: HeldFile)] = []
     private var uses: UInt64 = 0
 
     init(limit: Int) {
         self.limit = limit
     }
 
+    /// How many files are kept open now.
+    var heldCount: Int { held.count }
+
     mutating func entry(for key: CacheKey) -> Entry? {
-        guard let index = entries.index(forKey: key) else { return nil }
+        guard let slot = slot(for: key) else { return nil }
         uses &+= 1
-        entries.values[index].lastUse = uses
-        return entries.values[index]
+        slot.lastUse = uses
+        return slot.entry
     }
 
-    mutating func remember(_ entry: Entry, for key: CacheKey) {
+    private mutating func slot(for key: CacheKey) -> Slot? {
+        if let latest, latest.key == key { return latest }
+        guard let slot = slots[key] else { return nil }
+        latest = slot
+        return slot
+    }
+
+    /// - Returns: What was remembered before.
+    @discardableResult
+    mutating func remember(_ entry: Entry, for key: CacheKey) -> Entry? {
+        let old = forget(key)
         uses &+= 1
-        var entry = entry
-        entry.lastUse = uses
-        cost += entry.cost - (entries.updateValue(entry, forKey: key)?.cost ?? 0)
+        slots[key] = Slot(entry, for: key, lastUse: uses)
+        cost += entry.cost
         if cost > limit { makeRoom() }
+        return old
     }
 
-    mutating func forget(_ key: CacheKey) {
-        cost -= entries.removeValue(forKey: key)?.cost ?? 0
+    /// - Returns: What was remembered.
+    @discardableResult
+    mutating func forget(_ key: CacheKey) -> Entry? {
+        guard let slot = slots.removeValue(forKey: key) else { return nil }
+        if latest === slot { latest = nil }
+        if slot.entry.held != nil { held.removeAll { $0.slot === slot } }
+        cost -= slot.entry.cost
+        return slot.entry
     }
 
     /// Drops what was used longest ago until a quarter is free, so that this is seldom needed.
     private mutating func makeRoom() {
-        for (key, _) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
+        for slot in slots.values.sorted(by: { $0.lastUse < $1.lastUse }) {
             if cost <= limit / 4 * 3 { return }
-            forget(key)
+            forget(slot.key)
         }
+    }
+}
+
+// Files that are kept open.
+extension FileMemory {
+    /// Whether one more may be: there is room, or one has not been asked for lately.
+    func mayHold(at now: CoarseTime) -> Bool {
+        held.count < Self.heldLimit || held.contains { $0.file.isIdle(at: now) }
+    }
+
+    /// Keeps `file` open with `entry`, if that is still what is remembered.
+    mutating func hold(_ file: HeldFile, with entry: Entry, for key: CacheKey, at now: CoarseTime) {
+        guard let slot = slots[key], slot.entry === entry else { return }
+        if held.count >= Self.heldLimit {
+            guard let idle = held.firstIndex(where: { $0.file.isIdle(at: now) }) else { return }
+            let other = held.remove(at: idle).slot
+            other.entry = other.entry.holding(nil)
+        }
+        slot.entry = entry.holding(file)
+        held.append((slot, file))
     }
 }

@@ -3,12 +3,34 @@
 import Synchronization
 
 extension FileTokenCache {
-    /// The record as it was last read, if its file is still the same. The only call to the system is `lstat`.
+    /// The record as it was last read, if its file is still the same. The only call to the system is `fstat` of the
+    /// file that is kept open, or `lstat` of its path.
     func unchangedRecord(for key: CacheKey) -> CacheRecord? {
-        guard let entry = memory.withLock({ $0.entry(for: key) }), entry.isSettled,
-            SystemCall.fingerprint(of: entry.path) == entry.fingerprint
-        else { return nil }
+        unchangedEntry(for: key, at: now())?.record
+    }
+
+    /// The same for a reader who may come again: the file is kept open for the next time.
+    func unchangedRecordToHold(for key: CacheKey) -> CacheRecord? {
+        let now = now()
+        guard let entry = unchangedEntry(for: key, at: now) else { return nil }
+        if entry.held == nil { hold(entry, for: key, at: now) }
         return entry.record
+    }
+
+    private func unchangedEntry(for key: CacheKey, at now: CoarseTime) -> FileMemory.Entry? {
+        guard let entry = memory.withLock({ $0.entry(for: key) }), entry.isSettled else { return nil }
+        if let held = entry.held, held.isSure(at: now) { return held.isUnchanged ? entry : nil }
+        guard SystemCall.fingerprint(of: entry.path) == entry.fingerprint else { return nil }
+        entry.held?.wasFound(at: now)
+        return entry
+    }
+
+    private func hold(_ entry: FileMemory.Entry, for key: CacheKey, at now: CoarseTime) {
+        // In the tick in which it was written, a file could change once more and look the same.
+        guard memory.withLock({ $0.mayHold(at: now) }), entry.fingerprint.isSettled(at: SystemCall.now),
+            let file = HeldFile(entry.path, entry.fingerprint, foundAt: now)
+        else { return }
+        memory.withLock { $0.hold(file, with: entry, for: key, at: now) }
     }
 
     /// Whether there is surely no record: its file is not there, and the directories are as they must be.
@@ -21,14 +43,14 @@ extension FileTokenCache {
             guard let status = try SystemCall.status(of: path, followingLinks: false) else { return false }
             try SecureFile.checkDirectory(status, path: path)
         }
-        memory.withLock { $0.forget(key) }
+        forget(key)
         return true
     }
 
     func readRecord(for key: CacheKey) throws -> CacheRecord? {
         let name = try FileCacheName.record(key)
         guard let directory = try SecureDirectory.open(location.path(), group: key.group) else {
-            memory.withLock { $0.forget(key) }
+            forget(key)
             return nil
         }
         return try readRecord(for: key, named: name, in: directory)
@@ -39,7 +61,7 @@ extension FileTokenCache {
         // Taken before anything else: what changes from here on must look newer than this.
         let now = SystemCall.now
         guard let file = try directory.file(name) else {
-            memory.withLock { $0.forget(key) }
+            forget(key)
             return nil
         }
         let status = try file.status()
@@ -78,6 +100,11 @@ extension FileTokenCache {
         isSettled: Bool
     ) {
         let entry = FileMemory.Entry(path: path, record: record, fingerprint: fingerprint, isSettled: isSettled)
-        memory.withLock { $0.remember(entry, for: key) }
+        // What was remembered goes after the lock: to close a file that somebody removed may take as long as to remove it.
+        _ = memory.withLock { $0.remember(entry, for: key) }
+    }
+
+    func forget(_ key: CacheKey) {
+        _ = memory.withLock { $0.forget(key) }
     }
 }

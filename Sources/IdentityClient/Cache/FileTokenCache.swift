@@ -8,15 +8,18 @@ import Synchronization
 /// to others is refused with `.cachePermissions`, naming the file and the remedy. Tokens are not encrypted: whoever may
 /// read the user's files, a backup included, may read them.
 ///
-/// A lookup whose file has not changed costs one `lstat` on the caller's thread and nothing else, one whose file is not
-/// there at most four, so the directory belongs on a local disk. All other calls to the file system run on queues of this
-/// object, never on the cooperative pool. A write is whole or not at all, and rests on the disk when `replace` returns. A
-/// reader takes no lock. A writer waits up to five seconds for another process, then throws `.cacheBusy`; a cancelled task
-/// stops waiting.
+/// A lookup whose file has not changed costs one `fstat` or `lstat` on the caller's thread and nothing else, one whose
+/// file is not there at most four calls, so the directory belongs on a local disk. All other calls to the file system
+/// run on queues of this object, never on the cooperative pool. The files of up to sixteen records that are looked up
+/// again and again stay open. Whatever becomes of a file is seen by the next lookup; that its directory was moved away
+/// or mounted over, within a second. A write is whole or not at all, and rests on the disk when `replace` returns. A
+/// reader takes no lock. A writer waits up to five seconds for another process, then throws `.cacheBusy`; a cancelled
+/// task stops waiting.
 public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     let location: FileCacheLocation
     let lockTimeout: Duration
     let memory: Mutex<FileMemory>
+    let now: @Sendable () -> CoarseTime
     let hints = FileHints()
     let readers = QueueExecutor("identity-client.file-cache.read", runsTogether: true)
     /// One for each lock: in this object, those who need the same lock come one after the other.
@@ -32,9 +35,15 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     }
 
     /// The same with limits of one's own, for tests.
-    package init(directory: String?, lockTimeout: Duration, memoryLimit: Int = 8 << 20) {
+    init(
+        directory: String?,
+        lockTimeout: Duration,
+        memoryLimit: Int = 8 << 20,
+        now: @escaping @Sendable () -> CoarseTime = { SystemCall.coarseTime }
+    ) {
         location = FileCacheLocation(directory)
         self.lockTimeout = lockTimeout
+        self.now = now
         memory = Mutex(FileMemory(limit: memoryLimit))
     }
 
@@ -42,7 +51,13 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     ///
     /// - Throws: `.cachePermissions` when a file or directory is not as it must be, `.cache` when it cannot be read.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
-        if let record = unchangedRecord(for: key) { return record }
+        if let record = unchangedRecordToHold(for: key) { return record }
+        return try await lookedUpRecord(for: key)
+    }
+
+    /// The way of a lookup that is no hit, apart so that a hit sets up nothing for it.
+    @inline(never)
+    private func lookedUpRecord(for key: CacheKey) async throws -> CacheRecord? {
         // Whatever is amiss is told by who opens the file.
         if (try? isAbsent(key)) == true { return nil }
         return try await readers.doing { try self.readRecord(for: key) }

@@ -28,7 +28,7 @@ struct FileWrite: ~Copyable {
             try put(new)
         } else if expected != nil {
             try directory.remove(name)
-            cache.memory.withLock { $0.forget(key) }
+            cache.forget(key)
             if isDurable { try directory.synchronize() }
         }
         return true
@@ -79,7 +79,7 @@ struct FileWrite: ~Copyable {
             aside = "\(stem)-\(number)"
         }
         try directory.rename(name, to: aside)
-        cache.memory.withLock { $0.forget(key) }
+        cache.forget(key)
         try directory.synchronize()
         return "\(directory.path)/\(aside)"
     }

@@ -32,6 +32,14 @@ struct Descriptor: ~Copyable {
         try open(name, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
     }
 
+    /// Opens what lies at `path` to ask for its status only, which waits for nothing; `nil` when nothing does.
+    static func unread(_ path: String) throws(SystemCallError) -> Descriptor? {
+        try open(path, in: AT_FDCWD, flags: statusOnly, path: path)
+    }
+
+    /// `O_PATH`, which the C library shows to GNU sources only.
+    private static var statusOnly: Int32 { 0o1000_0000 }
+
     /// Creates the file `name`, which must not exist, readable and writable for its owner only.
     func newFile(_ name: String) throws(SystemCallError) -> Descriptor {
         guard let file = try open(name, flags: O_WRONLY | O_CREAT | O_EXCL) else {
@@ -80,6 +88,14 @@ extension Descriptor {
         var status = stat()
         guard unsafe fstat(number, &status) == 0 else { throw SystemCallError("fstat", path) }
         return FileStatus(status)
+    }
+
+    /// Whether what is open here looks as it did, and still has its one name.
+    ///
+    /// Of a file that is gone on another computer nothing is known: it does not.
+    func isUnchanged(since fingerprint: FileFingerprint) -> Bool {
+        var status = stat()
+        return unsafe fstat(number, &status) == 0 && status.st_nlink == 1 && fingerprint.matches(status)
     }
 
     /// What lies at `name` in this directory, or `nil` when nothing does.

@@ -25,6 +25,11 @@ struct FileTime: Hashable, Sendable, Comparable {
     }
 }
 
+/// An instant of the monotonic clock, for what needs no more than hundredths of a second.
+struct CoarseTime: Sendable {
+    let nanoseconds: Int64
+}
+
 /// What tells one content of a file from the next without reading it.
 struct FileFingerprint: Hashable, Sendable {
     let device: UInt64
@@ -39,6 +44,13 @@ struct FileFingerprint: Hashable, Sendable {
         size = Int64(status.st_size)
         modified = FileTime(status.st_mtim)
         changed = FileTime(status.st_ctim)
+    }
+
+    /// Whether `status` has this fingerprint. It compares in place, because a `stat` is dear to copy.
+    @inline(__always)
+    func matches(_ status: stat) -> Bool {
+        changed == FileTime(status.st_ctim) && inode == UInt64(status.st_ino) && device == UInt64(status.st_dev)
+            && size == Int64(status.st_size) && modified == FileTime(status.st_mtim)
     }
 
     /// Whether a later change is sure to give another fingerprint, when this one was taken at `now`.

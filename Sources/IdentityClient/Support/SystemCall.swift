@@ -33,6 +33,13 @@ enum SystemCall {
         return FileTime(now)
     }
 
+    /// The monotonic clock as of its last tick, some milliseconds ago: the kernel tells it without being called.
+    static var coarseTime: CoarseTime {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &now)
+        return CoarseTime(nanoseconds: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec))
+    }
+
     /// A variable of the environment; `nil` when it is unset or empty.
     static func environment(_ name: String) -> String? {
         guard let value = unsafe getenv(name) else { return nil }

@@ -31,6 +31,23 @@ import Testing
         #expect(memory.cost == 0)
     }
 
+    @Test func forgetsWhatWasAskedForLast() throws {
+        var memory = FileMemory(limit: 10_000)
+        let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: "a")
+        let (old, new) = (entry(bytes: 900), entry(bytes: 100))
+        memory.remember(old, for: key)
+        #expect(memory.entry(for: key) === old)
+        memory.remember(new, for: key)
+        #expect(memory.entry(for: key) === new)
+        memory.forget(key)
+        #expect(memory.entry(for: key) == nil)
+        // A larger one drops it.
+        memory.remember(old, for: key)
+        #expect(memory.entry(for: key) === old)
+        memory.remember(entry(bytes: 9_500), for: CacheKey(group: key.group, kind: .account, name: "b"))
+        #expect(memory.entry(for: key) == nil)
+    }
+
     @Test(arguments: [(19, false), (20, true), (-5, false), (3_600_000, true)])
     func trustsOnlyFingerprintsThatNoTickCanHide(milliseconds: Int, settles: Bool) {
         var status = stat()
