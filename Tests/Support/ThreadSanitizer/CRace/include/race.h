@@ -1,0 +1,6 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+/// Two threads write the same variable, and nothing orders them. Returns what it ends at.
+int crace_run(void);
