@@ -34,7 +34,11 @@ import Testing
     }
 
     @Test func raceInC() {
-        #expect(crace_run() > 0)
+        #expect(crace_count() > 0)
+    }
+
+    @Test func raceInACopy() {
+        #expect(crace_copy() > 0)
     }
 
     @Test(.timeLimit(.minutes(1))) func threadsMeetAtAMutex() async {
