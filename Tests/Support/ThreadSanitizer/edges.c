@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 //
-// Tells ThreadSanitizer what it cannot see in libraries that are not built for it. Linked into what Scripts/thread-sanitizer runs, and
-// nowhere else.
+// Tells ThreadSanitizer what it cannot see in libraries that are not built for it. Linked into what
+// Scripts/thread-sanitizer runs, and nowhere else.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -121,6 +121,6 @@ void *__wrap_dlsym(void *library, const char *name) {
     // ThreadSanitizer asks so when it begins, and cannot bear yet that functions are called which it stands in for.
     if (library == RTLD_NEXT || library == RTLD_DEFAULT) return symbol;
     if (!symbol || strcmp(name, "g_source_set_callback") != 0) return symbol;
-    __atomic_store_n((void **)&set_callback, symbol, __ATOMIC_RELAXED);
+    *(void **)&set_callback = symbol; // of the one GLib there is, under the lock of who looks it up
     return set_traced_callback;
 }

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
-    func aContinuationIsResumed(beforeItIsAwaited isEarly: Bool) async throws {
+    func aContinuationIsResumed(beforeItIsAwaited isEarly: Bool) async {
         await withCheckedContinuation { continuation in
             countOnAnotherThread { continuation.resume() }
             if isEarly { waitUntilItIsResumed() }
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
-    func aContinuationFails(beforeItIsAwaited isEarly: Bool) async throws {
+    func aContinuationFails(beforeItIsAwaited isEarly: Bool) async {
         await #expect(throws: CancellationError.self) {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 countOnAnotherThread { continuation.resume(throwing: CancellationError()) }
