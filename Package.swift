@@ -123,6 +123,15 @@ if Context.environment["FUZZ"] != nil {
     )
 }
 
+// Races made on purpose, of which Scripts/thread-sanitizer wants reports.
+if Context.environment["THREAD_SANITIZER"] != nil {
+    let folder = "Tests/Support/ThreadSanitizer"
+    package.targets += [
+        .target(name: "CRace", path: "\(folder)/CRace"),
+        .testTarget(name: "ThreadSanitizerTests", dependencies: ["CRace"], path: "\(folder)/Tests"),
+    ]
+}
+
 // The plug-in that builds the documentation (Scripts/docs): nobody else resolves it.
 if Context.environment["DOCS"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
