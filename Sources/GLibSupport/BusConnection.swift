@@ -56,6 +56,7 @@ package final class BusConnection: Sendable {
     ///
     /// - Parameters:
     ///   - arguments: A tuple in GVariant's text form, made of constants and of paths that ``isPath(_:)`` accepts.
+    ///   - bytes: What stands where the arguments say `%@ay`.
     ///   - reply: The type that the reply must have.
     /// - Throws: `GLibFailure`, `CancellationError`.
     package func call(
@@ -64,6 +65,7 @@ package final class BusConnection: Sendable {
         at path: String,
         in destination: String,
         _ arguments: String? = nil,
+        bytes: [UInt8]? = nil,
         returning type: String,
         timeout: Duration
     ) async throws -> Variant {
@@ -77,18 +79,24 @@ package final class BusConnection: Sendable {
                     }.mapError { $0 }
                 )
             }
-            unsafe cgio_call(
-                handle.pointer,
-                destination,
-                path,
-                interface,
-                method,
-                arguments,
-                type,
-                milliseconds,
-                called,
-                data
-            )
+            func send(_ bytes: UnsafePointer<UInt8>?, _ count: Int) {
+                unsafe cgio_call(
+                    handle.pointer,
+                    destination,
+                    path,
+                    interface,
+                    method,
+                    arguments,
+                    bytes,
+                    count,
+                    type,
+                    milliseconds,
+                    called,
+                    data
+                )
+            }
+            guard let bytes else { return send(nil, 0) }
+            unsafe bytes.withUnsafeBufferPointer { unsafe send($0.baseAddress, $0.count) }
         }
     }
 

@@ -105,7 +105,7 @@ final class KeyringHints: Sendable {
         case ("org.freedesktop.Secret.Collection", "ItemCreated"), ("org.freedesktop.Secret.Collection", "ItemChanged"),
             ("org.freedesktop.Secret.Collection", "ItemDeleted"):
             guard let path = signal.parameters[0]?.text else { return }
-            if let key = memory.invalidate(path) {
+            if let key = memory.invalidate(path, isStored: signal.member == "ItemCreated") {
                 tell(key)
             } else if signal.member != "ItemDeleted" {
                 ask(path)

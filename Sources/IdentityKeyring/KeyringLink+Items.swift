@@ -104,26 +104,39 @@ extension KeyringLink {
         }
     }
 
-    /// Writes an item's secret in place. Some keyrings send no signal for it.
+    /// Writes an item's secret in place. Few keyrings send a signal for it.
     func set(_ secret: [UInt8], of path: String, within timeout: Duration) async throws {
-        let bytes = secret.map { "\($0)" }.joined(separator: ",")
-        _ = try await call(
+        _ = try await bus.call(
             "SetSecret",
-            of: "Item",
+            of: "org.freedesktop.Secret.Item",
             at: path,
-            "((objectpath '\(session)', @ay [], @ay [\(bytes)], '\(KeyringItem.contentType(of: secret))'),)",
-            "()",
-            within: timeout
+            in: Self.service,
+            "((objectpath '\(session)', @ay [], %@ay, '\(KeyringItem.contentType(of: secret))'),)",
+            bytes: secret,
+            returning: "()",
+            timeout: timeout
         )
     }
 
-    /// Whether replacing an item makes the keyring ask the person whether this program may touch it: KeePassXC does so
-    /// for each connection but the one that made the item, also where it is told not to ask.
-    func asksBeforeReplacing(within timeout: Duration) async -> Bool {
+    /// Whether the secret of an item that is there is better set than its item made anew.
+    ///
+    /// For an item that is made anew, GNOME Keyring writes its file twice, and KeePassXC asks the person whether this
+    /// program may touch it, but for the connection that made the item, also where it is told not to ask.
+    func replacesInPlace(within timeout: Duration) async -> Bool {
         if let known = replacing.withLock({ $0 }) { return known }
-        let asks = await provider(within: timeout)?.hasPrefix("keepassxc") ?? false
-        replacing.withLock { $0 = asks }
-        return asks
+        let name = await provider(within: timeout) ?? ""
+        let isInPlace = name.hasPrefix("gnome-keyring") || name.hasPrefix("keepassxc")
+        replacing.withLock { $0 = isInPlace }
+        return isInPlace
+    }
+
+    /// The item at `path` if it can be read.
+    func item(at path: String, within timeout: Duration) async throws -> FoundItem? {
+        do {
+            return try await secrets(of: [path], within: timeout).first { $0.path == path }
+        } catch let failure as GLibFailure where [.noSuchObject, .locked].contains(KeyringProblem(failure)) {
+            return nil
+        }
     }
 
     /// Removes an item.

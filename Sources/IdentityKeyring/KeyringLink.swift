@@ -21,7 +21,7 @@ final class KeyringLink: Sendable {
     let session: String
     /// The default collection, as far as it is known.
     let collection: Mutex<KnownCollection>
-    /// What ``asksBeforeReplacing(within:)`` has found out.
+    /// What ``replacesInPlace(within:)`` has found out.
     let replacing = Mutex<Bool?>(nil)
     private let writing = Mutex<SharedResult<SecretLibrary>?>(nil)
     private let writeTimeout: Duration
@@ -120,8 +120,8 @@ final class KeyringLink: Sendable {
     /// Does ahead what the first write would do first. What fails here fails there again, and is told.
     func prepareToWrite() {
         Task {
-            _ = await asksBeforeReplacing(within: writeTimeout)
-            try? await library().openSession()
+            // The library is for new items only, or for all: to make it ready takes both sides a while.
+            if await !replacesInPlace(within: writeTimeout) { try? await library().openSession() }
         }
     }
 

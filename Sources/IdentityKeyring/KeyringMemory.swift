@@ -7,7 +7,6 @@ import Synchronization
 final class KeyringMemory: Sendable {
     private struct Entry {
         let record: CacheRecord
-        let path: String
         let counter: ChangeCounter
         let count: UInt64
     }
@@ -28,6 +27,8 @@ final class KeyringMemory: Sendable {
         var entries: [CacheKey: Entry] = [:]
         /// The keys of items, also of those that are not remembered.
         var keys: [String: CacheKey] = [:]
+        /// Where an item lies that was found alone, for as long as none is known to have come, gone or moved since.
+        var places: [CacheKey: String] = [:]
         var bytes = 0
         /// Grows with every signal: what was read while it grew is not remembered.
         var epoch: UInt64 = 0
@@ -39,7 +40,13 @@ final class KeyringMemory: Sendable {
         mutating func forgetAll() {
             listings = [:]
             entries = [:]
+            places = [:]
             bytes = 0
+        }
+
+        mutating func place(_ key: CacheKey, at path: String) {
+            if places.count >= 4096 { places = [:] }
+            places[key] = path
         }
     }
 
@@ -56,12 +63,22 @@ final class KeyringMemory: Sendable {
     /// To be taken before something is read that is to be remembered.
     var epoch: UInt64 { state.withLock { $0.epoch } }
 
+    /// Where the item of `key` lies, and no other of that key.
+    func place(of key: CacheKey) -> String? { state.withLock { $0.places[key] } }
+
+    /// The item of `key` has to be searched for.
+    func forgetPlace(of key: CacheKey) {
+        state.withLock { $0.places[key] = nil }
+    }
+
     /// Remembers what was read at `path`, unless a signal came since `epoch` was taken.
+    /// - Parameter isAlone: Whether there is no other item of that key.
     /// - Returns: An equal record, in the array that was given out before if there is one.
     func remember(
         _ record: CacheRecord,
         for key: CacheKey,
         at path: String,
+        isAlone: Bool,
         counter: ChangeCounter,
         count: UInt64,
         since epoch: UInt64
@@ -73,7 +90,8 @@ final class KeyringMemory: Sendable {
             guard state.epoch == epoch else { return known }
             state.forget(key)
             if state.bytes + known.bytes.count > Self.limit { state.forgetAll() }
-            state.entries[key] = Entry(record: known, path: path, counter: counter, count: count)
+            if isAlone { state.place(key, at: path) }
+            state.entries[key] = Entry(record: known, counter: counter, count: count)
             state.bytes += known.bytes.count
             return known
         }
@@ -105,7 +123,8 @@ final class KeyringMemory: Sendable {
                 state.forget(key)
                 // One whose name is none for a record cannot be asked for.
                 guard let path = item.path, let (counter, count) = try? counts.count(for: key) else { continue }
-                state.entries[key] = Entry(record: item.record, path: path, counter: counter, count: count)
+                state.place(key, at: path)
+                state.entries[key] = Entry(record: item.record, counter: counter, count: count)
                 state.bytes += item.record.bytes.count
             }
             if state.listings.count >= 16 { state.listings = [:] }
@@ -118,13 +137,17 @@ final class KeyringMemory: Sendable {
         state.withLock { $0.forget(key) }
     }
 
-    /// Notes that the item at `path` may have changed.
+    /// Notes that the item at `path` may have changed, or come.
+    /// - Parameter isStored: Whether it was stored, anew or for the first time; otherwise it may not be found any more.
     /// - Returns: Its key, if it is known.
-    func invalidate(_ path: String) -> CacheKey? {
+    func invalidate(_ path: String, isStored: Bool) -> CacheKey? {
         state.withLock { state in
             state.epoch &+= 1
             state.listings = [:]
-            guard let key = state.keys[path] else { return nil }
+            let key = state.keys[path]
+            // One at another place may be a second one, or lie where one of ours was.
+            if !isStored || key.flatMap({ state.places[$0] }) != path { state.places = [:] }
+            guard let key else { return nil }
             state.forget(key)
             return key
         }

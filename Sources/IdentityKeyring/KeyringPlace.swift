@@ -20,6 +20,12 @@ final class KeyringPlace: Sendable {
     func locks() throws -> SharedLocks { try made().locks }
     func leases() throws -> FileTokenCache { try made().leases }
 
+    /// Tells who listens that the record under `key` was changed where no keyring sends a signal: beside the leases,
+    /// whose directory is watched anyway.
+    func hint(at key: CacheKey) async {
+        try? await leases().hint(at: key)  // A hint that is lost costs time, never correctness.
+    }
+
     private func made() throws -> Parts {
         try parts.withLock { parts in
             if let parts { return parts }

@@ -5,8 +5,12 @@ import IdentityClient
 
 extension KeyringTokenCache {
     /// The default collection, which is open when this returns.
-    func openCollection() async throws -> String {
-        try await inOpenCollection { _, collection, isSeenOpen in isSeenOpen ? collection : nil }
+    /// - Parameter key: Whose item is looked at next: where its place is known, that will say so.
+    func openCollection(for key: CacheKey? = nil) async throws -> String {
+        let place = key.flatMap(memory.place)
+        return try await inOpenCollection { _, collection, isSeenOpen in
+            isSeenOpen || place?.hasPrefix(collection + "/") == true ? collection : nil
+        }
     }
 
     /// Looks into the default collection, and has it unlocked where it is not open.
@@ -125,6 +129,18 @@ extension KeyringTokenCache {
         within timeout: Duration
     ) async throws -> (Found, [FoundItem])? {
         let (epoch, count) = (memory.epoch, counter.value)
+        if let (item, found) = try await lookInPlace(key, in: collection, by: link, within: timeout) {
+            let record = memory.remember(
+                CacheRecord(bytes: item.bytes),
+                for: key,
+                at: found.path,
+                isAlone: true,
+                counter: counter,
+                count: count,
+                since: epoch
+            )
+            return (.record(record), [found])
+        }
         guard
             var items = try await link.items(
                 with: KeyringAttributes.record(key),
@@ -146,11 +162,30 @@ extension KeyringTokenCache {
             CacheRecord(bytes: item.bytes),
             for: key,
             at: found.path,
+            isAlone: items.count == 1,
             counter: counter,
             count: count,
             since: epoch
         )
         return (.record(record), items)
+    }
+
+    /// What lies where the item of `key` was found alone: one question instead of two, and the answer that it is still
+    /// there says that the collection is open. The signals that another one came or this one went are heard before it.
+    private func lookInPlace(
+        _ key: CacheKey,
+        in collection: String,
+        by link: KeyringLink,
+        within timeout: Duration
+    ) async throws -> (KeyringItem, FoundItem)? {
+        guard let path = memory.place(of: key), path.hasPrefix(collection + "/") else { return nil }
+        if let found = try await link.item(at: path, within: timeout), let item = KeyringItem(secret: found.secret),
+            item.belongs(to: key), memory.place(of: key) == path
+        {
+            return (item, found)
+        }
+        memory.forgetPlace(of: key)
+        return nil
     }
 
     /// Some keyrings have made two items of one; the one that was changed last is right.

@@ -13,7 +13,7 @@ extension KeyringTokenCache {
             )
         }
         // The person is asked before the lock is taken, so that nobody waits for both.
-        let collection = try await openCollection()
+        let collection = try await openCollection(for: key)
         return try await connector.bounded(by: connector.settings.writeTimeout) {
             try await self.turns.take(key) {
                 if self.isKnownToDiffer(key, from: expected) { return false }
@@ -73,7 +73,8 @@ struct KeyringWrite {
             guard current == expected else { return false }
             guard current != nil || new != nil else { return true }
             isUnsure = true
-            try await change(items, to: new, in: collection, by: link)
+            // What somebody removed meanwhile is not what was expected.
+            guard try await change(items, to: new, in: collection, by: link) else { return false }
             let (kept, _) = try await self.current(in: collection, by: link)
             guard kept == new else {
                 throw AuthenticationError(
@@ -126,32 +127,55 @@ struct KeyringWrite {
         }
     }
 
+    /// - Returns: Whether there was still something to change.
     private func change(
         _ items: [FoundItem],
         to new: CacheRecord?,
         in collection: String,
         by link: KeyringLink
-    ) async throws {
-        // Also when it fails: then it may have been done nevertheless.
-        defer {
-            cache.memory.forget(key)
-            lock.announce()
+    ) async throws -> Bool {
+        let inside = items.filter { $0.path.hasPrefix(collection + "/") }
+        guard let new, let first = inside.first, await link.replacesInPlace(within: timeout) else {
+            defer {
+                cache.memory.forgetPlace(of: key)
+                tell()
+            }
+            if let new {
+                try await store(
+                    KeyringItem(new, for: key).secret,
+                    as: key,
+                    label: cache.label(of: key.kind.rawValue),
+                    in: collection,
+                    by: link
+                )
+            }
+            for item in items where new == nil || !inside.contains(item) { try await remove(item, by: link) }
+            return true
         }
-        let first = items.first { $0.path.hasPrefix(collection + "/") }
-        if let new, let first, await link.asksBeforeReplacing(within: timeout) {
-            let secret = KeyringItem(new, for: key).secret
-            try await Task { [timeout] in try await link.set(secret, of: first.path, within: timeout) }.value
-        } else if let new {
-            try await store(
-                KeyringItem(new, for: key).secret,
-                as: key,
-                label: cache.label(of: key.kind.rawValue),
-                in: collection,
-                by: link
-            )
+        do {
+            defer { tell() }
+            guard try await set(KeyringItem(new, for: key).secret, of: first, by: link) else { return false }
+            for item in items where !inside.contains(item) { try await remove(item, by: link) }
         }
-        let rest = new == nil ? items[...] : items.filter { !$0.path.hasPrefix(collection + "/") }[...]
-        for item in rest { try await remove(item, by: link) }
+        await cache.place.hint(at: key)
+        return true
+    }
+
+    /// To be done also when a change failed: then it may have been made nevertheless.
+    private func tell() {
+        cache.memory.forget(key)
+        lock.announce()
+    }
+
+    /// - Returns: Whether the item was still there.
+    private func set(_ secret: [UInt8], of item: FoundItem, by link: KeyringLink) async throws -> Bool {
+        let timeout = timeout
+        do {
+            try await Task { try await link.set(secret, of: item.path, within: timeout) }.value
+            return true
+        } catch let failure as GLibFailure where KeyringProblem(failure) == .noSuchObject {
+            return false
+        }
     }
 
     private func moveAside(

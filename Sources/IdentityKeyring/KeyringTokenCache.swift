@@ -55,6 +55,8 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     public func record(for key: CacheKey) async throws -> CacheRecord? {
         if key.kind == .lease { return try await place.leases().record(for: key) }
         if connector.isListening, let record = memory.record(for: key) { return record }
+        // A provider has several documents, which are wanted one after the other.
+        if key.kind == .provider, let record = try await readAll(.provider, in: key.group)[key] { return record }
         return try await read(key)
     }
 
@@ -85,8 +87,9 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     /// The keys in `group` that change from now on, by this program, another, or the person in "Passwords and Keys"; a
     /// reader that falls behind gets the newest 64. Nothing is heard while there is no keyring.
     public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
-        // Leases are told of without the keyring; where that cannot be, they are looked at from time to time.
-        hints.stream(of: group, and: try? place.leases().changes(in: group))
+        // Leases, and what is written in place, are told of without the keyring; where that cannot be, they are looked at
+        // from time to time.
+        hints.stream(of: group, and: try? place.leases().changesHereAndElsewhere(in: group))
     }
 
     /// What the keyring is, by asking it. Nothing is stored, and the person is not asked to unlock it; a collection

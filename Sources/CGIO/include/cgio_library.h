@@ -62,6 +62,9 @@ enum {
     X(text_equal, "g_str_equal", int, (const void *, const void *)) \
     X(variant_parse, "g_variant_parse", void *, \
       (const char *, const char *, const char *, const char **, struct glib_error **)) \
+    X(variant_parsed, "g_variant_new_parsed", void *, (const char *, ...)) \
+    X(variant_fixed, "g_variant_new_fixed_array", void *, (const void *, const void *, size_t, size_t)) \
+    X(variant_sink, "g_variant_ref_sink", void *, (void *)) \
     X(variant_ref, "g_variant_ref", void *, (void *)) \
     X(variant_unref, "g_variant_unref", void, (void *)) \
     X(variant_count, "g_variant_n_children", size_t, (void *)) \

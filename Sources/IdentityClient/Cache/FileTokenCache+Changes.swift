@@ -16,6 +16,25 @@ extension FileTokenCache {
         guard let root = try? location.path() else { return nil }  // Every other call says why.
         return hints.changes(in: group, at: "\(root)/\(group.name)")
     }
+
+    /// The same, and what ``hint(at:)`` hints at.
+    package func changesHereAndElsewhere(in group: CacheGroup) -> AsyncStream<CacheKey>? {
+        // Without the directory hints are not given. Where it cannot be made, every other call says why.
+        if let root = try? location.path() { try? SecureDirectory.create(root, group: group) }
+        return changes(in: group)
+    }
+
+    /// Hints at a change of what rests elsewhere under `key`, by a file of its name that comes and goes.
+    ///
+    /// - Throws: As ``replace(_:with:for:)``.
+    package func hint(at key: CacheKey) async throws {
+        let (root, name) = (try location.path(), try FileCacheName.record(key))
+        try await readers.doing {
+            guard let directory = try SecureDirectory.open(root, group: key.group) else { return }
+            _ = try directory.lockFile(name)
+            try directory.remove(name)
+        }
+    }
 }
 
 /// The streams of hints that a ``FileTokenCache`` has given out, and the watches they live on.

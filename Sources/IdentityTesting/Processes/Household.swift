@@ -89,8 +89,11 @@ package struct Household: Sendable {
     }
 
     /// Several workers, all ready.
-    package func workers(_ count: Int) async throws -> [WorkerProcess] {
-        let workers = try (0..<count).map { _ in try start { _ in } }
+    package func workers(
+        _ count: Int,
+        _ change: (inout WorkerOrders) -> Void = { _ in }
+    ) async throws -> [WorkerProcess] {
+        let workers = try (0..<count).map { _ in try start(change) }
         for worker in workers { try await worker.ready() }
         return workers
     }

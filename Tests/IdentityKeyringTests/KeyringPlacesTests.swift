@@ -1,0 +1,115 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import GLibSupport
+import IdentityClient
+import Synchronization
+import Testing
+
+@testable import IdentityKeyring
+
+/// Items that are looked for where they were, and written where they are.
+@Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
+struct KeyringPlacesTests {
+    private func tell(_ session: KeyringSession, _ name: String, _ value: String) throws {
+        try session.run(
+            "gdbus call --session -d org.freedesktop.secrets -o /org/freedesktop/secrets "
+                + "-m org.example.Control.Set \(name) \(value)"
+        )
+    }
+
+    @Test(.timeLimit(.minutes(1))) func asksForNoMoreThanTheItemThatItKnows() async throws {
+        let session = try KeyringSession(.fake)
+        try tell(session, "tells", "yes")
+        func searches() throws -> Int {
+            try String(contentsOfFile: "\(session.directory)/fake.log", encoding: .utf8).split(separator: "\n").count
+        }
+        let (writer, reader, key) = (try session.cache(), try session.cache(), try randomKey())
+        #expect(try await writer.replace(nil, with: CacheRecord("one"), for: key))
+        #expect(try await reader.record(for: key) == CacheRecord("one"))
+        #expect(try await writer.replace(CacheRecord("one"), with: CacheRecord("two"), for: key))
+        let before = try searches()
+        #expect(try await reader.record(for: key) == CacheRecord("two"))
+        #expect(try searches() == before)
+        // One that went has to be searched for.
+        #expect(try await writer.replace(CacheRecord("two"), with: nil, for: key))
+        #expect(try await reader.record(for: key) == nil)
+        #expect(try searches() > before)
+    }
+
+    /// A keyring gives a place that is free to the next item.
+    @Test(.timeLimit(.minutes(1))) func takesNoOtherItemForTheOneThatWasThere() async throws {
+        let session = try KeyringSession(.fake)
+        let (cache, other, key) = (try session.cache(), try session.cache(), try randomKey())
+        let twin = CacheKey(group: try CacheGroup("others"), kind: key.kind, name: key.name)
+        #expect(try await cache.replace(nil, with: CacheRecord("ours"), for: key))
+        let place = cache.memory.place(of: key)
+        #expect(try await other.replace(CacheRecord("ours"), with: nil, for: key))
+        #expect(try await other.replace(nil, with: CacheRecord("theirs"), for: twin))
+        #expect(place != nil && other.memory.place(of: twin) == place)
+        #expect(try await cache.record(for: key) == nil)
+        // Another program brings it back, at another place.
+        #expect(try await other.replace(nil, with: CacheRecord("again"), for: key))
+        #expect(try await cache.record(for: key) == CacheRecord("again"))
+        #expect(cache.memory.place(of: key) != place)
+        #expect(try await other.record(for: twin) == CacheRecord("theirs"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func noticesThatAnItemIsNoLongerOurs() async throws {
+        let session = try KeyringSession(.unlocked)
+        let (cache, key) = (try session.cache(), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
+        #expect(cache.memory.place(of: key) != nil)
+        try session.run(
+            """
+            /usr/bin/python3 -c 'import secretstorage
+            for i in secretstorage.search_items(secretstorage.dbus_init(), {"name": "\(key.name)"}):
+                i.set_attributes({"of": "another"})'
+            """
+        )
+        #expect(try await eventually { try await cache.record(for: key) == nil })
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [KeyringSession.Mode.unlocked, .keepassxc])
+    func tellsOfWhatIsWrittenInPlace(_ mode: KeyringSession.Mode) async throws {
+        let session = try KeyringSession(mode)
+        #expect(try await eventually { (try? await session.cache().status())?.isLocked == false })
+        let (cache, other, key) = (try session.cache(), try session.cache(), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
+        let place = cache.memory.place(of: key)
+        var hints = try #require(cache.changes(in: key.group)).makeAsyncIterator()
+        let large = CacheRecord(bytes: [UInt8](repeating: 0, count: 1 << 20))
+        #expect(try await other.replace(CacheRecord("one"), with: large, for: key))
+        #expect(await hints.next() == key)
+        #expect(try await cache.record(for: key) == large)
+        #expect(place != nil && cache.memory.place(of: key) == place)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [KeyringSession.Mode.unlocked, .keepassxc])
+    func knowsAnItemThatWasRemoved(_ mode: KeyringSession.Mode) async throws {
+        let session = try KeyringSession(mode)
+        #expect(try await eventually { (try? await session.cache().status())?.isLocked == false })
+        let (cache, key) = (try session.cache(), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
+        let link = try await cache.connector.link()
+        let place = try #require(cache.memory.place(of: key))
+        try await link.delete(place, within: .seconds(5))
+        let failure = await #expect(throws: GLibFailure.self) {
+            try await link.set([1], of: place, within: .seconds(5))
+        }
+        #expect(try KeyringProblem(#require(failure)) == .noSuchObject)
+        #expect(try await link.item(at: place, within: .seconds(5)) == nil)
+    }
+
+    /// Somebody signs out after the old record was read, and before the new one is written.
+    @Test(.timeLimit(.minutes(1))) func bringsNothingBackThatIsRemovedMeanwhile() async throws {
+        let session = try KeyringSession(.fake)
+        let (cache, key) = (try session.cache(), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
+        try await cache.connector.link().replacing.withLock { $0 = true }
+        try tell(session, "loses", "yes")
+        #expect(try await !cache.replace(CacheRecord("one"), with: CacheRecord("two"), for: key))
+        try tell(session, "loses", "no")
+        #expect(try await cache.record(for: key) == nil)
+    }
+}
