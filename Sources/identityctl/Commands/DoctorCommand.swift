@@ -34,7 +34,7 @@ struct DoctorCommand: ToolCommand {
         let command = try environment.given("browser", browser)?.text.split(whereSeparator: \.isWhitespace).map(
             String.init
         )
-        let choice = try CacheChoice(environment.given("cache", provider.cache))
+        let choice = try provider.cacheChoice(environment)
         let authority = try provider.authority(environment)
         var findings = Examination.browser(BrowserInspection(command: command))
         let keyring = KeyringTokenCache(applicationName: "identityctl")
