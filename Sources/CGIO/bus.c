@@ -71,11 +71,15 @@ static void free_closing(void *argument, void *closure) {
     free(closing);
 }
 
-void cgio_connection_when_closed(void *connection, cgio_work closed, void *data, cgio_work release) {
+unsigned long cgio_connection_when_closed(void *connection, cgio_work closed, void *data, cgio_work release) {
     struct closing *closing = malloc(sizeof *closing);
     if (!closing) abort();
     *closing = (struct closing){closed, data, release};
-    cgio_library.signal_connect(connection, "closed", (void (*)(void))on_closed, closing, free_closing, 0);
+    return cgio_library.signal_connect(connection, "closed", (void (*)(void))on_closed, closing, free_closing, 0);
+}
+
+void cgio_connection_forget_closed(void *connection, unsigned long number) {
+    cgio_library.signal_disconnect(connection, number);
 }
 
 void cgio_connection_close(void *connection) {

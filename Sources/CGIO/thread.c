@@ -52,6 +52,10 @@ struct start {
 };
 
 static void *run(void *argument) {
+#ifdef __linux__
+    // Not by whoever starts it: this thread may have ended by then.
+    pthread_setname_np(pthread_self(), "identity-glib");
+#endif
     struct start start = *(struct start *)argument;
     free(argument);
     cgio_readiness readiness = load(start.library);
@@ -100,9 +104,6 @@ int cgio_thread_start(const char *library, cgio_started started, void *data) {
         free(start);
         return status;
     }
-#ifdef __linux__
-    pthread_setname_np(thread, "identity-glib");
-#endif
     return 0;
 }
 

@@ -16,7 +16,7 @@ package final class BusConnection: Sendable {
     /// What a subscription is ended with.
     package final class Subscription: Sendable {
         /// Set on the thread, before anything there can ask for it.
-        fileprivate let number = Mutex<UInt32>(0)
+        fileprivate let end = Mutex<@Sendable () -> Void>({})
     }
 
     package let thread: GLibThread
@@ -141,20 +141,24 @@ package final class BusConnection: Sendable {
                 box.retained(),
                 release
             )
-            subscription.number.withLock { $0 = number }
+            subscription.end.withLock { $0 = { unsafe cgio_unsubscribe(handle.pointer, number) } }
         }
         return subscription
     }
 
     /// Ends a subscription, in a while.
     package func unsubscribe(_ subscription: Subscription) {
-        let handle = handle
-        thread.perform { unsafe cgio_unsubscribe(handle.pointer, subscription.number.withLock { $0 }) }
+        thread.perform {
+            let end = subscription.end.withLock { $0 }
+            end()
+        }
     }
 
     /// Has `closed` called, on the thread, when the connection has ended.
-    package func whenClosed(_ closed: @escaping @Sendable () -> Void) {
-        let handle = handle
+    /// - Returns: What to unsubscribe with, where that is not waited for any more.
+    @discardableResult
+    package func whenClosed(_ closed: @escaping @Sendable () -> Void) -> Subscription {
+        let (handle, subscription) = (handle, Subscription())
         thread.perform {
             let box = CallbackBox<Void> { closed() }
             let called: cgio_work = { data in
@@ -163,8 +167,10 @@ package final class BusConnection: Sendable {
             let release: cgio_work = { data in
                 if let data = unsafe data { unsafe _ = CallbackBox<Void>.taken(data) }
             }
-            unsafe cgio_connection_when_closed(handle.pointer, called, box.retained(), release)
+            let number = unsafe cgio_connection_when_closed(handle.pointer, called, box.retained(), release)
+            subscription.end.withLock { $0 = { unsafe cgio_connection_forget_closed(handle.pointer, number) } }
         }
+        return subscription
     }
 
     /// Whether a text is the path of an object, and thus safe in arguments.

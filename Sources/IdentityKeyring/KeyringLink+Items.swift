@@ -140,10 +140,13 @@ extension KeyringLink {
     }
 
     /// Removes an item.
+    /// - Throws: `.keyringPromptDismissed` when the person was asked, and closed the dialog.
     func delete(_ path: String, within timeout: Duration) async throws {
         let reply = try await call("Delete", of: "Item", at: path, nil, "(o)", within: timeout)
         guard let prompt = reply[0]?.text, prompt != "/" else { return }
-        _ = try await PromptRun(bus, prompt).outcome(within: timeout)
+        guard try await PromptRun(bus, prompt).outcome(within: timeout) != nil else {
+            throw AuthenticationError.keyring(.keyringPromptDismissed)
+        }
     }
 
     /// When an item was last changed, in seconds since 1970.

@@ -30,8 +30,11 @@ struct PromptRun {
             guard signal.parameters.has(type: "(bv)"), let isDismissed = signal.parameters[0]?.bool else { return }
             reply.settle(.success(isDismissed ? nil : signal.parameters[1]?.content))
         }
-        bus.whenClosed { reply.settle(.failure(AuthenticationError.keyring(.cache))) }
-        defer { bus.unsubscribe(subscription) }
+        let closing = bus.whenClosed { reply.settle(.failure(AuthenticationError.keyring(.cache))) }
+        defer {
+            bus.unsubscribe(subscription)
+            bus.unsubscribe(closing)
+        }
         let (bus, path) = (bus, path)
         return try await withDeadline(timeout) {
             _ = try await bus.call(

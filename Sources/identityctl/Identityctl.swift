@@ -45,8 +45,7 @@ struct Identityctl: AsyncParsableCommand {
     private static func end(with error: any Error, _ arguments: [String]) -> Never {
         if let status = error as? ExitCode { Glibc.exit(status.rawValue) }
         guard exitCode(for: error) != .success else { exit(withError: error) }
-        let isJSON = arguments.contains("--json") || Environment.process["IDENTITYCTL_JSON"] == "1"
-        if isJSON {
+        if Environment.process.isJSON(arguments.contains("--json")) {
             let text = message(for: error)
             Console.standardError().line(JSONReport.error(UsageError(text)).line)
         } else {

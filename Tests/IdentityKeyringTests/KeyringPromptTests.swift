@@ -71,6 +71,16 @@ struct KeyringPromptTests {
         #expect(await failure { try await cache.record(for: key) }.code == nil)
     }
 
+    @Test(.timeLimit(.minutes(1))) func saysThatThePersonRefusedARemoval() async throws {
+        let session = try KeyringSession(.fake)
+        let (cache, key) = (try session.cache(), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        try tell(session, "delete", "dismissed")
+        let refused = await failure { try await cache.replace(CacheRecord("x"), with: nil, for: key) }
+        #expect(refused.code == .keyringPromptDismissed)
+        #expect(try await cache.record(for: key) == CacheRecord("x"))
+    }
+
     @Test(.timeLimit(.minutes(1))) func leavesADialogOpenThatNobodyAnswers() async throws {
         let session = try KeyringSession(.fake)
         let key = try randomKey()

@@ -66,6 +66,8 @@ final class Demo: @unchecked Sendable {
             )
         else { return }
         (self.button, self.status) = (button, status)
+        // A sign-in may end after the window is gone.
+        for widget in [button, status] { g_object_ref(widget) }
         let data = Unmanaged.passUnretained(self).toOpaque()
         identity_connect(button, "clicked", unsafeBitCast(Self.clicked, to: GCallback.self), data)
         gtk_widget_add_css_class(button, "suggested-action")

@@ -52,8 +52,9 @@ void cgio_thread_stop(cgio_thread *thread);
 /// Connects to the bus at `address`. The value is a connection, owned by the receiver.
 /// A connection that is lost never ends the program.
 void cgio_connect(const char *address, cgio_completion completion, void *data);
-/// Has `closed` called when the connection ends, from whichever side.
-void cgio_connection_when_closed(void *connection, cgio_work closed, void *data, cgio_work release);
+/// Has `closed` called when the connection ends, from whichever side. Returns what to give up waiting with.
+unsigned long cgio_connection_when_closed(void *connection, cgio_work closed, void *data, cgio_work release);
+void cgio_connection_forget_closed(void *connection, unsigned long number);
 void cgio_connection_close(void *connection);
 void cgio_connection_free(void *connection);
 

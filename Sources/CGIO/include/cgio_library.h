@@ -84,6 +84,7 @@ enum {
       (glib_type, const char *, unsigned, void (*)(void *, void *), unsigned, void (*)(void *, void *), int)) \
     X(signal_connect, "g_signal_connect_data", unsigned long, \
       (void *, const char *, void (*)(void), void *, void (*)(void *, void *), int)) \
+    X(signal_disconnect, "g_signal_handler_disconnect", void, (void *, unsigned long)) \
     X(connection_new, "g_dbus_connection_new_for_address", void, \
       (const char *, int, void *, void *, glib_ready, void *)) \
     X(connection_new_finish, "g_dbus_connection_new_for_address_finish", void *, (void *, struct glib_error **)) \

@@ -30,26 +30,36 @@ extension AuthenticatedClient {
     /// Begins to fetch the answer's body into the file at `path`.
     ///
     /// The file is written under another name beside it, `path` with `.part` and some letters, and gets its name when
-    /// it is complete and on the disk; what had the name before is replaced. A download that ends early leaves nothing.
-    /// An answer outside 200 to 299 leaves no file either: its body is given back in memory.
-    /// ``Transfer/value`` throws as ``send(_:body:)``, and `.fileUnavailable` when the file cannot be written.
+    /// it is complete and on the disk. A file that had the name before is replaced, and its permissions stay; links are
+    /// followed. A download that ends early leaves nothing. An answer outside 200 to 299 leaves no file either: its body
+    /// is given back in memory. What is at `path` and is no file, a FIFO or a device, is written as the bytes come; that
+    /// the reader of a FIFO goes away is SIGPIPE to a program that does not ignore it.
+    /// ``Transfer/value`` throws as ``send(_:body:)``, and `.fileUnavailable` when the file cannot be written: before
+    /// anything is sent, where that is known by then.
     public func download(_ request: HTTPRequest, body: RequestBody? = nil, to path: String) -> Transfer {
         let client = self
         return Transfer { meter in
-            let exchange = try await ResourceCall(client).run(request, body)
-            guard exchange.response.status.kind == .successful else {
-                return (exchange.response, try await exchange.wholeBody(atMost: client.maximumResponseBytes))
+            // Before anything is sent: an answer that cannot be kept is not asked for.
+            let file = try await PartialFile.open(path)
+            do {
+                let exchange = try await ResourceCall(client).run(request, body)
+                guard exchange.response.status.kind == .successful else {
+                    await file.discard()
+                    return (exchange.response, try await exchange.wholeBody(atMost: client.maximumResponseBytes))
+                }
+                meter.begin(total: exchange.response.contentLength)
+                while let piece = try await exchange.next() {
+                    try await file.write(piece)
+                    meter.add(piece.count)
+                }
+                try Task.checkCancellation()
+                try await file.finish()
+                meter.finish()
+                return (exchange.response, [])
+            } catch {
+                await file.discard()
+                throw error
             }
-            meter.begin(total: exchange.response.contentLength)
-            let file = try await PartialFile(for: path)
-            while let piece = try await exchange.next() {
-                try await file.write(piece)
-                meter.add(piece.count)
-            }
-            try Task.checkCancellation()
-            try await file.finish()
-            meter.finish()
-            return (exchange.response, [])
         }
     }
 }

@@ -57,60 +57,109 @@ final class ReadableFile: Sendable {
     }
 }
 
-/// A file that gets its name when it is complete. Dropped before, it leaves nothing.
+/// What a download is written to: a file that gets its name when it is complete.
+///
+/// What has the name already, and is no file (a FIFO, a device), stays what it is: it is written as the bytes come.
 final class PartialFile: Sendable {
     private let path: String
-    private let partPath: String
     private let descriptor: Int32
+    /// What the file is called until it is complete, and then; `nil` for what is no file.
+    private let names: (part: String, final: String)?
 
-    init(for path: String) async throws {
-        let partPath = "\(path).part\(SecureRandom.token(bytes: 6))"
-        descriptor = try await TransferFiles.executor.run {
-            var status = stat()
-            if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-                throw TransferFiles.failure("written", path, number: EISDIR)
-            }
-            let descriptor = unsafe Glibc.open(partPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-            guard descriptor >= 0 else { throw TransferFiles.failure("written", path, number: errno) }
-            return descriptor
-        }
+    private init(_ path: String, _ descriptor: Int32, _ names: (part: String, final: String)? = nil) {
         self.path = path
-        self.partPath = partPath
+        self.descriptor = descriptor
+        self.names = names
     }
 
     deinit {
-        // After `finish` nothing has this name any more.
-        unsafe unlink(partPath)
         Glibc.close(descriptor)
     }
 
-    func write(_ bytes: [UInt8]) async throws {
-        try await TransferFiles.executor.run {
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = unsafe rest.withUnsafeBytes {
-                    unsafe Glibc.write(self.descriptor, $0.baseAddress, $0.count)
-                }
-                if count > 0 {
-                    rest = rest.dropFirst(count)
-                } else if errno != EINTR {
-                    throw TransferFiles.failure("written", self.path, number: errno)
-                }
+    /// Opens what is at `path`, or begins a file; waits until somebody reads where it is a FIFO.
+    static func open(_ path: String) async throws -> PartialFile {
+        while true {
+            if let file = try await TransferFiles.executor.run({ try openNow(path) }) { return file }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    /// - Returns: `nil` for a FIFO that nobody reads yet.
+    private static func openNow(_ path: String) throws -> PartialFile? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else {
+            let number = errno
+            // An empty name, and a link to nothing, are no places for a file.
+            guard number == ENOENT, !path.isEmpty, unsafe lstat(path, &status) != 0 else {
+                throw TransferFiles.failure("written", path, number: number)
             }
+            return try begin(path, at: path, mode: nil)
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG:
+            guard let final = unsafe realpath(path, nil) else {
+                throw TransferFiles.failure("written", path, number: errno)
+            }
+            defer { unsafe free(final) }
+            return try begin(path, at: unsafe String(cString: final), mode: status.st_mode & 0o777)
+        case S_IFDIR:
+            throw TransferFiles.failure("written", path, number: EISDIR)
+        default:
+            let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+            if descriptor < 0, errno == ENXIO, status.st_mode & S_IFMT == S_IFIFO { return nil }
+            guard descriptor >= 0 else { throw TransferFiles.failure("written", path, number: errno) }
+            return PartialFile(path, descriptor)
+        }
+    }
+
+    /// - Parameter mode: That of the file which has the name now.
+    private static func begin(_ path: String, at final: String, mode: mode_t?) throws -> PartialFile {
+        let part = "\(final).part\(SecureRandom.token(bytes: 6))"
+        let descriptor = unsafe Glibc.open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode ?? 0o666)
+        guard descriptor >= 0 else { throw TransferFiles.failure("written", path, number: errno) }
+        // Where this fails, the process's mask has left less than the mode.
+        if let mode { fchmod(descriptor, mode) }
+        return PartialFile(path, descriptor, (part, final))
+    }
+
+    func write(_ bytes: [UInt8]) async throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let piece = rest
+            let count = try await TransferFiles.executor.run { try self.writeNow(piece) }
+            rest = rest.dropFirst(count)
+            if count == 0 { try await Task.sleep(for: .milliseconds(10)) }
+        }
+    }
+
+    /// - Returns: How many bytes were taken; none where a FIFO is full.
+    private func writeNow(_ bytes: ArraySlice<UInt8>) throws -> Int {
+        while true {
+            let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count >= 0 { return count }
+            if errno == EAGAIN { return 0 }
+            if errno != EINTR { throw TransferFiles.failure("written", path, number: errno) }
         }
     }
 
     /// Puts it on the disk, and in its place.
     func finish() async throws {
+        guard let names else { return }
         try await TransferFiles.executor.run {
             while fsync(self.descriptor) != 0 {
                 // Some file systems cannot, and say so in this way.
                 if errno == EINVAL { break }
                 if errno != EINTR { throw TransferFiles.failure("written", self.path, number: errno) }
             }
-            guard unsafe rename(self.partPath, self.path) == 0 else {
+            guard unsafe rename(names.part, names.final) == 0 else {
                 throw TransferFiles.failure("written", self.path, number: errno)
             }
         }
+    }
+
+    /// Leaves nothing of a file that is not complete. Not left to `deinit`: the program may end before it.
+    func discard() async {
+        guard let names else { return }
+        _ = try? await TransferFiles.executor.run { unsafe unlink(names.part) }  // nothing throws
     }
 }

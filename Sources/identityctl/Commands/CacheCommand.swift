@@ -75,11 +75,12 @@ struct CacheMoveCommand: ToolCommand {
 extension ProviderOptions {
     /// The user's stores, all accepted, and whose tokens are meant.
     fileprivate func desktopCache(_ session: Session) throws -> (DesktopTokenCache, CacheGroup) {
-        if let given = try session.environment.given("cache", cache), try CacheChoice(given).policy == nil {
+        let environment = session.environment
+        if let given = try environment.given("cache", cache), try cacheChoice(environment).policy == nil {
             throw given.error("this command is about the stores auto, keyring and file.")
         }
         let policy = StorePolicy.standard.accepting(.file)
-        guard let group = try group(session.environment) else {
+        guard let group = try group(environment) else {
             throw UsageError("Whose tokens? Give --client-id or --group.")
         }
         return (CacheChoice.desktop(policy, logger: session.logger), group)

@@ -10,7 +10,8 @@ struct DeviceSignIn {
     let session: Session
 
     func run(_ parameters: DeviceCodeParameters) async throws -> AuthenticationResult {
-        let (console, isJSON) = (session.console, session.isJSON)
+        let session = session
+        let console = session.console
         let lifetime = Mutex(Duration.seconds(900))
         let start = ContinuousClock.now
         return try await console.showingProgress { elapsed in
@@ -21,14 +22,14 @@ struct DeviceSignIn {
                     let seconds = prompt.expiresOn.timeIntervalSinceNow.rounded()
                     $0 = (ContinuousClock.now - start) + .seconds(Int64(seconds))
                 }
-                let lines = isJSON ? [JSONReport.deviceCode(prompt).line] : Self.lines(prompt, on: console)
+                let lines = session.isJSON ? [JSONReport.deviceCode(prompt).line] : Self.lines(prompt, session)
                 for line in lines { console.line(line) }
             }
         }
     }
 
     /// What the person reads. A QR code is only drawn on a terminal that is wide enough.
-    private static func lines(_ prompt: DeviceCodePrompt, on console: Console) -> [String] {
+    private static func lines(_ prompt: DeviceCodePrompt, _ session: Session) -> [String] {
         var lines = [
             "To sign in, open this address on any device:", "",
             "  \(prompt.verificationURI.absoluteString)", "",
@@ -36,8 +37,10 @@ struct DeviceSignIn {
             "  \(prompt.userCode.printable)", "",
         ]
         let address = (prompt.verificationURIComplete ?? prompt.verificationURI).absoluteString
-        if console.isTerminal, let code = QRCode(Array(address.utf8)), code.columns <= StandardStream.error.columns {
-            lines += code.terminalLines + [""]
+        if session.console.isTerminal, let code = QRCode(Array(address.utf8)),
+            code.columns <= StandardStream.error.columns
+        {
+            lines += code.terminalLines(isColored: !session.environment.isColorless) + [""]
         }
         return lines
     }

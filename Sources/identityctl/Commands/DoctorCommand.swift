@@ -18,10 +18,8 @@ struct DoctorCommand: ToolCommand {
     )
 
     @OptionGroup var provider: ProviderOptions
+    @OptionGroup var browser: BrowserOption
     @OptionGroup var output: OutputOptions
-
-    @Option(help: ArgumentHelp("The browser's command, as for login.", valueName: "command"))
-    var browser: String?
 
     func run(in session: Session) async throws {
         let findings = try await findings(session)
@@ -31,10 +29,8 @@ struct DoctorCommand: ToolCommand {
 
     private func findings(_ session: Session) async throws -> [Finding] {
         let environment = session.environment
-        let command = try environment.given("browser", browser)?.text.split(whereSeparator: \.isWhitespace).map(
-            String.init
-        )
-        let choice = try CacheChoice(environment.given("cache", provider.cache))
+        let command = try browser.command(environment)
+        let choice = try provider.cacheChoice(environment)
         let authority = try provider.authority(environment)
         var findings = Examination.browser(BrowserInspection(command: command))
         let keyring = KeyringTokenCache(applicationName: "identityctl")

@@ -20,6 +20,7 @@ struct LoginCommand: ToolCommand {
     @OptionGroup var token: TokenOptions
     @OptionGroup var account: AccountOption
     @OptionGroup var signIn: SignInOptions
+    @OptionGroup var browser: BrowserOption
     @OptionGroup var output: OutputOptions
 
     @Flag(help: "Show the address and ask for the one that the browser ends at.")
@@ -39,12 +40,11 @@ struct LoginCommand: ToolCommand {
         let usesDeviceCode = try !manual && environment.isOn("device-code", deviceCode)
         let isManual = try !usesDeviceCode && environment.isOn("manual", manual)
         var parameters = try signIn.parameters(token, environment)
-        let browser = try signIn.browserCommand(environment)
         let wanted = try environment.given("account", account.account)
         var configuration = try provider.configuration(environment, logger: session.logger)
         configuration.redirectURI = try signIn.redirect(environment, isManual: isManual)
         configuration.browser = ReportingBrowser(
-            launcher: SystemBrowserLauncher(command: browser),
+            launcher: SystemBrowserLauncher(command: try browser.command(environment)),
             console: session.console,
             isRemote: environment.isRemote
         )

@@ -18,6 +18,7 @@ struct LogoutCommand: ToolCommand {
 
     @OptionGroup var provider: ProviderOptions
     @OptionGroup var account: AccountOption
+    @OptionGroup var browser: BrowserOption
     @OptionGroup var output: OutputOptions
 
     @Flag(help: "Sign everyone out whom 'identityctl accounts' lists.")
@@ -37,11 +38,6 @@ struct LogoutCommand: ToolCommand {
     )
     var postLogoutRedirectURI: String?
 
-    @Option(
-        help: ArgumentHelp("Run this with the address as its last argument, without a shell.", valueName: "command")
-    )
-    var browser: String?
-
     func validate() throws {
         guard !all || account.account == nil else {
             throw ValidationError("Give one of --account and --all, not both.")
@@ -51,29 +47,59 @@ struct LogoutCommand: ToolCommand {
     func run(in session: Session) async throws {
         let wanted = all ? nil : try session.environment.given("account", account.account)
         var configuration = try provider.configuration(session.environment, logger: session.logger)
-        var signIn = SignInOptions()
-        signIn.browser = browser
-        configuration.browser = SystemBrowserLauncher(command: try signIn.browserCommand(session.environment))
+        configuration.browser = SignOutBrowser(
+            launcher: SystemBrowserLauncher(command: try browser.command(session.environment)),
+            console: session.console
+        )
         configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "identityctl")
         let parameters = try signOutParameters(session.environment)
         let application = try session.application(configuration)
         let accounts = try await leaving(application, wanted)
         var reports: [JSONObject] = []
         var failure: AuthenticationError?
-        for account in accounts {
-            let result = try await application.signOut(account, parameters)
-            session.console.line("Signed out \(account.shortLabel).")
-            for line in PlainReport.signOut(result) { session.console.line(line) }
-            reports.append(JSONReport.signOut(account, result))
-            failure = failure ?? result.failure
+        let outcome: Result<Void, any Error>
+        do {
+            for account in accounts {
+                let result = try await signOut(account, parameters, application, session)
+                reports.append(JSONReport.signOut(account, result))
+                failure = failure ?? result.failure
+            }
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
         }
-        if session.isJSON, parameters.revokesTokens || parameters.endsBrowserSession {
-            try session.result(reports.line + "\n")
+        if session.isJSON, parameters.asksProvider { try session.result(reports.line + "\n") }
+        try outcome.get()
+        if let failure {
+            // For people it was said with its account.
+            guard session.isJSON else { throw Ended(status: ExitStatus(for: failure)) }
+            throw failure
         }
-        if let failure { throw Ended(status: ExitStatus(for: failure)) }
         guard accounts.isEmpty else { return }
         let whom = wanted.map { "'\($0.text.printable)'" } ?? "Nobody"
         session.console.line(wanted == nil ? "\(whom) is signed in." : "\(whom) is not signed in; nothing was changed.")
+    }
+
+    /// Signs one account out, and says so, also where the rest was cut off.
+    private func signOut(
+        _ account: Account,
+        _ parameters: SignOutParameters,
+        _ application: PublicClientApplication,
+        _ session: Session
+    ) async throws -> SignOutResult {
+        do {
+            let result = try await application.signOut(account, parameters)
+            session.console.line("Signed out \(account.shortLabel).")
+            for line in PlainReport.signOut(result) { session.console.line(line) }
+            return result
+        } catch let error as CancellationError where parameters.asksProvider {
+            // A task of its own, because this one is cancelled.
+            let isGone = Task { try await application.account(withID: account.id) == nil }
+            if try await isGone.value {
+                session.console.line("Signed out \(account.shortLabel). The provider was not asked to the end.")
+            }
+            throw error
+        }
     }
 
     private func signOutParameters(_ environment: Environment) throws -> SignOutParameters {
@@ -94,6 +120,11 @@ struct LogoutCommand: ToolCommand {
             return []
         }
     }
+}
+
+extension SignOutParameters {
+    /// Whether anything is asked of the provider.
+    fileprivate var asksProvider: Bool { revokesTokens || endsBrowserSession }
 }
 
 extension SignOutResult {

@@ -23,7 +23,7 @@ struct ManualSignIn {
         console.line("   Copy the whole address and paste it here. Never paste it anywhere else: it signs in as you.")
         let terminal = QuietTerminal(0)
         defer { terminal?.restore() }
-        let lines = LineReader()
+        let lines = LineReader(terminal: terminal)
         let deadline = ContinuousClock.now + parameters.timeout
         for attempt in 1...Self.attempts {
             console.line(terminal == nil ? "Address:" : "Address (it is not shown; Return ends it):")

@@ -19,23 +19,19 @@ struct DemoCommand: ToolCommand {
     @Flag(help: "Let a scripted browser sign in, even if there is a real one.")
     var headless = false
 
-    @Option(
-        help: ArgumentHelp("Run this with the address as its last argument, without a shell.", valueName: "command")
-    )
-    var browser: String?
-
+    @OptionGroup var browser: BrowserOption
     @OptionGroup var output: OutputOptions
 
     func run(in session: Session) async throws {
         let environment = session.environment
-        let command = try environment.given("browser", browser)?.text.split(whereSeparator: \.isWhitespace)
+        let command = try browser.command(environment)
         let isHeadless = try environment.isOn("headless", headless) || (command == nil && environment.isRemote)
         let directory = try TemporaryDirectory()
         defer { directory.remove() }
         let stage = try DemoStage(
             session: session,
             cacheDirectory: directory.path,
-            browserCommand: command?.map(String.init),
+            browserCommand: command,
             isHeadless: isHeadless
         )
         defer { stage.provider.close() }

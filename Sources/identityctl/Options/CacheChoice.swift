@@ -14,14 +14,27 @@ enum CacheChoice: Hashable, Sendable {
     case file
     case directory(String)
 
-    init(_ given: Given?) throws {
+    /// - Parameter home: What `~` stands for. A shell leaves it as it is where it is not the word's beginning.
+    init(_ given: Given?, home: String?) throws {
         switch given?.text {
         case nil, "auto": self = .auto
         case "keyring": self = .keyring
         case "file": self = .file
         case "memory": self = .memory
         case .some(let text) where text.hasPrefix("file:") && text.utf8.count > 5:
-            self = .directory(String(text.dropFirst(5)))
+            let path = String(text.dropFirst(5))
+            // A relative one would be another store in each directory.
+            guard let directory = path.hasPrefix("~/") ? home.map({ $0 + path.dropFirst() }) : path,
+                directory.hasPrefix("/")
+            else {
+                throw UsageError(
+                    """
+                    \(given?.origin ?? "--cache"): '\(path.printable)' is another directory wherever the command runs. Give \
+                    one that begins with / or ~/.
+                    """
+                )
+            }
+            self = .directory(directory)
         case .some(let text):
             throw UsageError(
                 """

@@ -19,6 +19,12 @@ struct Environment: Sendable {
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
+    /// Whether the terminal takes text alone: no line is replaced on it.
+    var isDumbTerminal: Bool { self["TERM"] == "dumb" }
+
+    /// Whether text is to be written without colours. See <https://no-color.org>.
+    var isColorless: Bool { self["NO_COLOR"] != nil || isDumbTerminal }
+
     /// A variable; `nil` when it is unset or empty.
     subscript(name: String) -> String? {
         lookup(name).flatMap { $0.isEmpty ? nil : $0 }

@@ -49,4 +49,9 @@ extension Environment {
         default: throw given.error("'\(given.text.printable)' is neither 1 nor 0.")
         }
     }
+
+    /// Whether an error is written as JSON, also the one that the variable for it is neither 1 nor 0.
+    func isJSON(_ flag: Bool) -> Bool {
+        (try? isOn("json", flag)) ?? false
+    }
 }

@@ -36,6 +36,12 @@ struct MessageOptions: ParsableArguments {
         help: ArgumentHelp("Where the answer's body goes, when it is complete.", valueName: "file")
     )
     var output: String?
+
+    func validate() throws {
+        for (name, path) in [("upload", upload), ("output", output)] where path?.isEmpty == true {
+            throw ValidationError("--\(name): the value is empty.")
+        }
+    }
 }
 
 extension MessageOptions {

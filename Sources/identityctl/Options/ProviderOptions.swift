@@ -46,10 +46,15 @@ extension ProviderOptions {
         var configuration = PublicClientApplication.Configuration(
             clientID: ClientID(rawValue: clientID.text),
             authority: try chosenAuthority(environment),
-            cache: try CacheChoice(environment.given("cache", cache)).cache(logger: logger)
+            cache: try cacheChoice(environment).cache(logger: logger)
         )
         configuration.cacheGroup = try namedGroup(environment)
         return configuration
+    }
+
+    /// Where tokens rest.
+    func cacheChoice(_ environment: Environment) throws -> CacheChoice {
+        try CacheChoice(environment.given("cache", cache), home: environment["HOME"])
     }
 
     /// Whose tokens are meant, where a group or a client is named.

@@ -27,11 +27,6 @@ struct SignInOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The name to fill in.", valueName: "username"))
     var loginHint: String?
 
-    @Option(
-        help: ArgumentHelp("Run this with the address as its last argument, without a shell.", valueName: "command")
-    )
-    var browser: String?
-
     @Option(help: ArgumentHelp("How long you have, 300 unless given.", valueName: "seconds"))
     var timeout: String?
 }
@@ -58,14 +53,6 @@ extension SignInOptions {
         device.claims = parameters.claims
         device.timeout = try chosenTimeout(environment)
         return device
-    }
-
-    /// The words of `--browser`; `nil` where the system's browser is meant.
-    func browserCommand(_ environment: Environment) throws -> [String]? {
-        guard let given = try environment.given("browser", browser) else { return nil }
-        let words = given.text.split(whereSeparator: \.isWhitespace).map(String.init)
-        guard !words.isEmpty else { throw given.error("the value is empty.") }
-        return words
     }
 
     private func chosenResponseMode(_ environment: Environment) throws -> ResponseMode? {

@@ -32,7 +32,7 @@ enum PlainReport {
             switch result.browserSession {
             case .notRequested: nil
             case .succeeded: "The browser's session with the provider has ended."
-            case .unconfirmed: "The browser shows the provider's sign-out page: finish there."
+            case .unconfirmed: "Finish signing out on the provider's page in the browser."
             case .unavailable: "The provider has no sign-out page."
             case .failed(let error):
                 "Warning: the browser's session with the provider was not ended. \(error.message.printable)"

@@ -8,7 +8,9 @@ extension QRCode {
     var columns: Int { size + 2 * Self.margin }
 
     /// The code for a terminal: two rows of modules to a line, light on black whatever the terminal's colours are.
-    var terminalLines: [String] {
+    ///
+    /// - Parameter isColored: Whether colours may be set. Without, it is light on dark where the terminal's text is.
+    func terminalLines(isColored: Bool = true) -> [String] {
         let range = -Self.margin..<size + Self.margin
         return stride(from: range.lowerBound, to: range.upperBound, by: 2).map { row in
             let blocks = range.map { column in
@@ -19,7 +21,7 @@ extension QRCode {
                 case (true, true): " "
                 }
             }
-            return "\u{1B}[40;97m" + blocks.joined() + "\u{1B}[0m"
+            return isColored ? "\u{1B}[40;97m" + blocks.joined() + "\u{1B}[0m" : blocks.joined()
         }
     }
 }

@@ -7,17 +7,29 @@ import Synchronization
 final class Console: Sendable {
     /// Whether a person is likely to read along.
     let isTerminal: Bool
+    /// How wide a line that is replaced may be; `nil` where none can be.
+    private let columns: @Sendable () -> Int?
     private let write: @Sendable (String) -> Void
     private let hasProgress = Mutex(false)
 
-    init(isTerminal: Bool, write: @escaping @Sendable (String) -> Void) {
+    init(
+        isTerminal: Bool,
+        columns: @escaping @Sendable () -> Int?,
+        write: @escaping @Sendable (String) -> Void
+    ) {
         self.isTerminal = isTerminal
+        self.columns = columns
         self.write = write
     }
 
     /// Standard error.
     static func standardError() -> Console {
-        Console(isTerminal: StandardStream.error.isTerminal) { try? StandardStream.error.write($0) }
+        let isDumb = Environment.process.isDumbTerminal
+        return Console(isTerminal: StandardStream.error.isTerminal) {
+            isDumb ? nil : StandardStream.error.columns
+        } write: {
+            try? StandardStream.error.write($0)
+        }
     }
 
     /// A line of its own.
@@ -30,9 +42,10 @@ final class Console: Sendable {
 
     /// A line that the next one replaces; on a terminal only.
     func progress(_ text: String) {
-        guard isTerminal else { return }
+        guard isTerminal, let columns = columns() else { return }
         hasProgress.withLock { hasProgress in
-            write(Self.eraseLine + text)
+            // One that goes on in a second line could not be replaced.
+            write(Self.eraseLine + text.prefix(columns - 1))
             hasProgress = true
         }
     }

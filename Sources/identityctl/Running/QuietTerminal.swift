@@ -6,9 +6,10 @@ import Glibc
 ///
 /// In its usual mode a terminal cuts lines after 4,095 characters, and addresses with a code in them are longer at some
 /// providers. What is pasted is not shown, so that it does not stay on the screen.
-final class QuietTerminal {
+struct QuietTerminal: Sendable {
     private let descriptor: Int32
-    private var usual: termios
+    private let usual: termios
+    private let quiet: termios
 
     /// - Returns: `nil` when `descriptor` is not a terminal.
     init?(_ descriptor: Int32) {
@@ -16,13 +17,30 @@ final class QuietTerminal {
         guard unsafe tcgetattr(descriptor, &current) == 0 else { return nil }
         self.descriptor = descriptor
         usual = current
-        current.c_lflag &= ~tcflag_t(ICANON | ECHO)
-        unsafe tcsetattr(descriptor, TCSANOW, &current)
+        current.c_lflag &= ~Self.loud
+        quiet = current
+        set(quiet)
+    }
+
+    /// Makes it quiet again: a shell that had stopped the program, and lets it go on, leaves it as the shell wants it.
+    func hush() {
+        var current = termios()
+        guard unsafe tcgetattr(descriptor, &current) == 0, current.c_lflag & Self.loud != 0 else { return }
+        // In the background it is the shell's, and setting it would stop the program.
+        let foreground = tcgetpgrp(descriptor)
+        if foreground < 0 || foreground == getpgrp() { set(quiet) }
     }
 
     /// Gives the terminal its usual mode back.
     func restore() {
-        unsafe tcsetattr(descriptor, TCSANOW, &usual)
+        set(usual)
+    }
+
+    private static let loud = tcflag_t(ICANON | ECHO)
+
+    private func set(_ mode: termios) {
+        var mode = mode
+        unsafe tcsetattr(descriptor, TCSANOW, &mode)
     }
 }
 

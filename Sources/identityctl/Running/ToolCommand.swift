@@ -28,7 +28,7 @@ extension ToolCommand {
                 logLevel: try output.level(environment)
             )
         } catch {
-            let isJSON = output.json || environment["IDENTITYCTL_JSON"] == "1"
+            let isJSON = environment.isJSON(output.json)
             Session(environment: environment, console: console, isJSON: isJSON, logLevel: .critical).report(error)
             return ExitStatus(for: error)
         }

@@ -48,7 +48,7 @@ import Testing
         ] as [(String?, StorePolicy?)]
     )
     func choosesNoClearTextUnlessTold(_ text: String?, _ policy: StorePolicy?) throws {
-        #expect(try CacheChoice(text.map { Given(text: $0, origin: "--cache") }).policy == policy)
+        #expect(try CacheChoice(text.map { Given(text: $0, origin: "--cache") }, home: nil).policy == policy)
         if text == nil { #expect(policy?.stores.contains(.file) == false) }
     }
 
@@ -76,6 +76,7 @@ import Testing
             (["--group", "a b"], complete, "--group: "),
             (["--cache", "kwallet"], complete, "'kwallet' is not a cache. Possible are: auto"),
             (["--cache", "file:"], complete, "--cache: 'file:' is not a cache"),
+            (["--cache", "file:tokens"], complete, "--cache: 'tokens' is another directory wherever"),
         ] as [([String], [String: String], String)]
     )
     func saysWhatIsWrongAndWhere(arguments: [String], variables: [String: String], text: String) throws {
@@ -84,12 +85,17 @@ import Testing
     }
 
     @Test func choosesTheCache() throws {
-        #expect(try CacheChoice(nil) == .auto)
-        #expect(try CacheChoice(Given(text: "auto", origin: "")) == .auto)
-        #expect(try CacheChoice(Given(text: "keyring", origin: "")) == .keyring)
-        #expect(try CacheChoice(Given(text: "file", origin: "")) == .file)
-        #expect(try CacheChoice(Given(text: "file:/a b", origin: "")) == .directory("/a b"))
-        #expect(try CacheChoice(Given(text: "memory", origin: "")) == .memory)
+        func choice(_ text: String, home: String? = "/home/a") throws -> CacheChoice {
+            try CacheChoice(Given(text: text, origin: ""), home: home)
+        }
+        #expect(try CacheChoice(nil, home: nil) == .auto)
+        #expect(try choice("auto") == .auto)
+        #expect(try choice("keyring") == .keyring)
+        #expect(try choice("file") == .file)
+        #expect(try choice("file:/a b") == .directory("/a b"))
+        #expect(try choice("file:~/t") == .directory("/home/a/t"))
+        #expect(throws: UsageError.self) { try choice("file:~/t", home: nil) }
+        #expect(try choice("memory") == .memory)
     }
 
     @Test(arguments: [("1", true), ("TRUE", true), ("yes", true), ("0", false), ("off", false)])

@@ -74,10 +74,10 @@ import Testing
     }
 
     @Test func splitsTheBrowsersCommandIntoWords() throws {
-        let options = try SignInOptions.parse(["--browser", " firefox  --private-window "])
-        #expect(try options.browserCommand(Environment([:])) == ["firefox", "--private-window"])
-        #expect(try SignInOptions.parse([]).browserCommand(Environment(["IDENTITYCTL_BROWSER": "w3m"])) == ["w3m"])
-        #expect(try SignInOptions.parse([]).browserCommand(Environment([:])) == nil)
+        let options = try BrowserOption.parse(["--browser", " firefox  --private-window "])
+        #expect(try options.command(Environment([:])) == ["firefox", "--private-window"])
+        #expect(try BrowserOption.parse([]).command(Environment(["IDENTITYCTL_BROWSER": "w3m"])) == ["w3m"])
+        #expect(try BrowserOption.parse([]).command(Environment([:])) == nil)
     }
 
     @Test func keepsTheRedirectAddressAsItIsSpelled() throws {

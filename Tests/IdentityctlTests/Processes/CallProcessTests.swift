@@ -115,12 +115,20 @@ import Testing
             ["http://api.example.test/"], ["ftp://api.example.test/"], ["", "--method", "A B"],
             ["", "--header", "nothing"],
             ["", "--header", "Authorization: Basic x"], ["", "--data", "x", "--upload", "y"],
+            ["", "--output", ""], ["", "--data", "x", "--output", ""], ["", "--upload", ""],
         ]
     ) func refusesWhatIsNoRequest(arguments: [String]) async throws {
         let (place, api) = try await signedIn()
         let url = arguments[0].isEmpty ? api : arguments[0]
         let call = try await Tool.run(["call", url] + arguments.dropFirst(), place.variables)
         #expect(call.status == 64 && call.output.isEmpty, "\(call.errors)")
+        #expect(place.provider.count(of: .userInfo) == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func sendsNothingWhoseAnswerCannotBeKept() async throws {
+        let (place, api) = try await signedIn()
+        let call = try await place.run("call", api, "--data", "x", "--output", place.directory.path + "/absent/file")
+        #expect(call.status == 1 && call.output.isEmpty && call.errors.contains("absent/file"))
         #expect(place.provider.count(of: .userInfo) == 0)
     }
 

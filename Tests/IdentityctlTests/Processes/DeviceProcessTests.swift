@@ -69,7 +69,7 @@ import Testing
         #expect(
             logout.errorLines == [
                 "Signed out alice@example.test.", "The provider took the refresh token back.",
-                "The browser shows the provider's sign-out page: finish there.",
+                "Finish signing out on the provider's page in the browser.",
             ]
         )
         #expect(logout.output.isEmpty)
@@ -87,6 +87,35 @@ import Testing
         #expect(logout.status == 3)
         #expect(logout.output.contains(#""revocation":"failed","browserSession":"notRequested""#))
         #expect(logout.errors.contains("Signed out alice@example.test."))
+        #expect(try TroubleProcessTests.code(of: logout)?.hasPrefix("server_unavailable") == true)
         #expect(try await place.run("accounts", "--json").output == "[]\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysWhatASignOutThatWasCutOffHasDone() async throws {
+        let place = try place()
+        for person in [TestIdentityProvider.Person.alice, .bob] {
+            #expect(try await place.login(as: person).status == 0)
+        }
+        let gate = Gate()
+        place.provider.failNext(.revocation, with: .delay(.zero))
+        place.provider.failNext(.revocation, with: .held(by: gate))
+        let tool = try Tool(["logout", "--all", "--revoke", "--json"], place.variables)
+        try await tool.poll("the second revocation") { place.provider.count(of: .revocation) == 2 ? () : nil }
+        tool.interrupt()
+        let logout = try await tool.outcome()
+        gate.open()
+        #expect(logout.status == 6)
+        #expect(logout.output.split(separator: "revocation").count == 2, "\(logout.output)")
+        #expect(logout.errorLines.filter { $0.hasPrefix("Signed out ") }.count == 2, "\(logout.errors)")
+        #expect(try TroubleProcessTests.code(of: logout) == "user_cancelled")
+        #expect(try await place.run("accounts", "--json").output == "[]\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func showsNoAddressOfTheSignOutPageToALog() async throws {
+        let place = try place()
+        #expect(try await place.login().status == 0)
+        let logout = try await place.run("logout", "--end-session", "--browser", "/nowhere/browser")
+        #expect(logout.status == 6)
+        #expect(logout.errors.contains("at a terminal") && !logout.errors.contains("id_token_hint"))
     }
 }

@@ -64,6 +64,21 @@ import Testing
         #expect(terminal.isUsual)
     }
 
+    /// As a shell does to a program that it stopped and lets go on.
+    @Test(.timeLimit(.minutes(1))) func showsNoPastedAddressAfterTheTerminalWasReset() async throws {
+        let place = try Surroundings()
+        let terminal = try PseudoTerminal()
+        let usual = try terminal.mode
+        let tool = try Tool(["login", "--manual"], place.variables, terminal: terminal.terminal)
+        _ = try await tool.errorLine { $0.hasPrefix("Address") }
+        #expect(!terminal.isUsual)
+        try terminal.set(usual)
+        try await tool.poll("a quiet terminal") { terminal.isUsual ? nil : () }
+        tool.interrupt()
+        #expect(try await tool.outcome().status == 6)
+        #expect(terminal.isUsual)
+    }
+
     @Test(.timeLimit(.minutes(1))) func endsAndFreesThePortWhenInterrupted() async throws {
         let place = try Surroundings()
         let tool = try Tool(["login"], place.variables)
@@ -158,6 +173,29 @@ import Testing
         #expect(try place.cacheContents() == before)
         #expect(place.provider.requests.isEmpty)
         #expect(try await place.run("token").status == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["1", "true", "YES"])
+    func readsTheSwitchForJSONInOneWay(_ text: String) async throws {
+        for arguments in [["nonsense"], ["token", "--log-level", "loud"], ["token", "--client-id", ""]] {
+            let outcome = try await Tool.run(arguments, ["IDENTITYCTL_JSON": text])
+            #expect(try Self.code(of: outcome) == "configuration.invalid_argument", "\(arguments)")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func keepsTokensWhereThePersonMeans() async throws {
+        let place = try Surroundings()
+        var variables = place.variables
+        variables["HOME"] = place.directory.path
+        variables["IDENTITYCTL_CACHE"] = "file:~/tokens"
+        let tool = try Tool(["login"], variables)
+        try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
+        #expect(try await tool.outcome().status == 0)
+        #expect(FileManager.default.fileExists(atPath: place.directory.path + "/tokens"))
+        for relative in ["file:tokens", "file:./tokens", "file:~bob/tokens"] {
+            let outcome = try await place.run("accounts", "--json", "--cache", relative)
+            #expect(outcome.status == 64 && outcome.errors.contains("begins with / or ~/"))
+        }
     }
 
     @Test(.timeLimit(.minutes(1))) func helpsOnStandardOutput() async throws {

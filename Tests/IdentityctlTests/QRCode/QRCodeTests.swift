@@ -83,7 +83,7 @@ import Testing
 
     @Test func isShownWithALightFrameInHalfBlocks() throws {
         let code = try #require(QRCode(Array(Self.address.utf8), mask: 7))
-        let lines = code.terminalLines
+        let lines = code.terminalLines()
         #expect(code.columns == 33 && lines.count == 17)
         let halves = lines.map { line in
             Array(line.drop { $0 != "m" }.dropFirst().prefix { $0 != "\u{1B}" })
@@ -96,5 +96,6 @@ import Testing
             }
         }
         for line in lines { #expect(line.hasSuffix("\u{1B}[0m")) }
+        #expect(code.terminalLines(isColored: false) == halves.map { String($0) })
     }
 }

@@ -24,10 +24,22 @@ struct PseudoTerminal {
         self.terminal = FileHandle(fileDescriptor: terminal, closeOnDealloc: true)
     }
 
+    var mode: termios {
+        get throws {
+            var mode = termios()
+            try #require(unsafe tcgetattr(terminal.fileDescriptor, &mode) == 0)
+            return mode
+        }
+    }
+
+    func set(_ mode: termios) throws {
+        var mode = mode
+        try #require(unsafe tcsetattr(terminal.fileDescriptor, TCSANOW, &mode) == 0)
+    }
+
     /// Whether what is typed is shown, and handed over line by line.
     var isUsual: Bool {
-        var mode = termios()
-        guard unsafe tcgetattr(terminal.fileDescriptor, &mode) == 0 else { return false }
+        guard let mode = try? mode else { return false }
         return mode.c_lflag & tcflag_t(ICANON | ECHO) == tcflag_t(ICANON | ECHO)
     }
 

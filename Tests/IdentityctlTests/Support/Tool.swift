@@ -102,7 +102,8 @@ final class Tool: Sendable {
         return Outcome(status: process.withLock { $0.terminationStatus }, output: output.text, errors: errors.text)
     }
 
-    private func poll<Value>(_ what: @autoclosure () -> String, _ look: () -> Value?) async throws -> Value {
+    /// Looks again and again.
+    func poll<Value>(_ what: @autoclosure () -> String, _ look: () -> Value?) async throws -> Value {
         let deadline = ContinuousClock.now + .seconds(30)
         while ContinuousClock.now < deadline {
             if let value = look() { return value }

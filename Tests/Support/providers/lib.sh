@@ -95,10 +95,14 @@ write_environment() {
 # prepare_state STATE: an empty directory for a new provider; sets STATE to its absolute path, and the common settings.
 prepare_state() {
     [ -n "${1:-}" ] || die "usage: $(basename "$0") STATE_DIRECTORY"
+    if [ -n "$(ls -A "$1" 2>/dev/null)" ] && [ ! -e "$1/.identity-provider" ]; then
+        die "$1 is not empty, and no provider's: nothing of it is touched"
+    fi
     if [ -d "$1" ]; then stop_process "$1"; fi
     rm -rf "${1:?}"/{env,process,log,db*,*.pem,webapp}
     mkdir -p "$1"
     chmod 700 "$1"
+    : >"$1/.identity-provider"
     STATE="$(cd "$1" && pwd)"
     STARTED="$(now_ms)"
     PORT="${PORT:-0}"

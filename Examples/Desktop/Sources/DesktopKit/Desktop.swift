@@ -11,6 +11,14 @@ public enum Desktop {
         gdk_clipboard_set_text(gdk_display_get_clipboard(display), text)
     }
 
+    /// Tells something over the program's active window, until the person closes it.
+    static func tell(_ title: String, _ text: String) {
+        let active = g_application_get_default().flatMap { gtk_application_get_active_window(cast($0)) }
+        guard let dialog = adw_message_dialog_new(active, title, text) else { return }
+        adw_message_dialog_add_response(cast(dialog), "close", tr("_Close"))
+        gtk_window_present(cast(dialog))
+    }
+
     /// Whether windows are dark now, because the person set the desktop so.
     public static var isDark: Bool { adw_style_manager_get_dark(adw_style_manager_get_default()) != 0 }
 

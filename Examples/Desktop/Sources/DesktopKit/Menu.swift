@@ -16,9 +16,11 @@ public final class MenuButton: Widget {
             Item(text: text, action: "app.\(name)", target: nil)
         }
 
-        /// One of the values of `Application.addChoice`, with a mark where it is the present one.
+        /// One of the values of `Application.addChoice`, with a mark where it is the present one. The text is shown as
+        /// it is: no underscore makes a key of the letter after it.
         public static func choice(_ text: String, _ name: String, _ value: String) -> Item {
-            Item(text: text, action: "app.\(name)", target: value)
+            let shown = text.split(separator: "_", omittingEmptySubsequences: false).joined(separator: "__")
+            return Item(text: shown, action: "app.\(name)", target: value)
         }
     }
 

@@ -16,8 +16,11 @@ public enum PageChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
 extension PublicClientApplication.Configuration {
     /// Has the sign-in page shown where `page` says.
     public mutating func show(_ page: PageChoice) {
-        guard page == .embedded else { return }
         let program = g_get_application_name().map { String(cString: $0) } ?? clientID.rawValue
+        guard page == .embedded else {
+            redirectReceiver = LoopbackRedirectReceiver(applicationName: program)
+            return
+        }
         // By itself it opens over the active window of the application that runs.
         let window = WebViewPresenter(title: tr("Sign in to {0}", program))
         browser = window

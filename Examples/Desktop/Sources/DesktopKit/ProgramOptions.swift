@@ -61,7 +61,7 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     ///   - applicationName: What the person sees in the keyring.
     ///   - asksToUnlock: Whether a keyring that is locked may ask for its password: only when the person has just asked
     ///     for something, never as the program starts.
-    public func tokenCache(applicationName: String, asksToUnlock: Bool = true) -> any TokenCache {
+    public func tokenCache(applicationName: String, asksToUnlock: Bool) -> any TokenCache {
         switch cache {
         case .desktop:
             DesktopTokenCache(

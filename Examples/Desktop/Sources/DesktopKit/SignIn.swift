@@ -87,7 +87,12 @@ public final class SignInBar {
         }
         isShown = true
         defer { isShown = false }
-        return try await application.acquireTokenInteractively(parameters)
+        let result = try await application.acquireTokenInteractively(parameters)
+        if case .failed(let failure) = result.persistence {
+            let reason = Problem(failure)?.full ?? failure.message
+            Desktop.tell(tr("Signed In Only Until the Program Ends"), tr("It could not be kept. {0}", reason))
+        }
+        return result
     }
 
     private func offer(_ address: String) {

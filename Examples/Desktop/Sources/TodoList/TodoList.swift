@@ -94,8 +94,9 @@ struct Choices: Sendable {
     }
 
     /// Where tokens rest. What a stand-in of the program's own issues is void when the program ends.
-    func tokenCache(_ settings: TodoSettings) -> any TokenCache {
+    func tokenCache(_ settings: TodoSettings, asksToUnlock: Bool) -> any TokenCache {
         if case .ownStandIn = cloud, program.cache == .desktop { return InMemoryTokenCache() }
-        return program.tokenCache(applicationName: "\(tr("To-Do List")) (\(settings.accountIdentifier))")
+        let name = "\(tr("To-Do List")) (\(settings.accountIdentifier))"
+        return program.tokenCache(applicationName: name, asksToUnlock: asksToUnlock)
     }
 }

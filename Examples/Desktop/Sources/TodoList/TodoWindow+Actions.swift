@@ -53,9 +53,15 @@ extension TodoWindow {
             window.present()
             switch outcome {
             case .success(let account): show(account)
-            case .failure(let error): fail(error)
+            case .failure(let error): leaveBrowser(error)
             }
         }
+    }
+
+    /// Goes back to what was there before. A list that was on its way then is fetched again.
+    private func leaveBrowser(_ error: any Error) {
+        fail(error)
+        if state.page == .loading { load() }
     }
 
     private func tell(_ step: TodoSession.Step) {
@@ -67,7 +73,7 @@ extension TodoWindow {
     func cancel() {
         guard state.page == .inBrowser else { return }
         activity.cancel()
-        fail(CancellationError())
+        leaveBrowser(CancellationError())
     }
 
     private func signOut() {
@@ -88,7 +94,7 @@ extension TodoWindow {
         state.retry()
         render()
         guard service == nil else { return load() }
-        restart()
+        begin(asksToUnlock: true)
     }
 
     /// Fetches the list.

@@ -49,14 +49,20 @@ final class TodoWindow {
         render()
         window.onClose { [weak self] in await self?.close() }
         window.present()
-        start = Task { @MainContext [weak self] in await self?.begin() }
+        begin(asksToUnlock: false)
+    }
+
+    /// Starts, or tries again to: then the person is there to unlock the keyring.
+    func begin(asksToUnlock: Bool) {
+        start?.cancel()
+        start = Task { @MainContext [weak self] in await self?.run(asksToUnlock: asksToUnlock) }
     }
 
     /// Finds the cloud and whoever is signed in, then follows who comes and goes until the window is closed.
-    func begin() async {
+    private func run(asksToUnlock: Bool) async {
         do {
-            if session == nil { session = try await makeSession() }
-            guard let session else { return }
+            let session = try await makeSession(asksToUnlock: asksToUnlock)
+            self.session = session
             let changes = try await session.application.accountChanges()
             try await look(session)
             for await _ in changes { try await look(session) }
@@ -66,18 +72,19 @@ final class TodoWindow {
         }
     }
 
-    private func makeSession() async throws -> TodoSession {
+    private func makeSession(asksToUnlock: Bool) async throws -> TodoSession {
         let settings: TodoSettings
         switch choices.cloud {
         case .real(let real): settings = real
         case .standIn(let root): settings = try await TodoSettings(standIn: StandIn.Addresses(at: root))
         case .ownStandIn:
-            let standIn = try await StandIn.start()
+            let standIn = if let standIn { standIn } else { try await StandIn.start() }
             self.standIn = standIn
             settings = try TodoSettings(standIn: standIn.addresses)
         }
         let page = choices.program.page
-        return try TodoSession(settings: settings, cache: choices.tokenCache(settings)) { $0.show(page) }
+        let cache = choices.tokenCache(settings, asksToUnlock: asksToUnlock)
+        return try TodoSession(settings: settings, cache: cache) { $0.show(page) }
     }
 
     /// Shows whoever is signed in now, which another program of the group may have changed.
@@ -99,25 +106,12 @@ final class TodoWindow {
         if account != nil { load() } else { activity.cancel() }
     }
 
-    /// Starts once more after it could not start.
-    func restart() {
-        start?.cancel()
-        start = Task { @MainContext [weak self] in await self?.begin() }
-    }
-
     /// Ends what is under way, a sign-in in the browser included, and lets refreshes finish, for a moment.
     private func close() async {
         activity.cancel()
         changes = [:]
         start?.cancel()
-        guard let application = session?.application else { return }
-        await withTaskGroup(of: Void.self) { group in
-            // Whichever is first; what either throws is that it was cancelled.
-            group.addTask { try? await application.finishPendingRefreshes() }
-            group.addTask { try? await Task.sleep(for: .seconds(3)) }
-            await group.next()
-            group.cancelAll()
-        }
+        await session?.application.finishPendingRefreshes(within: .seconds(3))
     }
 
     private func showSpinner() {

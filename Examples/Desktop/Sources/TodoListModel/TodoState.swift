@@ -27,6 +27,9 @@ public struct TodoState: Sendable {
     /// The person's tasks; those that were done when the list came are the last.
     public private(set) var tasks: [TodoTask] = []
 
+    /// Whether a list of the person's has come; an empty one is a list.
+    private var hasList = false
+
     /// What the person is in the browser for.
     public private(set) var step = TodoSession.Step.signingIn
 
@@ -46,9 +49,12 @@ public struct TodoState: Sendable {
     /// Somebody is signed in, whose list is to be fetched; `nil`: nobody is.
     public mutating func found(_ account: Account?) {
         // Nothing of one person is ever shown to another.
-        if account?.id != self.account?.id { tasks = [] }
+        if account?.id != self.account?.id {
+            tasks = []
+            hasList = false
+        }
         self.account = account
-        page = account == nil ? .signedOut : tasks.isEmpty ? .loading : .tasks
+        page = home
         error = nil
     }
 
@@ -56,6 +62,7 @@ public struct TodoState: Sendable {
     public mutating func show(_ tasks: [TodoTask], of id: Account.ID) {
         guard account?.id == id else { return }
         self.tasks = Self.sorted(tasks)
+        hasList = true
         page = .tasks
         error = nil
     }
@@ -82,7 +89,7 @@ public struct TodoState: Sendable {
     public mutating func failed(_ error: any Error) {
         let isCancelled = error is CancellationError || .interactionSuperseded ~= error
         switch page {
-        case .inBrowser: page = account == nil ? .signedOut : .tasks
+        case .inBrowser: page = home
         case .loading where .interactionRequired ~= error:
             account = nil
             page = .signedOut
@@ -91,6 +98,9 @@ public struct TodoState: Sendable {
         }
         if !isCancelled { self.error = error }
     }
+
+    /// Where somebody is who is not in the browser.
+    private var home: Page { account == nil ? .signedOut : hasList ? .tasks : .loading }
 
     private static func sorted(_ tasks: [TodoTask]) -> [TodoTask] {
         tasks.filter { !$0.isDone } + tasks.filter(\.isDone)

@@ -27,7 +27,10 @@ import Testing
     }
 
     @Test func choosesTheCache() throws {
-        #expect(try ProgramOptions.parse(["--cache", "memory"]).tokenCache(applicationName: "A") is InMemoryTokenCache)
-        #expect(try ProgramOptions.parse(["--cache", "file"]).tokenCache(applicationName: "A") is FileTokenCache)
+        func cache(_ name: String) throws -> any TokenCache {
+            try ProgramOptions.parse(["--cache", name]).tokenCache(applicationName: "A", asksToUnlock: false)
+        }
+        #expect(try cache("memory") is InMemoryTokenCache)
+        #expect(try cache("file") is FileTokenCache)
     }
 }

@@ -82,6 +82,20 @@ import TodoListModel
         #expect(editing.page == .tasks && editing.tasks == [milk] && editing.error == nil)
     }
 
+    @Test func showsNoEmptyListWhereNoneHasCome() {
+        var state = state {
+            $0.found(alice)
+            $0.failed(offline)
+            $0.visit(.editingProfile)
+            $0.failed(CancellationError())
+        }
+        #expect(state.page == .loading, "the list is to be fetched again")
+        state.show([], of: alice.id)
+        state.visit(.editingProfile)
+        state.failed(CancellationError())
+        #expect(state.page == .tasks, "an empty list that came is one")
+    }
+
     @Test func takesItsOwnCancellingForNoProblem() {
         for error in [CancellationError(), AuthenticationError(.interactionSuperseded, "x")] as [any Error] {
             let state = state {

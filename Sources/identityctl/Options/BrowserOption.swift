@@ -1,0 +1,19 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// Which browser.
+struct BrowserOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Run this with the address as its last argument, without a shell.", valueName: "command")
+    )
+    var browser: String?
+
+    /// The words of `--browser`; `nil` where the system's browser is meant.
+    func command(_ environment: Environment) throws -> [String]? {
+        guard let given = try environment.given("browser", browser) else { return nil }
+        let words = given.text.split(whereSeparator: \.isWhitespace).map(String.init)
+        guard !words.isEmpty else { throw given.error("the value is empty.") }
+        return words
+    }
+}
