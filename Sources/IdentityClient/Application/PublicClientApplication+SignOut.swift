@@ -5,8 +5,8 @@ extension PublicClientApplication {
     ///
     /// Once the account is removed, nothing that fails brings it back or throws: the result says what became of each
     /// part. Each request takes at most the configuration's request time-out, and the browser at most
-    /// `SignOutParameters/timeout`. Where the task is cancelled after the removal, tokens are taken back all the same, and
-    /// only the browser is left alone.
+    /// `SignOutParameters/timeout`. Where the task is cancelled after the removal, the call ends at once; tokens are taken
+    /// back all the same, as long as the process lives, and the browser is left alone.
     ///
     /// ```swift
     /// var parameters = SignOutParameters()

@@ -27,15 +27,15 @@ struct SignOutFlow: Sendable {
         let metadata: AuthorityMetadata
         let revocation: SignOutResult.Outcome
         do {
-            // Nobody has these tokens any more who could take them back later, so that a caller's cancellation ends
-            // neither request; their deadlines do.
-            (metadata, revocation) = try await Task {
+            // Nobody has these tokens any more who could take them back later: neither request ends with the caller, but
+            // by its deadline.
+            (metadata, revocation) = try await regardlessOfCancellation {
                 let metadata = try await environment.resolver.metadata(for: authority, context: context)
                 guard parameters.revokesTokens else { return (metadata, SignOutResult.Outcome.notRequested) }
                 let revocation = try await Revocation(environment: environment, context: context)
                     .revoke(removed.credentials, authority, metadata)
                 return (metadata, revocation)
-            }.value
+            }
         } catch let error as AuthenticationError {
             let outcome = SignOutResult.Outcome.failed(error)
             return SignOutResult(

@@ -53,3 +53,16 @@ package final class SharedResult<Value: Sendable>: Sendable {
         for waiter in waiters { waiter.resume(with: outcome) }
     }
 }
+
+/// Does `work` to its end in a task of its own. A caller that is cancelled waits no longer, and the work goes on.
+///
+/// - Throws: What `work` throws, or `CancellationError`.
+func regardlessOfCancellation<Value: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
+    let result = SharedResult<Value>()
+    Task {
+        do { result.finish(.success(try await work())) } catch { result.finish(.failure(error)) }
+    }
+    return try await result.value()
+}
