@@ -1,6 +1,5 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
 import Logging
 import OAuthWire
 
@@ -58,12 +57,5 @@ extension AuthenticationError {
     /// Whether the request may have been acted on although no answer came.
     fileprivate var mayHaveReachedTheServer: Bool {
         ![.nameNotResolved, .tlsFailed, .proxyFailed, .transportUnavailable].contains(code)
-    }
-}
-
-extension WallClock {
-    /// Whole seconds since 1970, rounded down.
-    package var unixSeconds: Int64 {
-        Int64(now.timeIntervalSince1970.rounded(.down))
     }
 }

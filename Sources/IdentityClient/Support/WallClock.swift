@@ -24,3 +24,10 @@ public struct SystemClock: WallClock {
         try await Task.sleep(for: duration)
     }
 }
+
+extension WallClock {
+    /// Whole seconds since 1970, rounded down.
+    package var unixSeconds: Int64 {
+        Int64(now.timeIntervalSince1970.rounded(.down))
+    }
+}

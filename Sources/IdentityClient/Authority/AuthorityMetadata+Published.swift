@@ -1,0 +1,63 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+extension AuthorityMetadata {
+    /// Believes a published configuration, or throws.
+    init(published json: JSONObject, by authority: Authority) throws {
+        let document: ProviderMetadata
+        do {
+            document = try ProviderMetadata(json)
+        } catch {
+            throw AuthenticationError(.malformedResponse, "The provider's configuration could not be read: \(error).")
+        }
+        guard authority.accepts(publishedIssuer: document.issuer) else {
+            throw AuthenticationError(
+                .issuerMismatch,
+                "The configuration of \(authority.url) names another issuer, \(document.issuer.prefix(200)). Check the authority."
+            )
+        }
+        let tenant = authority.tenant ?? ""
+        func endpoint(_ url: String?) throws -> String? {
+            guard let url = url.map({ Authority.fillingTemplate($0, tenant: tenant) }) else { return nil }
+            guard authority.accepts(endpoint: url) else {
+                throw AuthenticationError(
+                    .untrustedAuthority,
+                    "The configuration of \(authority.url) names an endpoint that is not https, or on a foreign host."
+                )
+            }
+            return url
+        }
+        guard let authorization = try endpoint(document.authorizationEndpoint),
+            let token = try endpoint(document.tokenEndpoint)
+        else {
+            throw AuthenticationError(
+                .unsupported,
+                "The provider publishes no authorization or token endpoint, so nobody can sign in there."
+            )
+        }
+        self.init(
+            issuer: document.issuer,
+            authorizationEndpoint: authority.keepingPolicy(on: authorization),
+            tokenEndpoint: authority.keepingPolicy(on: token),
+            deviceAuthorizationEndpoint: try endpoint(document.deviceAuthorizationEndpoint),
+            endSessionEndpoint: try endpoint(document.endSessionEndpoint).map(authority.keepingPolicy),
+            revocationEndpoint: try endpoint(document.revocationEndpoint),
+            jwksURI: try endpoint(document.jwksURI)
+        )
+        responseModes = document.responseModesSupported
+        codeChallengeMethods = document.codeChallengeMethodsSupported
+        namesIssuerInResponse = document.authorizationResponseIssParameterSupported
+        scopes = document.scopesSupported
+    }
+}
+
+extension Authority {
+    /// The policy of a B2C authority in the old form stands in the query of every endpoint.
+    func keepingPolicy(on endpoint: String) -> String {
+        guard case .b2c(_, _, _, .query(let spelled)) = kind,
+            WebAddress(endpoint)?.query?.split(separator: "&").contains(where: { $0.hasPrefix("p=") }) != true
+        else { return endpoint }
+        return endpoint + (endpoint.contains("?") ? "&" : "?") + "p=" + spelled
+    }
+}

@@ -1,0 +1,178 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import GLibSupport
+import IdentityClient
+
+/// One change of one record, while its lock is held.
+struct KeyringWrite {
+    let cache: KeyringTokenCache
+    let key: CacheKey
+    let lock: HeldLock
+    let counter: ChangeCounter
+
+    private var timeout: Duration { cache.connector.settings.writeTimeout }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, in collection: String) async throws -> Bool {
+        /// Whether a change of ours was sent, and its answer was lost.
+        var isUnsure = false
+        return try await cache.connector.withLink { link in
+            let (current, items) = try await current(in: collection, by: link)
+            if isUnsure, current == new { return true }
+            guard current == expected else { return false }
+            guard current != nil || new != nil else { return true }
+            isUnsure = true
+            // What somebody removed meanwhile is not what was expected.
+            guard try await change(items, to: new, in: collection, by: link) else { return false }
+            let (kept, _) = try await self.current(in: collection, by: link)
+            guard kept == new else {
+                throw AuthenticationError(
+                    .cache,
+                    "The keyring said that it had stored the sign-in, and then did not have it. Try again."
+                )
+            }
+            return true
+        }
+    }
+
+    func moveAside(in collection: String, _ isMeant: (FoundItem) -> Bool) async throws -> String {
+        try await cache.connector.withLink { link in
+            let items = try await link.look(into: collection, within: timeout) { isSeenOpen in
+                try await link.items(
+                    with: KeyringAttributes.record(key),
+                    in: collection,
+                    isSeenOpen: isSeenOpen,
+                    within: timeout
+                )
+            }
+            guard let item = items.first(where: isMeant) else {
+                throw AuthenticationError(.cacheBusy, "The item of the keyring was changed meanwhile. Read it again.")
+            }
+            return try await moveAside(item, in: collection, by: link)
+        }
+    }
+
+    /// What is stored now; an item that is no record is put out of the way.
+    private func current(
+        in collection: String,
+        by link: KeyringLink
+    ) async throws -> (CacheRecord?, [FoundItem]) {
+        let (found, items) = try await link.look(into: collection, within: timeout) { isSeenOpen in
+            try await cache.fetch(
+                key,
+                in: collection,
+                isSeenOpen: isSeenOpen,
+                by: link,
+                counter: counter,
+                within: timeout
+            )
+        }
+        switch found {
+        case .record(let record): return (record, items)
+        case .absent: return (nil, items)
+        case .unreadable(let item):
+            _ = try await moveAside(item, in: collection, by: link)
+            return (nil, items.filter { $0 != item })
+        }
+    }
+
+    /// - Returns: Whether there was still something to change.
+    private func change(
+        _ items: [FoundItem],
+        to new: CacheRecord?,
+        in collection: String,
+        by link: KeyringLink
+    ) async throws -> Bool {
+        let inside = items.filter { $0.path.hasPrefix(collection + "/") }
+        guard let new, let first = inside.first, await link.replacesInPlace(within: timeout) else {
+            defer {
+                cache.memory.forgetPlace(of: key)
+                tell()
+            }
+            if let new {
+                try await store(
+                    KeyringItem(new, for: key).secret,
+                    as: key,
+                    label: cache.label(of: key.kind.rawValue),
+                    in: collection,
+                    by: link
+                )
+            }
+            for item in items where new == nil || !inside.contains(item) { try await remove(item, by: link) }
+            return true
+        }
+        do {
+            defer { tell() }
+            guard try await set(KeyringItem(new, for: key).secret, of: first, by: link) else { return false }
+            for item in items where !inside.contains(item) { try await remove(item, by: link) }
+        }
+        await cache.place.hint(at: key)
+        return true
+    }
+
+    /// To be done also when a change failed: then it may have been made nevertheless.
+    private func tell() {
+        cache.memory.forget(key)
+        lock.announce()
+    }
+
+    /// - Returns: Whether the item was still there.
+    private func set(_ secret: [UInt8], of item: FoundItem, by link: KeyringLink) async throws -> Bool {
+        let timeout = timeout
+        do {
+            try await Task { try await link.set(secret, of: item.path, within: timeout) }.value
+            return true
+        } catch let failure as GLibFailure where KeyringProblem(failure) == .noSuchObject {
+            return false
+        }
+    }
+
+    private func moveAside(
+        _ item: FoundItem,
+        in collection: String,
+        by link: KeyringLink
+    ) async throws -> String {
+        defer { lock.announce() }
+        let aside = CacheKey(
+            group: key.group,
+            kind: CacheKey.Kind(rawValue: key.kind.rawValue + "_corrupt"),
+            name: "\(key.name)-\(Int(Date.now.timeIntervalSince1970))"
+        )
+        let label = cache.label(of: aside.kind.rawValue)
+        try await store(item.secret, as: aside, label: label, in: collection, by: link)
+        try await remove(item, by: link)
+        cache.memory.forget(key)
+        return "\"\(label)\""
+    }
+
+    /// What was sent to the keyring is awaited to its end, or to its time-out, also when the task is cancelled: until
+    /// then nobody else may have the lock. The caller does not wait for that.
+    private func store(
+        _ secret: [UInt8],
+        as key: CacheKey,
+        label: String,
+        in collection: String,
+        by link: KeyringLink
+    ) async throws {
+        let timeout = timeout
+        try await Task {
+            try await withDeadline(timeout) {
+                try await link.library().store(
+                    secret,
+                    label: label,
+                    attributes: KeyringAttributes.record(key),
+                    in: collection
+                )
+            }
+        }.value
+    }
+
+    private func remove(_ item: FoundItem, by link: KeyringLink) async throws {
+        let timeout = timeout
+        do {
+            try await Task { try await link.delete(item.path, within: timeout) }.value
+        } catch let failure as GLibFailure where KeyringProblem(failure) == .noSuchObject {
+            // It is gone: that is what was wanted.
+        }
+    }
+}
