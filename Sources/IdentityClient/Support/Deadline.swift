@@ -9,9 +9,7 @@ package func withDeadline<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
     let result = SharedResult<Value>()
-    let worker = Task {
-        do { result.finish(.success(try await work())) } catch { result.finish(.failure(error)) }
-    }
+    let worker = Task { await result.finish(by: work) }
     // It does nothing but wait: no other thread is woken for that.
     let timer = Task.immediate {
         try await Task.sleep(for: duration)

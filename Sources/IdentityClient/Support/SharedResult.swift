@@ -42,6 +42,11 @@ package final class SharedResult<Value: Sendable>: Sendable {
         }
     }
 
+    /// Ends the wait of all with what comes of `work`.
+    func finish(by work: () async throws -> Value) async {
+        do { finish(.success(try await work())) } catch { finish(.failure(error)) }
+    }
+
     /// Ends the wait of all. Only the first outcome counts.
     package func finish(_ outcome: Result<Value, any Error>) {
         let waiters = state.withLock { state in
@@ -61,8 +66,6 @@ func regardlessOfCancellation<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
     let result = SharedResult<Value>()
-    Task {
-        do { result.finish(.success(try await work())) } catch { result.finish(.failure(error)) }
-    }
+    Task { await result.finish(by: work) }
     return try await result.value()
 }
