@@ -31,6 +31,9 @@ public final class RecordingTransport: HTTPTransport {
         set { state.withLock { $0.isOffline = newValue } }
     }
 
+    /// Passes it on.
+    public func prepare() { base.prepare() }
+
     /// Counts the request, and passes it on unless there is no network.
     public func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         let isOffline = state.withLock { state in

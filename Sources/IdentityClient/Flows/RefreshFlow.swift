@@ -29,6 +29,8 @@ struct RefreshFlow: Sendable {
             guard let found else { throw Self.removed(context) }
             return found
         }
+        // Whoever has the lease almost always sends a request; what is to be read before that takes as long.
+        environment.client.transport.prepare()
         let outcome: Result<AcquiredToken, any Error>
         do { outcome = .success(try await refresh(request, lease)) } catch { outcome = .failure(error) }
         await lease.release()

@@ -110,6 +110,8 @@ final class CurlDriver: Sendable {
         leave { $0.mail.isRetired = true }
     }
 
+    var isRetired: Bool { state.withLock { $0.mail.isRetired } }
+
     static func exhausted() -> AuthenticationError {
         AuthenticationError(
             .transportUnavailable,

@@ -13,4 +13,16 @@ public protocol HTTPTransport: Sendable {
     ///   `AuthenticationError(.invalidResponse, …)` when the answer was too large, `CancellationError` when the task
     ///   was cancelled.
     func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8])
+
+    /// A request will follow shortly: what takes long and needs no address may begin.
+    ///
+    /// Asked before a refresh, while the cache and the provider's documents are still being read. It returns at once,
+    /// and what fails is told by the request. A transport that does not say otherwise does nothing; one that passes
+    /// requests on passes this on, too.
+    func prepare()
+}
+
+extension HTTPTransport {
+    /// Does nothing.
+    public func prepare() {}
 }

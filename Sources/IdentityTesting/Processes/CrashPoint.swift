@@ -56,6 +56,8 @@ final class FatalTransport: HTTPTransport {
 
     var posts: Int { count.withLock { $0 } }
 
+    func prepare() { transport.prepare() }
+
     func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         if request.method == .post {
             if point == .beforeRequest { CrashPoint.die() }

@@ -131,6 +131,20 @@ import Testing
         }
     }
 
+    @Test func aPreparedTransportHasLoadedItsLibraryBeforeItsFirstRequest() async throws {
+        await #expect(processExitsWith: .success) {
+            let count = threads()
+            let transport = CurlTransport()
+            for _ in 0..<100 { transport.prepare() }
+            #expect(await happens { loadedLibraries().contains { $0.contains("libcurl") } })
+            #expect(threads() <= count + 10)
+
+            let server = try ScriptedServer(answering: "HTTP/1.1 204 x\r\n\r\n")
+            defer { server.close() }
+            #expect(try await transport.send(.get(server), body: nil).0.status == .noContent)
+        }
+    }
+
     @Test func anIdleTransportGivesUpItsThreadAndComesBack() async throws {
         let server = try ScriptedServer(answering: "HTTP/1.1 204 x\r\n\r\n")
         defer { server.close() }

@@ -133,6 +133,7 @@ import Testing
         defer { server.close() }
         let transport = CurlTransport.withLibraries("libnothing.so.4", "libnothing-gnutls.so.4")
 
+        transport.prepare()
         let error = try await transport.failure(.get(server))
 
         #expect(error?.code == .transportUnavailable)

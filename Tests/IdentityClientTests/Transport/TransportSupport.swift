@@ -45,8 +45,10 @@ func threads() -> Int {
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? -1
 }
 
+/// Read piece by piece: `String(contentsOfFile:)` gives the first page of such a file.
 func loadedLibraries() -> [Substring] {
-    ((try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8)) ?? "").split(separator: "\n")
+    let bytes = try? FileHandle(forReadingFrom: URL(filePath: "/proc/self/maps")).readToEnd()
+    return String(decoding: bytes ?? Data(), as: UTF8.self).split(separator: "\n")
 }
 
 extension CurlTransport {
