@@ -27,7 +27,7 @@ struct TokenEndpoint: Sendable {
     /// Redeems a refresh token; `beforeRetry` runs before the second attempt and may forbid it by throwing.
     func redeemRefreshToken(
         _ form: [(String, String)],
-        retries: Bool = true,
+        retries: Bool,
         beforeRetry: () async throws -> Void
     ) async throws -> TokenResponse {
         let first: AuthenticationError

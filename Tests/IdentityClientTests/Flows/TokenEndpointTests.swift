@@ -121,7 +121,7 @@ import Testing
         let transport = ScriptedTransport([step, .answer(200, Self.tokens)])
         let endpoint = try endpoint(transport)
         let asked = Shared(0)
-        let response = try? await endpoint.redeemRefreshToken([("refresh_token", "secret")]) {
+        let response = try? await endpoint.redeemRefreshToken([("refresh_token", "secret")], retries: true) {
             asked.withLock { $0 += 1 }
         }
         #expect((response != nil) == isRetried)
@@ -143,7 +143,7 @@ import Testing
         let transport = ScriptedTransport([.answer(500, ""), .answer(500, ""), .answer(200, Self.tokens)])
         let endpoint = try endpoint(transport)
         let error = await #expect(throws: AuthenticationError.self) {
-            try await endpoint.redeemRefreshToken([("x", "y")]) {}
+            try await endpoint.redeemRefreshToken([("x", "y")], retries: true) {}
         }
         #expect(error?.code == .serverUnavailable)
         #expect(transport.sentBodies.count == 2)
@@ -153,7 +153,9 @@ import Testing
         let transport = ScriptedTransport([.answer(500, ""), .answer(200, Self.tokens)])
         let endpoint = try endpoint(transport)
         let error = await #expect(throws: AuthenticationError.self) {
-            try await endpoint.redeemRefreshToken([("x", "y")]) { throw AuthenticationError(.cacheBusy, "no") }
+            try await endpoint.redeemRefreshToken([("x", "y")], retries: true) {
+                throw AuthenticationError(.cacheBusy, "no")
+            }
         }
         #expect(error?.code == .cacheBusy)
         #expect(transport.sentBodies.count == 1)
