@@ -9,10 +9,12 @@ extension DesktopTokenCache {
     /// Until all copies are proven the old store is the one in use. A move that was interrupted is done again by calling
     /// this again; what it had left behind is removed then. A record of the same name that the new store holds from
     /// earlier is replaced. Writers wait meanwhile, and other programs of the group follow at once. The key of encrypted
-    /// files is removed from the keyring with the last of them. Leases are not moved.
+    /// files is removed from the keyring with the last of them. Refreshes that are under way are waited for, a minute at
+    /// most.
     ///
     /// - Throws: `.invalidArgument` for a store that the policy does not accept, and for memory; `.cacheBusy` when another
-    ///   process changes or moves the tokens; what the stores throw. Then the old store is still in use.
+    ///   process changes, moves or refreshes the tokens; what the stores throw. Then the old store is still in use.
+    ///   `CancellationError`.
     public func move(to store: TokenStore, in group: CacheGroup) async throws {
         guard store != .memory, inUse.policy.accepts(store) else {
             throw AuthenticationError(
@@ -20,7 +22,7 @@ extension DesktopTokenCache {
                 "Tokens cannot be moved to the store '\(store)': the policy must accept it, and it must last."
             )
         }
-        let locks = try await stores.moveLocks().takeAll(in: group)
+        let locks = try await locksBetweenRefreshes(of: group)
         defer { locks.forEach { $0.end() } }
         if store.needsKeyring { try await stores.requireKeyring() }
         guard let mark = try await settledMark(of: group) else { return try await moveFirst(to: store, in: group) }
@@ -44,6 +46,33 @@ extension DesktopTokenCache {
         try await clear(copied, in: source)
         try await inUse.marker.change(clearing, to: StoreMark(store: store, moves: clearing.moves), for: group)
         if mark.store == .encryptedFile { await stores.removeUnusedKey(of: group) }
+    }
+
+    /// All locks of the group, when nobody refreshes: who does has a lease in the old store, and in the new one nobody
+    /// would find it. Whoever wants one has to wait for the lock.
+    private func locksBetweenRefreshes(of group: CacheGroup) async throws -> [HeldLock] {
+        let clock = ContinuousClock()
+        let begin = clock.now
+        while true {
+            let locks = try await stores.moveLocks().takeAll(in: group)
+            let isBusy: Bool
+            do { isBusy = try await isRefreshed(group, seenFor: clock.now - begin) } catch {
+                locks.forEach { $0.end() }
+                throw error
+            }
+            guard isBusy else { return locks }
+            locks.forEach { $0.end() }
+            guard clock.now - begin < .seconds(60) else {
+                throw AuthenticationError(.cacheBusy, "Another program is refreshing a token. Try again.")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    private func isRefreshed(_ group: CacheGroup, seenFor: Duration) async throws -> Bool {
+        guard let store = try await inUse.marker.mark(of: group)?.store else { return false }
+        let leases = try await stores.cache(store, for: group).records(of: .lease, in: group).values
+        return leases.contains { RefreshLease(decoding: $0)?.isOver(seenFor: seenFor) == false }
     }
 
     /// Chooses a store where none is remembered; what this object has in memory goes there.

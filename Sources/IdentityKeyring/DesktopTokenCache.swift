@@ -116,9 +116,6 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     }
 
     private func write(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
-        guard key.kind != .lease else {
-            return try await inUse.store(for: key.group).cache.replace(expected, with: new, for: key)
-        }
         let known = try await inUse.store(for: key.group)
         guard known.store != .memory else { return try await known.cache.replace(expected, with: new, for: key) }
         return try await turns.take(key) {
@@ -126,7 +123,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
             let lock = try await stores.moveLocks().take(for: key)
             defer { lock.end() }
             var current = try await inUse.current(for: key.group)
-            if new != nil { current = try await inUse.remember(current) }
+            if new != nil, key.kind != .lease { current = try await inUse.remember(current) }
             return try await current.cache.replace(expected, with: new, for: key)
         }
     }

@@ -74,6 +74,49 @@ import Testing
         #expect(try await cache.records(of: .account, in: group).isEmpty)
     }
 
+    /// Who holds a lease has sent the refresh token; in the new store nobody would find the lease.
+    @Test(.timeLimit(.minutes(1))) func waitsForARefreshThatIsUnderWay() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let watched = WatchedCache(keyring)
+        let (cache, key) = (Self.cache(in: directory, keyring: watched), try randomKey())
+        try await cache.move(to: .keyring, in: group)
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        let leaseKey = CacheKey(group: try group, kind: .lease, name: key.name)
+        let elsewhere = ProcessIdentity(bootID: "other", pidNamespace: "other", pid: 1, startTime: "1")
+        let lease = RefreshLease(nonce: "n", duration: 100_000, holder: elsewhere, deadline: .max).encoded()
+        #expect(try await cache.replace(nil, with: lease, for: leaseKey))
+        let move = Task { try await cache.move(to: .file, in: group) }
+        await watched.waitForSweeps(of: .lease, count: 3)
+        #expect(try await Self.cache(in: directory).openedStore(for: group).store == .keyring)
+        // Its holder can store what it was given, and gives the lease back.
+        #expect(try await cache.replace(CacheRecord("x"), with: CacheRecord("y"), for: key))
+        #expect(try await cache.replace(lease, with: nil, for: leaseKey))
+        try await move.value
+        #expect(try await FileTokenCache(directory: directory + "/state").record(for: key) == CacheRecord("y"))
+    }
+
+    /// A lease that is wanted while tokens are moved is taken where they are afterwards.
+    @Test(.timeLimit(.minutes(1))) func givesLeasesInTheNewStoreOnly() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let watched = WatchedCache(keyring)
+        let (cache, key) = (Self.cache(in: directory, keyring: watched), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        let leaseKey = CacheKey(group: try group, kind: .lease, name: key.name)
+        let (lease, files) = (CacheRecord("mine"), FileTokenCache(directory: directory + "/state"))
+        let attempt = Mutex<Task<Bool, any Error>?>(nil)
+        watched.whenWritten {
+            attempt.withLock { $0 = Task { try await cache.replace(nil, with: lease, for: leaseKey) } }
+            // Time enough to take it in the old store.
+            for _ in 0..<20 where try await files.record(for: leaseKey) == nil {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+        try await cache.move(to: .keyring, in: group)
+        #expect(try await attempt.withLock { $0 }?.value == true)
+        #expect(try await keyring.record(for: leaseKey) == lease)
+        #expect(try await files.record(for: leaseKey) == nil)
+    }
+
     @Test(.timeLimit(.minutes(1))) func remembersAStoreThatWasChosenBeforeAnythingWasWritten() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         try await Self.cache(in: directory).move(to: .keyring, in: group)
@@ -157,6 +200,45 @@ private final class FailingCache: TokenCache {
 
     func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
         try await base.records(of: kind, in: group)
+    }
+}
+
+/// A cache that says when it is swept, and lets something else happen before its first write.
+private final class WatchedCache: TokenCache {
+    private let base: any TokenCache
+    private let hook = Mutex<(@Sendable () async throws -> Void)?>(nil)
+    private let sweeps: AsyncStream<CacheKey.Kind>
+    private let continuation: AsyncStream<CacheKey.Kind>.Continuation
+
+    init(_ base: any TokenCache) {
+        self.base = base
+        (sweeps, continuation) = AsyncStream.makeStream()
+    }
+
+    func whenWritten(_ work: @escaping @Sendable () async throws -> Void) { hook.withLock { $0 = work } }
+
+    func waitForSweeps(of kind: CacheKey.Kind, count: Int) async {
+        var left = count
+        for await swept in sweeps where swept == kind {
+            left -= 1
+            if left == 0 { return }
+        }
+    }
+
+    func record(for key: CacheKey) async throws -> CacheRecord? { try await base.record(for: key) }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        let work = hook.withLock { hook in
+            defer { hook = nil }
+            return hook
+        }
+        try await work?()
+        return try await base.replace(expected, with: new, for: key)
+    }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        continuation.yield(kind)
+        return try await base.records(of: kind, in: group)
     }
 }
 

@@ -27,7 +27,7 @@ struct RefreshLeaseHolder: Sendable {
             let record = try await cache.record(for: key)
             let lease = record.flatMap(RefreshLease.init)
             if let lease, seen?.nonce != lease.nonce { seen = (lease.nonce, clock.now) }
-            if isFree(lease, for: me, seenSince: seen?.since ?? clock.now, now: clock.now) {
+            if lease?.isOver(seenFor: clock.now - (seen?.since ?? clock.now)) != false {
                 if seen != nil, try await isSettled() { return nil }
                 if let held = try await take(over: record, as: me) { return held }
             }
@@ -45,23 +45,6 @@ struct RefreshLeaseHolder: Sendable {
             if try await wait.pause(pauses) == .hint, try await isSettled() { return nil }
             pauses += 1
         }
-    }
-
-    private func isFree(
-        _ lease: RefreshLease?,
-        for me: ProcessIdentity,
-        seenSince since: ContinuousClock.Instant,
-        now: ContinuousClock.Instant
-    ) -> Bool {
-        guard let lease else { return true }
-        return lease.isOver(
-            for: RefreshLease.Observation(
-                observer: me,
-                bootTime: ProcessTable.bootTime(),
-                seenFor: (now - since).milliseconds,
-                holderIsDead: me.sees(lease.holder) && ProcessTable.isDead(lease.holder)
-            )
-        )
     }
 
     private func take(over record: CacheRecord?, as me: ProcessIdentity) async throws -> Held? {
@@ -120,5 +103,20 @@ extension RefreshLeaseHolder {
             let record = term.withLock { $0.record }
             _ = try? await holder.cache.replace(record, with: nil, for: holder.key)  // it runs out by itself
         }
+    }
+}
+
+extension RefreshLease {
+    /// Whether it binds this process no more, which has seen it for so long.
+    package func isOver(seenFor: Duration) -> Bool {
+        let me = ProcessTable.current()
+        return isOver(
+            for: Observation(
+                observer: me,
+                bootTime: ProcessTable.bootTime(),
+                seenFor: seenFor.milliseconds,
+                holderIsDead: me.sees(holder) && ProcessTable.isDead(holder)
+            )
+        )
     }
 }
