@@ -13,21 +13,30 @@ extension CredentialStore {
         _ change: @escaping @Sendable (AccountCredentials?) throws -> AccountCredentials?
     ) async throws -> (CredentialSnapshot?, AuthenticationResult.Persistence) {
         let (earlier, known) = state.withLock { ($0.unsaved[id], $0.entries[id]?.snapshot) }
-        let change: @Sendable (AccountCredentials?) throws -> AccountCredentials? = { current in
-            try change(try earlier.map { try $0.applied(to: current) } ?? current)
-        }
         var hadRecord = earlier?.hadRecord ?? (known != nil)
         do {
             let snapshot = try await update(id, replacesDamaged: replacesDamaged) { current in
                 hadRecord = current != nil
-                return try change(current)
+                return try change(try earlier.map { try $0.applied(to: current) } ?? current)
             }
             saved(earlier, id)
             return (snapshot, .persisted)
         } catch let failure as AuthenticationError where .cache ~= failure.code {
-            let snapshot = CredentialSnapshot(key: key(for: id), record: nil, credentials: fallback())
-            state.withLock { $0.unsaved[id] = UnsavedCommit(snapshot: snapshot, hadRecord: hadRecord, change: change) }
-            return (snapshot, .failed(failure))
+            let (fallback, key) = (fallback(), key(for: id))
+            let commit = state.withLock { state in
+                // Another one may have failed meanwhile: this one comes after it, and decides anew.
+                let before = state.unsaved[id]
+                let isAsBefore = before?.snapshot === earlier?.snapshot
+                let credentials = isAsBefore ? nil : try? before.flatMap { try change($0.snapshot.credentials) }
+                let commit = UnsavedCommit(
+                    snapshot: CredentialSnapshot(key: key, record: nil, credentials: credentials ?? fallback),
+                    hadRecord: before?.hadRecord ?? (hadRecord || earlier != nil),
+                    change: { current in try change(try before.map { try $0.applied(to: current) } ?? current) }
+                )
+                state.unsaved[id] = commit
+                return commit
+            }
+            return (commit.snapshot, .failed(failure))
         }
     }
 

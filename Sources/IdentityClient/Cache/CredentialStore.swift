@@ -115,7 +115,7 @@ package final class CredentialStore: Sendable {
         for _ in 0..<Self.mostAttempts {
             let record = try await wrapping { try await cache.record(for: key) }
             if let record {
-                guard try await wrapping({ try await cache.replace(record, with: nil, for: key) }) else { continue }
+                guard try await remove(record, key) else { continue }
                 forget(key)
             }
             // Not before: where the removal fails, it is the only copy.
@@ -127,6 +127,18 @@ package final class CredentialStore: Sendable {
             return (record != nil || !unsaved.isEmpty, unsaved + [held].compactMap(\.self))
         }
         throw Self.busy
+    }
+
+    private func remove(_ record: CacheRecord, _ key: CacheKey) async throws -> Bool {
+        do {
+            return try await wrapping { try await cache.replace(record, with: nil, for: key) }
+        } catch let failure as AuthenticationError where .cache ~= failure.code {
+            // One whose answer did not come in time may be done all the same, and what it held is known here only.
+            do {
+                if try await wrapping({ try await cache.record(for: key) }) == nil { return true }
+            } catch {}  // the first failure counts
+            throw failure
+        }
     }
 
     /// Removes a record that was listed. `true` when this call removed it.

@@ -21,16 +21,19 @@ struct AccountRemoval: Sendable {
     ///
     /// - Throws: What kept it from being removed here. What kept the account's records of others is in the result.
     func run(_ account: Account) async throws -> Removed {
-        var removed = Removed()
-        // One's own record goes first, by its key: no record of others, whatever state it is in, keeps it.
         let own = RecordID(partition: environment.partition, accountID: account.id.rawValue)
-        try await take(environment.store.key(for: own), &removed)
+        let key = environment.store.key(for: own)
+        // What has to be unlocked or waited for is, while the caller can still give up.
+        _ = try await environment.store.wrapping { try await environment.store.cache.record(for: key) }
+        try Task.checkCancellation()
         // Nobody could repeat what follows: it is done although the caller is cancelled meanwhile.
-        return try await Task { [removed] in try await finish(removed, account) }.value
+        return try await Task { try await remove(account, own: key) }.value
     }
 
-    private func finish(_ removed: Removed, _ account: Account) async throws -> Removed {
-        var removed = removed
+    private func remove(_ account: Account, own key: CacheKey) async throws -> Removed {
+        var removed = Removed()
+        // One's own record goes first, by its key: no record of others, whatever state it is in, keeps it.
+        try await take(key, &removed)
         do {
             try await sweep(account.id, &removed)
         } catch let error as AuthenticationError where removed.wasThere {

@@ -91,6 +91,34 @@ struct CacheFailureTests {
         #expect(hit.source == .cache && hit.accessToken == next.accessToken)
     }
 
+    /// A refresh waits for the storage; meanwhile the person signs in anew; neither can be written.
+    @Test func keepsTheSignInThatFailsToBeWrittenBeforeAnOlderRefreshDoes() async throws {
+        let cache = InterruptedCache()
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        let failure = AuthenticationError(.keyringTimedOut, "The keyring does not answer.")
+        let (task, gate) = try await stage.heldRefresh(by: application, for: first.account)
+        let again = Shared<AuthenticationResult?>(nil)
+        cache.beforeNextWrite(of: .account) {
+            cache.beforeNextWrite(of: .account) { throw failure }
+            let result = try await application.acquireTokenInteractively(scopes: ["api.read"])
+            again.withLock { $0 = result }
+            throw failure
+        }
+        gate.open()
+        let refreshed = try await task.value
+        let signIn = try #require(again.value)
+        guard case .failed = signIn.persistence else {
+            Issue.record("The result has to say that it was not stored.")
+            return
+        }
+        #expect(refreshed.accessToken == signIn.accessToken)
+        for application in [application, try stage.application { $0.cache = cache.storage }] {
+            let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            #expect(hit.source == .cache && hit.accessToken == signIn.accessToken)
+        }
+    }
+
     @Test func forgetsAnUnsavedSignInThatIsRemoved() async throws {
         let cache = UnreliableCache()
         cache.refusedWrites = [.account]

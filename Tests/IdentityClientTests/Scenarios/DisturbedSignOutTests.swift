@@ -47,9 +47,9 @@ struct DisturbedSignOutTests {
         #expect(stage.provider.count(of: .revocation) == 2)
     }
 
-    /// Cancelled when the account is gone: nobody could ask for the rest again.
-    @Test(arguments: [false, true])
-    func doesTheRestAlthoughItIsCancelled(endsBrowserSession: Bool) async throws {
+    /// Cancelled while the account is taken out, or when it is gone: nobody could ask for the rest again.
+    @Test(arguments: [CacheKey.Kind.account, .application], [false, true])
+    func doesTheRestAlthoughItIsCancelled(during kind: CacheKey.Kind, endsBrowserSession: Bool) async throws {
         let cache = InterruptedCache()
         let stage = try Stage(cache: cache)
         let store = try store(stage)
@@ -63,13 +63,29 @@ struct DisturbedSignOutTests {
             for await _ in start { break }
             return try await store.signOut(account, parameters)
         }
-        cache.beforeNextWrite(of: .application) { task.cancel() }
+        cache.beforeNextWrite(of: kind) { task.cancel() }
         begin.yield()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try await store.accounts().isEmpty)
         #expect(try await store.userData(String.self, of: account) == nil)
         try await stage.provider.waitForRequest(.revocation)
         #expect(stage.provider.count(of: .endSession) == 0)
+    }
+
+    /// A keyring may answer too late, and have removed it all the same.
+    @Test func takesTheTokensBackAlthoughNobodySaidThatTheAccountIsGone() async throws {
+        let cache = InterruptedCache()
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        cache.beforeNextWrite(of: .account) {
+            for (key, record) in try await stage.storedCredentials(of: application) {
+                #expect(try await cache.storage.replace(record, with: nil, for: key))
+            }
+            throw AuthenticationError(.keyringTimedOut, "The keyring does not answer.")
+        }
+        let result = try await application.signOut(first.account, revoking)
+        #expect(result.wasSignedIn && result.revocation.word == "succeeded")
+        #expect(stage.provider.count(of: .revocation) == 1)
     }
 
     @Test func isNotKeptByARecordThatCannotBeDecrypted() async throws {

@@ -2,7 +2,9 @@
 
 import IdentityClient
 
-/// A cache in memory in which something else happens between a look and a write. As files do, it heeds cancellation.
+/// A cache in memory in which something else happens between a look and a write.
+///
+/// It heeds cancellation, and as with a keyring a write goes on without who waits for it.
 final class InterruptedCache: TokenCache {
     typealias Interruption = @Sendable () async throws -> Void
 
@@ -25,7 +27,9 @@ final class InterruptedCache: TokenCache {
             self.interruption.withLock { $0 = nil }
             try await interruption.work()
         }
-        return try await storage.replace(expected, with: new, for: key)
+        let isReplaced = try await storage.replace(expected, with: new, for: key)
+        try Task.checkCancellation()
+        return isReplaced
     }
 
     func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
