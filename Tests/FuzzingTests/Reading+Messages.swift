@@ -29,9 +29,20 @@ extension Reading {
         }
     }
 
+    /// What comes before a person acts: a code for another device, or the reference to a pushed request.
     static func deviceAnswer(_ bytes: [UInt8]) {
-        guard let json = object(bytes), let response = try? DeviceAuthorizationResponse(json) else { return }
-        precondition(!response.deviceCode.isEmpty && !response.userCode.isEmpty, "an empty code was accepted")
+        guard let json = object(bytes) else { return }
+        if let response = try? DeviceAuthorizationResponse(json) {
+            precondition(!response.deviceCode.isEmpty && !response.userCode.isEmpty, "an empty code was accepted")
+        }
+        if let response = try? PushedAuthorizationResponse(json) {
+            precondition((1...2048).contains(response.requestURI.utf8.count), "an empty or endless reference")
+            precondition(response.expiresIn > 0, "a reference without a lifetime")
+            let items = [("request_uri", response.requestURI)]
+            guard let url = try? EndpointURL.appending(items, to: "https://h/a"), URL(string: url) != nil else {
+                preconditionFailure("a reference that cannot stand in an address")
+            }
+        }
     }
 
     static func discovery(_ bytes: [UInt8]) {

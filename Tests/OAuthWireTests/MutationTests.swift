@@ -9,6 +9,7 @@ import Testing
         #"{"access_token":"a","token_type":"Bearer","expires_in":"3600","scope":"a b","foci":"1"}"#,
         #"{"error":"invalid_grant","error_codes":[1,"2"],"error_description":"é\ud83d\ude00\n","claims":{"a":[1.5e3]}}"#,
         #"{"iss":"i","sub":"s","aud":["a"],"exp":1.5,"at_hash":"x","nested":[[{"a":{}}]],"t":true,"n":null}"#,
+        #"{"request_uri":"urn:ietf:params:oauth:request_uri:a","expires_in":"60"}"#,
         #"{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"},{"kty":"RSA","n":"AQAB","e":"AQAB"}]}"#,
     ]
 
@@ -41,6 +42,7 @@ import Testing
             _ = try? TokenResponse(object)
             _ = ErrorResponse(object)
             _ = try? DeviceAuthorizationResponse(object)
+            _ = try? PushedAuthorizationResponse(object)
             _ = try? ProviderMetadata(object)
             _ = try? InstanceDiscoveryResponse(object)
             _ = try? JSONWebKeySet(object)

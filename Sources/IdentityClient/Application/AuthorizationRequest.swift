@@ -11,6 +11,10 @@ public final class AuthorizationRequest: Sendable {
     /// The address to show to the person. It contains no secret, but whoever follows it can finish this sign-in only.
     public let url: URL
 
+    /// Until when the address can be opened, where the request was pushed (RFC 9126): often a minute after it was
+    /// prepared, and once only. `nil` where the address has the whole request in it, and does not expire.
+    public let expiresOn: Date?
+
     /// Where the provider will send the browser, exactly as it was sent.
     public let redirectURI: String
 
@@ -30,6 +34,7 @@ public final class AuthorizationRequest: Sendable {
 
     init(
         url: URL,
+        expiresOn: Date?,
         message: AuthorizationRequestMessage,
         parameters: InteractiveParameters,
         authority: Authority,
@@ -39,6 +44,7 @@ public final class AuthorizationRequest: Sendable {
         correlationID: UUID
     ) {
         self.url = url
+        self.expiresOn = expiresOn
         self.parameters = parameters
         self.authority = authority
         self.metadata = metadata

@@ -24,6 +24,9 @@ extension PublicClientApplication {
         /// How requests are sent. The default loads libcurl with the first request.
         public var transport: any HTTPTransport = CurlTransport()
 
+        /// When the authorization request goes to the provider directly, and the browser brings only a reference to it.
+        public var pushedAuthorizationRequests: PushPolicy = .whenRequired
+
         /// How the person is shown the sign-in page.
         public var browser: any BrowserLauncher = SystemBrowserLauncher()
 
@@ -78,5 +81,20 @@ extension PublicClientApplication {
             self.authority = authority
             self.cache = cache
         }
+    }
+}
+
+extension PublicClientApplication.Configuration {
+    /// When an authorization request is pushed. If that fails, so does the sign-in, and no browser is opened.
+    ///
+    /// - SeeAlso: [RFC 9126](https://www.rfc-editor.org/rfc/rfc9126)
+    public enum PushPolicy: Hashable, Sendable {
+        /// Where the provider publishes that it takes no other request.
+        case whenRequired
+        /// Wherever the provider publishes an endpoint for it. For a client whose own registration requires it, which
+        /// is published nowhere; and to keep the login hint, the claims and everything else that is asked for out of
+        /// the browser's address and history, and of the command line that starts the browser. A request costs a
+        /// round trip more, and an address that is opened late or twice may be refused.
+        case whenOffered
     }
 }

@@ -43,7 +43,7 @@ public struct InteractiveParameters: Sendable {
     public var extraQueryItems: [String: String] = [:]
 
     /// How the answer arrives; `nil` means a form post at Microsoft's providers and where it is published, if the
-    /// redirect receiver can take one, else the query.
+    /// redirect receiver can take one, else the query; the query too where the request is pushed.
     public var responseMode: ResponseMode?
 
     /// How long the person has. It is never infinite.

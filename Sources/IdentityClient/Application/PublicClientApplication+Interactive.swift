@@ -33,7 +33,8 @@ extension PublicClientApplication {
     ///
     /// Nothing listens: the program takes the address the provider redirects to, from its own web view, scheme handler
     /// or from the person who copies it, to ``completeAuthorization(_:with:)``. Everything is verified all the same.
-    /// The answer comes in the query unless `parameters` say otherwise.
+    /// The answer comes in the query unless `parameters` say otherwise. Where the provider takes pushed requests only, the
+    /// address is good for a minute or so: see ``AuthorizationRequest/expiresOn``.
     ///
     /// - Throws: As ``acquireTokenInteractively(_:)`` before the browser opens.
     public func prepareAuthorization(_ parameters: InteractiveParameters) async throws -> AuthorizationRequest {
@@ -44,7 +45,7 @@ extension PublicClientApplication {
             parameters: parameters,
             context: environment.context(parameters.correlationID)
         )
-        return try preparation.request(redirectURI: preparation.redirectURI.withoutListener)
+        return try await preparation.request(redirectURI: preparation.redirectURI.withoutListener)
     }
 
     /// Completes a sign-in that was prepared, with the address the provider redirected to.

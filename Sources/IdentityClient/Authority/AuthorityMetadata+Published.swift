@@ -45,6 +45,9 @@ extension AuthorityMetadata {
             revocationEndpoint: try endpoint(document.revocationEndpoint),
             jwksURI: try endpoint(document.jwksURI)
         )
+        pushedAuthorizationRequestEndpoint =
+            try endpoint(document.pushedAuthorizationRequestEndpoint).map(authority.keepingPolicy)
+        requiresPushedAuthorizationRequests = document.requirePushedAuthorizationRequests
         responseModes = document.responseModesSupported
         codeChallengeMethods = document.codeChallengeMethodsSupported
         namesIssuerInResponse = document.authorizationResponseIssParameterSupported

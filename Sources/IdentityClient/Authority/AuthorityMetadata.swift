@@ -9,11 +9,14 @@ package struct AuthorityMetadata: Hashable, Sendable {
     package var deviceAuthorizationEndpoint: String?
     package var endSessionEndpoint: String?
     package var revocationEndpoint: String?
+    package var pushedAuthorizationRequestEndpoint: String?
     package var jwksURI: String?
     package var responseModes: [String]?
     package var codeChallengeMethods: [String]?
     /// Whether every authorization response names its issuer (RFC 9207).
     package var namesIssuerInResponse = false
+    /// Whether an authorization request is taken only when it was pushed (RFC 9126).
+    package var requiresPushedAuthorizationRequests = false
     package var scopes: [String]?
 
     package init(

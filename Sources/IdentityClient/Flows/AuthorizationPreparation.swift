@@ -33,12 +33,15 @@ struct AuthorizationPreparation: Sendable {
                 correlationID: context.correlationID
             )
         }
+        try checkPushing()
     }
 
     /// How the answer is to arrive.
     var responseMode: ResponseMode {
         if let mode = parameters.responseMode { return mode }
-        guard environment.configuration.redirectReceiver.responseModes.contains(.formPost) else { return .query }
+        // Deviation: glewlwyd answers a pushed request in the query, whatever it asks for.
+        guard pushEndpoint == nil, environment.configuration.redirectReceiver.responseModes.contains(.formPost)
+        else { return .query }
         // A browser posts no form to another program.
         if case .custom = environment.configuration.redirectURI.kind { return .query }
         let published = metadata.responseModes?.contains(ResponseMode.formPost.rawValue)
@@ -50,7 +53,7 @@ struct AuthorizationPreparation: Sendable {
         environment.configuration.redirectURI.resolved(for: authority)
     }
 
-    func request(redirectURI: String) throws -> AuthorizationRequest {
+    func request(redirectURI: String) async throws -> AuthorizationRequest {
         let tokenScopes = try parameters.scopes.checked()
             .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
         let consentScopes = try parameters.extraScopesToConsent.checked()
@@ -75,15 +78,10 @@ struct AuthorizationPreparation: Sendable {
             clientInfo: authority.hasHomeAccounts,
             extra: try ExtraItems.checked(parameters.extraQueryItems)
         )
-        let text = try EndpointURL.appending(message.items, to: metadata.authorizationEndpoint)
-        guard text.utf8.count <= 32 * 1024, let url = URL(string: text) else {
-            throw AuthenticationError(
-                .invalidArgument,
-                "The authorization address would be too long, or is not an address."
-            )
-        }
+        let address = try await address(for: message)
         return AuthorizationRequest(
-            url: url,
+            url: address.url,
+            expiresOn: address.expiresOn,
             message: message,
             parameters: parameters,
             authority: authority,

@@ -83,19 +83,12 @@ struct DeviceAuthorizationFlow: Sendable {
             extra: try ExtraItems.checked(parameters.extraParameters)
         )
         let answer = try await environment.client.post(form, to: endpoint, context: context, authority: authority)
-        if (200..<300).contains(answer.status), let json = try? JSONObject(parsing: answer.body),
-            json["error"] == nil  // Deviation: Entra ID may refuse with status 200.
-        {
-            do {
-                return try DeviceAuthorizationResponse(json)
-            } catch {
-                throw unusable("\(error)")
-            }
-        }
         let now = environment.clock.unixSeconds
-        switch TokenEndpointAnswer(answer, grant: .deviceCode, now: now, context: context) {
-        case .refused(let error), .ambiguous(let error): throw error
-        case .granted: throw unusable("it has tokens in it")
+        let json = try EndpointVerdict(answer, grant: .deviceCode, now: now, context: context).members()
+        do {
+            return try DeviceAuthorizationResponse(json)
+        } catch {
+            throw unusable("\(error)")
         }
     }
 

@@ -70,7 +70,7 @@ struct GrantValidation: Sendable {
     }
 
     func check(_ response: TokenResponse) throws {
-        if let fault = response.fault { throw TokenEndpointAnswer.malformed("\(fault)", context) }
+        if let fault = response.fault { throw EndpointVerdict.malformed("\(fault)", context) }
         guard response.tokenType.lowercased() == "bearer", response.accessToken != nil else {
             throw AuthenticationError(
                 .malformedResponse,

@@ -9,7 +9,7 @@ import OAuthWire
 struct ServerRefusal {
     let error: AuthenticationError
 
-    /// - Parameter grant: What was redeemed, or `nil` for an answer of the authorization endpoint.
+    /// - Parameter grant: What was redeemed, or `nil` for an answer to the authorization request.
     init(_ words: ErrorResponse?, status: Int?, grant: TokenEndpointAnswer.Grant?, context: RequestContext) {
         let server = ServerError(words, status: status)
         let code = Self.code(server, grant: grant, status: status, asksForClaims: words?.claims != nil)

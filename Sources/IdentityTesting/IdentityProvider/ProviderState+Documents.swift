@@ -27,6 +27,12 @@ extension ProviderState {
         let scopes = settings.knownScopes.map { Array($0).sorted() } ?? []
         document["scopes_supported"] = .strings(["openid", "profile", "email", "offline_access"] + scopes)
         if settings.advertisesS256 { document["code_challenge_methods_supported"] = .strings(["S256"]) }
+        if settings.pushedAuthorizationRequests != .unavailable,
+            let url = address.url(of: .pushedAuthorization)
+        {
+            document["pushed_authorization_request_endpoint"] = .string(url)
+            document["require_pushed_authorization_requests"] = .bool(settings.pushedAuthorizationRequests == .required)
+        }
         if settings.namesIssuerInResponse { document["authorization_response_iss_parameter_supported"] = .bool(true) }
         return document
     }

@@ -10,15 +10,7 @@ extension ProviderState {
     mutating func redeem(_ request: ProviderRequest, at address: ProviderAddress, now: Date) throws(Refusal)
         -> TokenIssue
     {
-        guard request.method == "POST", request.isReadable,
-            (request.header("content-type") ?? "").hasPrefix(FormURLEncoded.contentType)
-        else { throw Refusal("invalid_request", "The request must be a posted form.", number: 900_144) }
-        guard Set(request.form.map(\.0)).count == request.form.count else {
-            throw Refusal("invalid_request", "A parameter occurs twice.", number: 90_014)
-        }
-        guard let clientID = request["client_id"], clients[clientID] != nil else {
-            throw Refusal("invalid_client", "The client is not known.", status: 401, number: 700_016)
-        }
+        let clientID = try clientID(posting: request)
         switch request["grant_type"] {
         case GrantType.authorizationCode:
             return try redeemCode(request, clientID: clientID, at: address, now: now)
@@ -29,6 +21,20 @@ extension ProviderState {
         default:
             throw Refusal("unsupported_grant_type", "The grant type is not offered.", number: 70_003)
         }
+    }
+
+    /// Who posted a form, which may have no parameter twice.
+    func clientID(posting request: ProviderRequest) throws(Refusal) -> String {
+        guard request.method == "POST", request.isReadable,
+            (request.header("content-type") ?? "").hasPrefix(FormURLEncoded.contentType)
+        else { throw Refusal("invalid_request", "The request must be a posted form.", number: 900_144) }
+        guard Set(request.form.map(\.0)).count == request.form.count else {
+            throw Refusal("invalid_request", "A parameter occurs twice.", number: 90_014)
+        }
+        guard let clientID = request["client_id"], clients[clientID] != nil else {
+            throw Refusal("invalid_client", "The client is not known.", status: 401, number: 700_016)
+        }
+        return clientID
     }
 
     private mutating func redeemCode(

@@ -15,6 +15,7 @@ struct ProviderState: Sendable {
     var sessions: [String: BrowserSession] = [:]
     var interactions: [String: Interaction] = [:]
     var consents: Set<Consent> = []
+    var pushedRequests: [String: PushedRequest] = [:]
     var codes: [String: IssuedCode] = [:]
     var refreshTokens: [String: IssuedRefreshToken] = [:]
     var accessTokens: [String: IssuedAccessToken] = [:]

@@ -50,6 +50,7 @@ extension TestIdentityProvider {
             case .authorization:
                 return render(state.withLock { $0.authorize(request, at: address, now: now) }, at: address)
             case .interaction: return render(state.withLock { $0.interact(request, now: now) }, at: address)
+            case .pushedAuthorization: return try state.withLock { try $0.push(request, at: address, now: now) }
             case .token: return try token(request, at: address, now: now)
             case .deviceAuthorization: return try startDevice(request, at: address, now: now)
             case .deviceVerification: return verifyDevice(request, at: address, now: now)

@@ -41,6 +41,16 @@ extension TestIdentityProvider {
         case passwordReset
     }
 
+    /// Whether authorization requests are pushed (RFC 9126).
+    public enum PushedAuthorizationRequests: Hashable, Sendable {
+        /// There is no endpoint for them.
+        case unavailable
+        /// They can be.
+        case offered
+        /// No others are taken.
+        case required
+    }
+
     /// One of the provider's addresses.
     public struct Endpoint: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// Its name in records and errors.
@@ -55,6 +65,8 @@ extension TestIdentityProvider {
         public static let keys = Endpoint(rawValue: "keys")
         /// Where the browser is sent.
         public static let authorization = Endpoint(rawValue: "authorization")
+        /// Where authorization requests are pushed (RFC 9126).
+        public static let pushedAuthorization = Endpoint(rawValue: "pushedAuthorization")
         /// Where the sign-in and consent forms are posted to.
         public static let interaction = Endpoint(rawValue: "interaction")
         /// Where codes and refresh tokens are redeemed.

@@ -34,6 +34,12 @@ extension TestIdentityProvider {
         /// The ways an answer can arrive.
         public var responseModes = ["query", "form_post"]
 
+        /// Whether authorization requests can be pushed, or must be; a provider of the profile `.openIDConnect` has the
+        /// endpoint. A reference is good for one visit of the client that pushed the request.
+        public var pushedAuthorizationRequests = PushedAuthorizationRequests.unavailable
+        /// How long a pushed request waits for the browser.
+        public var pushedRequestLifetime: Duration = .seconds(90)
+
         /// The scopes there are; `nil` means any.
         public var knownScopes: Set<String>?
         /// The scopes that the person must agree to.

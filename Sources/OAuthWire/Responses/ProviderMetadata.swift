@@ -15,6 +15,7 @@ package struct ProviderMetadata: Sendable {
     package let deviceAuthorizationEndpoint: String?
     package let endSessionEndpoint: String?
     package let revocationEndpoint: String?
+    package let pushedAuthorizationRequestEndpoint: String?
     package let userinfoEndpoint: String?
     package let responseModesSupported: [String]?
     package let codeChallengeMethodsSupported: [String]?
@@ -22,6 +23,8 @@ package struct ProviderMetadata: Sendable {
     package let scopesSupported: [String]?
     /// Whether answers through the browser carry `iss`; `false` when the server does not say.
     package let authorizationResponseIssParameterSupported: Bool
+    /// Whether authorization requests must be pushed (RFC 9126 §5); `false` when the server does not say.
+    package let requirePushedAuthorizationRequests: Bool
 
     /// Reads the document.
     /// - Throws: `WireError` when the issuer is missing or a member has another type.
@@ -34,15 +37,14 @@ package struct ProviderMetadata: Sendable {
         deviceAuthorizationEndpoint = try json.optionalString("device_authorization_endpoint")
         endSessionEndpoint = try json.optionalString("end_session_endpoint")
         revocationEndpoint = try json.optionalString("revocation_endpoint")
+        pushedAuthorizationRequestEndpoint = try json.optionalString("pushed_authorization_request_endpoint")
         userinfoEndpoint = try json.optionalString("userinfo_endpoint")
         responseModesSupported = try json.optionalStrings("response_modes_supported")
         codeChallengeMethodsSupported = try json.optionalStrings("code_challenge_methods_supported")
         idTokenSigningAlgValuesSupported = try json.optionalStrings("id_token_signing_alg_values_supported")
         scopesSupported = try json.optionalStrings("scopes_supported")
-        switch json["authorization_response_iss_parameter_supported"] {
-        case nil, .null: authorizationResponseIssParameterSupported = false
-        case .bool(let flag): authorizationResponseIssParameterSupported = flag
-        default: throw WireError.wrongType("authorization_response_iss_parameter_supported")
-        }
+        authorizationResponseIssParameterSupported =
+            try json.optionalBool("authorization_response_iss_parameter_supported") ?? false
+        requirePushedAuthorizationRequests = try json.optionalBool("require_pushed_authorization_requests") ?? false
     }
 }

@@ -40,6 +40,12 @@ extension JSONObject {
         return strings
     }
 
+    func optionalBool(_ name: String) throws(WireError) -> Bool? {
+        guard let value = self[name], !value.isNull else { return nil }
+        guard let flag = bool(name) else { throw WireError.wrongType(name) }
+        return flag
+    }
+
     /// A duration in whole seconds. More than ten years counts as ten, so that adding it to an instant cannot overflow.
     func optionalDuration(_ name: String) throws(WireError) -> Int? {
         guard let value = self[name], !value.isNull, value != .string("") else { return nil }

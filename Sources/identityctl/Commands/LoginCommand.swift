@@ -43,6 +43,7 @@ struct LoginCommand: ToolCommand {
         let wanted = try environment.given("account", account.account)
         var configuration = try provider.configuration(environment, logger: session.logger)
         configuration.redirectURI = try signIn.redirect(environment, isManual: isManual)
+        configuration.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
         configuration.browser = ReportingBrowser(
             launcher: SystemBrowserLauncher(command: try browser.command(environment)),
             console: session.console,

@@ -16,6 +16,10 @@ struct ManualSignIn {
         console.line("")
         console.line("  \(request.url.absoluteString)")
         console.line("")
+        if let expiresOn = request.expiresOn {
+            let left = Duration.seconds(expiresOn.timeIntervalSinceNow)
+            console.line("   It can be opened once, and no later than in \(left.clockText).")
+        }
         console.line(
             "2. The browser ends at a page that it probably cannot show. That is right. Its address begins with"
         )

@@ -29,6 +29,9 @@ struct SignInOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("How long you have, 300 unless given.", valueName: "seconds"))
     var timeout: String?
+
+    @Flag(help: "Push the request to the provider where it offers that; done anyway where it requires that.")
+    var push = false
 }
 
 extension SignInOptions {
@@ -53,6 +56,11 @@ extension SignInOptions {
         device.claims = parameters.claims
         device.timeout = try chosenTimeout(environment)
         return device
+    }
+
+    /// When the request is pushed to the provider.
+    func pushPolicy(_ environment: Environment) throws -> PublicClientApplication.Configuration.PushPolicy {
+        try environment.isOn("push", push) ? .whenOffered : .whenRequired
     }
 
     private func chosenResponseMode(_ environment: Environment) throws -> ResponseMode? {

@@ -17,9 +17,12 @@ struct Provider: Sendable {
     /// The path of the `env` file, which the scripted people read as well.
     let file: String
     private let settings: [String: String]
+    private let requiresPushing: Bool
 
-    init(_ name: Name, tls: Bool = false) throws {
+    /// - Parameter requiresPushing: Whether it takes pushed authorization requests only: another issuer of glewlwyd's.
+    init(_ name: Name, tls: Bool = false, requiresPushing: Bool = false) throws {
         self.name = name
+        self.requiresPushing = requiresPushing
         file = try Settings.value("IDENTITY_E2E_\(name.rawValue)\(tls ? "_TLS" : "")")
         let content = try String(decoding: Data(contentsOf: URL(filePath: file)), as: UTF8.self)
         var settings: [String: String] = [:]
@@ -36,7 +39,7 @@ struct Provider: Sendable {
     }
 
     var clientID: ClientID { get throws { ClientID(rawValue: try setting("CLIENT_ID")) } }
-    var issuer: String { get throws { try setting("ISSUER") } }
+    var issuer: String { get throws { try setting(requiresPushing ? "PUSHED_ISSUER" : "ISSUER") } }
     var username: String { get throws { try setting("USERNAME") } }
     var authority: Authority { get throws { try .openIDConnect(issuer: issuer) } }
 

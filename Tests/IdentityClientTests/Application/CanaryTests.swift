@@ -70,6 +70,7 @@ import Testing
         )
         return AuthorizationRequest(
             url: try #require(URL(string: "https://h/?state=" + Self.secret)),
+            expiresOn: nil,
             message: message,
             parameters: InteractiveParameters(scopes: ["read"]),
             authority: try .entra(),

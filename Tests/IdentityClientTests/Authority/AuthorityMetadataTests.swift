@@ -19,7 +19,8 @@ import Testing
         let more = """
             "end_session_endpoint":"https://h/out","revocation_endpoint":"https://h/revoke","scopes_supported":["openid"],\
             "device_authorization_endpoint":"https://h/device","response_modes_supported":["query"],\
-            "code_challenge_methods_supported":["S256"],"authorization_response_iss_parameter_supported":true
+            "code_challenge_methods_supported":["S256"],"authorization_response_iss_parameter_supported":true,\
+            "pushed_authorization_request_endpoint":"https://h/par","require_pushed_authorization_requests":true
             """
         let json = try Fixture.json(Self.document("https://h", issuer: "https://h/", more))
         let metadata = try AuthorityMetadata(published: json, by: .openIDConnect(issuer: "https://h"))
@@ -32,6 +33,8 @@ import Testing
                 && metadata.codeChallengeMethods == ["S256"]
         )
         #expect(metadata.namesIssuerInResponse)
+        #expect(metadata.pushedAuthorizationRequestEndpoint == "https://h/par")
+        #expect(metadata.requiresPushedAuthorizationRequests)
     }
 
     @Test(arguments: [
@@ -42,6 +45,10 @@ import Testing
         (document("https://h", issuer: "https://h", #""end_session_endpoint":"ftp://h/r""#), .untrustedAuthority),
         (
             document("https://h", issuer: "https://h", #""device_authorization_endpoint":"/device""#),
+            .untrustedAuthority
+        ),
+        (
+            document("https://h", issuer: "https://h", #""pushed_authorization_request_endpoint":"http://h/par""#),
             .untrustedAuthority
         ),
         (document("https://h@evil", issuer: "https://h"), .untrustedAuthority),

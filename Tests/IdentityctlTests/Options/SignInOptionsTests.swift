@@ -73,6 +73,18 @@ import Testing
         #expect(throws: UsageError.self) { try Self.parameters(arguments, token) }
     }
 
+    @Test(arguments: [
+        ([], [:], PublicClientApplication.Configuration.PushPolicy.whenRequired), (["--push"], [:], .whenOffered),
+        ([], ["IDENTITYCTL_PUSH": "1"], .whenOffered), ([], ["IDENTITYCTL_PUSH": "0"], .whenRequired),
+    ])
+    func pushesTheRequestWhereThatIsWanted(
+        arguments: [String],
+        variables: [String: String],
+        policy: PublicClientApplication.Configuration.PushPolicy
+    ) throws {
+        #expect(try SignInOptions.parse(arguments).pushPolicy(Environment(variables)) == policy)
+    }
+
     @Test func splitsTheBrowsersCommandIntoWords() throws {
         let options = try BrowserOption.parse(["--browser", " firefox  --private-window "])
         #expect(try options.command(Environment([:])) == ["firefox", "--private-window"])

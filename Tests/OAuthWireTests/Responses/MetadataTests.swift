@@ -72,6 +72,8 @@ import Testing
                  "userinfo_endpoint":"https://server.example.com/userinfo","revocation_endpoint":"https://server.example.com/rev",
                  "scopes_supported":["openid","profile"],"response_modes_supported":["query","form_post"],
                  "code_challenge_methods_supported":["S256"],"id_token_signing_alg_values_supported":["RS256"],
+                 "pushed_authorization_request_endpoint":"https://server.example.com/par",
+                 "require_pushed_authorization_requests":true,
                  "authorization_response_iss_parameter_supported":true,"x":{"y":1}}
                 """#
             )
@@ -90,7 +92,10 @@ import Testing
         #expect(metadata.idTokenSigningAlgValuesSupported == ["RS256"])
         #expect(metadata.authorizationResponseIssParameterSupported)
         #expect(metadata.raw.object("x")?.integer("y") == 1)
-        #expect(try !ProviderMetadata(json(#"{"issuer":"i"}"#)).authorizationResponseIssParameterSupported)
+        #expect(metadata.pushedAuthorizationRequestEndpoint == "https://server.example.com/par")
+        #expect(metadata.requirePushedAuthorizationRequests)
+        let silent = try ProviderMetadata(json(#"{"issuer":"i","require_pushed_authorization_requests":null}"#))
+        #expect(!silent.authorizationResponseIssParameterSupported && !silent.requirePushedAuthorizationRequests)
     }
 
     @Test(arguments: [
@@ -100,6 +105,14 @@ import Testing
         (
             #"{"issuer":"i","authorization_response_iss_parameter_supported":"true"}"#,
             .wrongType("authorization_response_iss_parameter_supported")
+        ),
+        (
+            #"{"issuer":"i","require_pushed_authorization_requests":1}"#,
+            .wrongType("require_pushed_authorization_requests")
+        ),
+        (
+            #"{"issuer":"i","pushed_authorization_request_endpoint":{}}"#,
+            .wrongType("pushed_authorization_request_endpoint")
         ),
     ])
     func refusesMetadataOfWrongTypes(source: String, expected: WireError) {

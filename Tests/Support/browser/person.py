@@ -26,6 +26,8 @@ import urllib.parse
 
 ARRIVED, STUCK, FAILED, UNREACHABLE = 0, 3, 4, 5
 
+LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
+
 # How the controls on login and consent pages are told apart, by their names and labels.
 USERNAME = r"^(user(_?name)?|login|email|sub|identifier|account)$"
 YES = r"\b(allow|authori[sz]e|accept|approve|grant|confirm|continue|verify|yes|agree|submit)\b"
@@ -59,6 +61,7 @@ class Person:
         self.deadline = time.monotonic() + self.delay + self.seconds
         query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(url).query))
         self.goal = query.get("redirect_uri") or query.get("post_logout_redirect_uri")
+        self.is_pushed = "request_uri" in query
         self.signs_out = "id_token_hint" in query and "response_type" not in query
 
     def time_left(self):
@@ -66,6 +69,8 @@ class Person:
 
     def has_arrived(self, url):
         """Whether the address belongs to the program that waits for the answer."""
+        if self.is_pushed:  # the provider alone knows where the answer goes: somewhere else on this computer
+            return origin(url)[1] in LOOPBACK_HOSTS and origin(url) != origin(self.url)
         return bool(self.goal) and origin(url) == origin(self.goal)
 
     def log(self, event, **details):

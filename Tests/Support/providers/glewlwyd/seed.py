@@ -49,10 +49,10 @@ def openssl(*arguments, given=None):
     return subprocess.run(("openssl",) + arguments, input=given, capture_output=True, text=True, check=True).stdout
 
 
-def openid_connect(sessions):
+def openid_connect(name, sessions=False, requires_pushing=False):
     key = openssl("genrsa", "2048")
     return {
-        "iss": env["BASE"] + "/api/oidc",
+        "iss": env["BASE"] + "/api/" + name,
         "jwt-type": "rsa", "jwt-key-size": "256", "key": key, "cert": openssl("rsa", "-pubout", given=key),
         "jwks-show": True, "oauth-as-iss-id": True, "subject-type": "public",
         "access-token-duration": int(env["AT_TTL"]), "refresh-token-duration": int(env["RT_TTL"]), "code-duration": 60,
@@ -71,6 +71,8 @@ def openid_connect(sessions):
         "back-channel-logout-allowed": False, "request-parameter-allow": False, "restrict-scope-client-property": "",
         "name-claim": "on-demand", "name-claim-scope": ["profile"],
         "email-claim": "on-demand", "email-claim-scope": ["email"],
+        "oauth-par-allowed": requires_pushing, "oauth-par-required": requires_pushing,
+        "oauth-par-request_uri-prefix": "urn:ietf:params:oauth:request_uri:", "oauth-par-duration": 90,
         "scope-claim": "no", "address-claim": {"type": "no"}, "claims": [],
     }
 
@@ -94,10 +96,13 @@ def set_up_provider():
         # api.write exists, and is withheld from the person.
         "scope": ["openid", "g_profile", "profile", "email", "offline_access", "api.read"],
     })
-    admin.call("POST", "/mod/plugin/", {
-        "module": "oidc", "name": "oidc", "display_name": "OpenID Connect", "enabled": True,
-        "parameters": openid_connect(sessions),
-    })
+    for name, parameters in (
+        ("oidc", openid_connect("oidc", sessions=sessions)),
+        ("oidc-pushed", openid_connect("oidc-pushed", requires_pushing=True)),
+    ):
+        admin.call("POST", "/mod/plugin/", {
+            "module": "oidc", "name": name, "display_name": name, "enabled": True, "parameters": parameters,
+        })
     # Without this, glewlwyd does not store where a client may be sent after sign-out.
     clients = admin.call("GET", "/mod/client/database")
     clients["parameters"]["data-format"]["post_logout_redirect_uris"] = {"multiple": True, "read": True, "write": True}

@@ -1,0 +1,80 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import OAuthWire
+
+// What the browser is sent with: the whole request or, once the provider has that itself, a reference to it.
+extension AuthorizationPreparation {
+    /// The address to open, and until when the provider takes it, where it says that.
+    ///
+    /// - Throws: When the request has to be pushed and the provider does not take it. The browser is not sent with the
+    ///   whole of it then: that would show what was to be kept from it.
+    func address(for message: AuthorizationRequestMessage) async throws -> (url: URL, expiresOn: Date?) {
+        guard let endpoint = pushEndpoint else { return (try url(with: message.items), nil) }
+        let pushed = try await push(message, to: endpoint)
+        return (
+            try url(with: [("client_id", message.clientID), ("request_uri", pushed.requestURI)]),
+            environment.clock.now.addingTimeInterval(Double(pushed.expiresIn))
+        )
+    }
+
+    /// A provider that takes pushed requests only, and does not say where, takes none.
+    func checkPushing() throws {
+        guard metadata.requiresPushedAuthorizationRequests, metadata.pushedAuthorizationRequestEndpoint == nil else {
+            return
+        }
+        throw AuthenticationError(
+            .unsupported,
+            """
+            The provider requires pushed authorization requests and publishes no pushed_authorization_request_endpoint. \
+            Ask its administrator to publish it.
+            """,
+            correlationID: context.correlationID
+        )
+    }
+
+    /// Where the request is pushed to; `nil` where it is not.
+    var pushEndpoint: String? {
+        let isWanted = environment.configuration.pushedAuthorizationRequests == .whenOffered
+        return isWanted || metadata.requiresPushedAuthorizationRequests
+            ? metadata.pushedAuthorizationRequestEndpoint : nil
+    }
+
+    /// - SeeAlso: [RFC 9126 §2](https://www.rfc-editor.org/rfc/rfc9126#section-2)
+    private func push(
+        _ message: AuthorizationRequestMessage,
+        to endpoint: String
+    ) async throws -> PushedAuthorizationResponse {
+        let answer = try await environment.client.post(
+            message.items,
+            to: endpoint,
+            context: context,
+            authority: authority
+        )
+        let now = environment.clock.unixSeconds
+        let json = try EndpointVerdict(answer, grant: nil, now: now, context: context).members()
+        do {
+            return try PushedAuthorizationResponse(json)
+        } catch {
+            throw AuthenticationError(
+                .malformedResponse,
+                """
+                The provider's answer to the pushed authorization request cannot be used: \(error). Nobody can sign in \
+                there until that is mended; tell its administrator.
+                """,
+                correlationID: context.correlationID
+            )
+        }
+    }
+
+    private func url(with items: [(String, String)]) throws -> URL {
+        let text = try EndpointURL.appending(items, to: metadata.authorizationEndpoint)
+        guard text.utf8.count <= 32 * 1024, let url = URL(string: text) else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The authorization address would be too long, or is not an address."
+            )
+        }
+        return url
+    }
+}

@@ -1,0 +1,92 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+/// What an endpoint's answer to a posted form means, by its status first.
+enum EndpointVerdict {
+    /// The server did what it was asked for. What it says is still to be read.
+    case accepted(JSONObject)
+    /// The server said no: asking again in the same way will not help.
+    case refused(AuthenticationError)
+    /// Nobody knows whether the server acted.
+    case ambiguous(AuthenticationError)
+}
+
+extension EndpointVerdict {
+    /// - Parameter grant: What was redeemed, or `nil` where nothing was.
+    init(_ answer: EndpointAnswer, grant: TokenEndpointAnswer.Grant?, now: Int64, context: RequestContext) {
+        let json = try? JSONObject(parsing: answer.body)  // what is not JSON is told by its status below
+        let words = json.flatMap(ErrorResponse.init)
+        let retryAfter = answer.retryAfter(now: now)
+        switch answer.status {
+        case 200..<300 where words == nil:
+            self = json.map(Self.accepted) ?? .ambiguous(Self.malformed("it is not a JSON object", context))
+        case 300..<400:
+            self = .refused(
+                AuthenticationError(
+                    .unexpectedRedirect,
+                    "The provider answered with a redirect (\(answer.status)), which is never followed.",
+                    correlationID: context.correlationID
+                )
+            )
+        case 429:
+            self = .refused(Self.unavailable(.throttled, answer.status, words, retryAfter, context))
+        case 408, 500...:
+            let error = Self.unavailable(.serverUnavailable, answer.status, words, retryAfter, context)
+            self = retryAfter == nil ? .ambiguous(error) : .refused(error)
+        default:  // Deviation: Entra ID may refuse with status 200.
+            self = .refused(ServerRefusal(words, status: answer.status, grant: grant, context: context).error)
+        }
+    }
+
+    /// What the server says, where it did what it was asked for.
+    ///
+    /// - Throws: The error of any other verdict.
+    func members() throws(AuthenticationError) -> JSONObject {
+        switch self {
+        case .accepted(let json): return json
+        case .refused(let error), .ambiguous(let error): throw error
+        }
+    }
+
+    static func malformed(_ reason: String, _ context: RequestContext) -> AuthenticationError {
+        AuthenticationError(
+            .malformedResponse,
+            "The provider's answer could not be read: \(reason). Is this the right authority, or a captive portal?",
+            correlationID: context.correlationID
+        )
+    }
+
+    private static func unavailable(
+        _ code: AuthenticationError.Code,
+        _ status: Int,
+        _ words: ErrorResponse?,
+        _ retryAfter: Duration?,
+        _ context: RequestContext
+    ) -> AuthenticationError {
+        let wait = retryAfter.map { " Try again in \($0.components.seconds) s." } ?? " Try again later."
+        return AuthenticationError(
+            code,
+            (code == .throttled ? "The server asks to wait." : "The server cannot answer now (\(status)).") + wait,
+            serverError: ServerError(words, status: status),
+            retryAfter: retryAfter,
+            correlationID: context.correlationID
+        )
+    }
+}
+
+extension ServerError {
+    init(_ words: ErrorResponse?, status: Int?) {
+        self.init(
+            error: words?.error ?? status.map { "http_\($0)" } ?? "unknown",
+            errorDescription: words?.errorDescription,
+            errorURI: words?.errorURI,
+            suberror: words?.suberror,
+            errorCodes: words?.errorCodes ?? [],
+            traceID: words?.traceID,
+            correlationID: words?.correlationID,
+            timestamp: words?.timestamp,
+            httpStatus: status
+        )
+    }
+}

@@ -1,0 +1,22 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// The reference to an authorization request that was pushed.
+/// - SeeAlso: [RFC 9126 §2.2](https://www.rfc-editor.org/rfc/rfc9126#section-2.2)
+package struct PushedAuthorizationResponse: Sendable {
+    /// What the browser brings in place of the request: visible ASCII, at most 2,048 bytes.
+    package var requestURI: String
+    /// In seconds, at least 1.
+    package var expiresIn: Int
+
+    /// Reads the answer.
+    /// - Throws: `WireError` when a field is missing, has a wrong type or value, or cannot stand in an address.
+    package init(_ json: JSONObject) throws(WireError) {
+        requestURI = try json.requiredString("request_uri")
+        guard requestURI.utf8.count <= 2048, WireText.isVisibleASCII(requestURI) else {
+            throw WireError.malformed("request_uri")
+        }
+        guard let seconds = try json.optionalDuration("expires_in") else { throw WireError.missing("expires_in") }
+        guard seconds > 0 else { throw WireError.wrongType("expires_in") }
+        expiresIn = seconds
+    }
+}

@@ -1,0 +1,150 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import HTTPTypes
+import IdentityClient
+import IdentityTesting
+import OAuthWire
+import Testing
+
+/// Pushed authorization requests (RFC 9126): the provider gets the request itself, the browser a reference to it.
+@Suite(.timeLimit(.minutes(1)))
+struct PushedAuthorizationTests {
+    static let plainItems: Set<String> = [
+        "client_id", "response_type", "redirect_uri", "scope", "state", "nonce", "code_challenge",
+        "code_challenge_method", "response_mode",
+    ]
+
+    private func names(_ items: [RecordedRequest.Item]) -> Set<String> { Set(items.map(\.name)) }
+
+    private func last(_ endpoint: TestIdentityProvider.Endpoint, _ stage: Stage) throws -> RecordedRequest {
+        try #require(stage.provider.requests.last { $0.endpoint == endpoint })
+    }
+
+    @Test func pushesWhereTheProviderRequiresIt() async throws {
+        let stage = try Stage { $0.pushedAuthorizationRequests = .required }
+        let application = try stage.application()
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.loginHint = "alice@example.test"
+        parameters.claims = #"{"id_token":{"email":null}}"#
+        parameters.extraQueryItems = ["audience": "https://api.example.test/?a=b&c"]
+        let result = try await application.acquireTokenInteractively(parameters)
+        #expect(result.source == .identityProvider && result.account.username == "alice@example.test")
+
+        let pushed = try last(.pushedAuthorization, stage)
+        #expect(pushed.method == "POST" && pushed.query.isEmpty)
+        #expect(pushed.form.count == names(pushed.form).count)
+        #expect(names(pushed.form) == Self.plainItems.union(["login_hint", "claims", "audience"]))
+        #expect(pushed["client_id"] == "test-client" && pushed["audience"] == "https://api.example.test/?a=b&c")
+        #expect(pushed.header("content-type") == "application/x-www-form-urlencoded")
+        let visit = try last(.authorization, stage)
+        #expect(names(visit.query) == ["client_id", "request_uri"])
+        #expect(visit["client_id"] == "test-client")
+        let redeemed = try last(.token, stage)
+        #expect(redeemed["redirect_uri"] == pushed["redirect_uri"])
+        let verifier = try #require(redeemed["code_verifier"])
+        #expect(ProofKey.challenge(for: verifier) == pushed["code_challenge"])
+        #expect(stage.browser.openedURLs.count == 1)
+    }
+
+    @Test(arguments: [
+        (TestIdentityProvider.PushedAuthorizationRequests.unavailable, false, false), (.unavailable, true, false),
+        (.offered, false, false), (.offered, true, true), (.required, false, true), (.required, true, true),
+    ])
+    func followsTheProviderAndTheConfiguration(
+        _ provider: TestIdentityProvider.PushedAuthorizationRequests,
+        wantsPushing: Bool,
+        isPushed: Bool
+    ) async throws {
+        let stage = try Stage { $0.pushedAuthorizationRequests = provider }
+        _ = try await stage.signedIn { configuration in
+            if wantsPushing { configuration.pushedAuthorizationRequests = .whenOffered }
+        }
+        #expect(stage.provider.count(of: .pushedAuthorization) == (isPushed ? 1 : 0))
+        let visit = try last(.authorization, stage)
+        #expect(names(visit.query) == (isPushed ? ["client_id", "request_uri"] : Self.plainItems))
+    }
+
+    /// Each sign-in has a request of its own, with everything random in it made anew.
+    @Test func pushesEachSignInAnew() async throws {
+        let stage = try Stage { $0.pushedAuthorizationRequests = .required }
+        let application = try stage.application()
+        for _ in 0..<3 { _ = try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        let pushed = stage.provider.requests.filter { $0.endpoint == .pushedAuthorization }
+        for name in ["state", "nonce", "code_challenge"] {
+            #expect(Set(pushed.compactMap { $0[name] }).count == 3, "\(name)")
+        }
+        let visits = stage.provider.requests.filter { $0.endpoint == .authorization }
+        #expect(Set(visits.compactMap { $0["request_uri"] }).count == 3)
+    }
+
+    /// Some providers heed no response mode in what is pushed, so that one is asked for only where the program says so.
+    @Test(arguments: [(nil, "query"), (.query, "query"), (.formPost, "form_post")] as [(ResponseMode?, String)])
+    func asksForTheAnswerInTheQuery(mode: ResponseMode?, sent: String) async throws {
+        let stage = try Stage { $0.pushedAuthorizationRequests = .offered }
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        let plain = try await stage.application().acquireTokenInteractively(parameters)
+        #expect(try last(.authorization, stage)["response_mode"] == "form_post")
+        parameters.responseMode = mode
+        let pushing = try stage.application { $0.pushedAuthorizationRequests = .whenOffered }
+        let result = try await pushing.acquireTokenInteractively(parameters)
+        #expect(try last(.pushedAuthorization, stage)["response_mode"] == sent)
+        #expect(result.account.id == plain.account.id)
+    }
+
+    @Test func keepsTheQueryOfTheEndpoint() async throws {
+        let stage = try Stage { $0.pushedAuthorizationRequests = .required }
+        stage.provider.failNext(
+            .discovery,
+            with: .changing("authorization_endpoint", to: #""https://login.example.test/authorize?p=a%2Bb""#)
+        )
+        _ = try await stage.signedIn()
+        let url = try #require(stage.browser.openedURLs.last)
+        #expect(url.absoluteString.hasPrefix("https://login.example.test/authorize?p=a%2Bb&client_id=test-client&"))
+    }
+
+    @Test func signsInByHandInTwoSteps() async throws {
+        let stage = try Stage(listensOnLoopback: true) { $0.pushedAuthorizationRequests = .required }
+        stage.browser.followsRedirects = false
+        let application = try stage.application()
+        let request = try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
+        #expect(request.expiresOn == stage.clock.now.addingTimeInterval(90))
+        #expect(!request.url.absoluteString.contains("redirect_uri"))
+        try await stage.browser.open(request.url)
+        let redirect = try await stage.browser.redirectURL()
+        let wrong = try #require(URL(string: request.redirectURI + "?code=x&state=guessed"))
+        try await expectError(.stateMismatch) { try await application.completeAuthorization(request, with: wrong) }
+        let result = try await application.completeAuthorization(request, with: redirect)
+        #expect(result.source == .identityProvider)
+
+        stage.provider.settings.pushedAuthorizationRequests = .unavailable
+        stage.clock.advance(by: .seconds(2 * 86_400))
+        let plain = try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
+        #expect(plain.expiresOn == nil)
+    }
+
+    @Test func anAddressThatIsOpenedTooLateEndsAtTheProvidersPage() async throws {
+        let stage = try Stage { $0.pushedAuthorizationRequests = .required }
+        let application = try stage.application()
+        let request = try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
+        let expiresOn = try #require(request.expiresOn)
+        stage.clock.advance(by: .seconds(expiresOn.timeIntervalSince(stage.clock.now)))
+        let page = try await stage.browser.visit(request.url)
+        #expect(page.status == 400 && page.body.contains("has expired"))
+    }
+
+    /// The metadata stays good for everything else.
+    @Test func refreshesWherePushingIsRequiredAndImpossible() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.provider.failAlways(.discovery, with: .changing("require_pushed_authorization_requests", to: "true"))
+        stage.clock.advance(by: .seconds(2 * 86_400))
+        let refreshed = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(refreshed.source == .identityProvider)
+        let error = try await expectError(.unsupported) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(error.message.contains("pushed_authorization_request_endpoint"))
+        #expect(stage.browser.openedURLs.count == 1)
+    }
+}
