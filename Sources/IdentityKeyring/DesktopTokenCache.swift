@@ -18,10 +18,10 @@ public import Logging
 public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     /// How often a call follows the tokens to another store.
     private static let patience = 4
-    private static let moving = AuthenticationError(
-        .cacheBusy,
-        "The sign-ins are moved from store to store. Try again."
-    )
+    /// Made anew each time, for the time in it.
+    private static var moving: AuthenticationError {
+        AuthenticationError(.cacheBusy, "The sign-ins are moved from store to store. Try again.")
+    }
 
     let stores: DesktopStores
     let inUse: StoresInUse
