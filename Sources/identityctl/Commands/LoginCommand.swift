@@ -41,6 +41,7 @@ struct LoginCommand: ToolCommand {
         let usesDeviceCode = try !manual && environment.isOn("device-code", deviceCode)
         let isManual = try !usesDeviceCode && environment.isOn("manual", manual)
         var parameters = try signIn.parameters(token, environment)
+        parameters.requiresPersistence = true
         let wanted = try environment.given("account", account.account)
         var configuration = try provider.configuration(environment, logger: session.logger)
         configuration.redirectURI = try signIn.redirect(environment, isManual: isManual)
@@ -51,7 +52,6 @@ struct LoginCommand: ToolCommand {
         )
         configuration.redirectReceiver = receiver(for: configuration.redirectURI, isManual, session)
         let application = try session.application(configuration)
-        try await session.requireStore()
         try await parameters.address(wanted, application)
         let result =
             usesDeviceCode
