@@ -18,10 +18,10 @@ public import Logging
 public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     /// How often a call follows the tokens to another store.
     private static let patience = 4
-    private static let moving = AuthenticationError(
-        .cacheBusy,
-        "The sign-ins are moved from store to store. Try again."
-    )
+    /// Made anew each time, for the time in it.
+    private static var moving: AuthenticationError {
+        AuthenticationError(.cacheBusy, "The sign-ins are moved from store to store. Try again.")
+    }
 
     let stores: DesktopStores
     let inUse: StoresInUse
@@ -64,8 +64,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
 
     /// Where the tokens of `group` rest, and why; chosen now if it was not before.
     ///
-    /// A store that needs the keyring is asked whether it can be used now: call this before a person signs in, and nobody
-    /// signs in for tokens that cannot be kept.
+    /// A store that needs the keyring is asked whether it can be used now; nobody is asked to unlock it.
     ///
     /// - Throws: `.keyringLocked`, `.keyringNoService` and the other second levels of `.cache` when no accepted store can
     ///   be used; `CancellationError`.
@@ -73,6 +72,19 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         let current = try await inUse.current(for: group)
         if current.store.needsKeyring { try await stores.requireKeyring() }
         return current.opened
+    }
+
+    /// Asks the store that is used, or would be chosen: the place of the files, and the keyring where it is needed. The person
+    /// is asked to unlock the keyring where this cache may ask. Nothing is remembered; but encrypted files may be given their
+    /// key, as with the first write.
+    ///
+    /// - Throws: As ``openedStore(for:)``, and what the store throws.
+    public func checkWritable(in group: CacheGroup) async throws {
+        let current = try await inUse.current(for: group)
+        guard current.store != .memory else { return }
+        // What is remembered of a store, and the locks, lie beside the files whichever store it is.
+        try await stores.plain.checkWritable(in: group)
+        if current.store != .file { try await current.cache.checkWritable(in: group) }
     }
 
     /// Whether the policy accepts tokens that rest in `store`.

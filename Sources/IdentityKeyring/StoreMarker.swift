@@ -91,8 +91,8 @@ final class StoreMarker: Sendable {
         TokenStore.all.first { $0.name == name }
     }
 
-    private static let busy = AuthenticationError(
-        .cacheBusy,
-        "Another process moves the sign-ins to another store. Try again."
-    )
+    /// Made anew each time, for the time in it.
+    private static var busy: AuthenticationError {
+        AuthenticationError(.cacheBusy, "Another process moves the sign-ins to another store. Try again.")
+    }
 }

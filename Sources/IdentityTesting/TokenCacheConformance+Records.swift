@@ -106,6 +106,21 @@ extension TokenCacheConformance.Room {
         try await replace(CacheRecord(text: "x"), with: nil, at: other, "Removing a record")
     }
 
+    func checkWritabilityCheck() async throws {
+        let record = CacheRecord(text: "record")
+        try await replace(nil, with: record, at: key, "Storing a record")
+        try await withThrowingTaskGroup { tasks in
+            for _ in 0..<16 { tasks.addTask { try await cache.checkWritable(in: group) } }
+            try await tasks.waitForAll()
+        }
+        try await expect(record, at: key, "After it was asked 16 times")
+        for kind in [CacheKey.Kind.account, .application, .provider, .lease] {
+            let found = try await cache.records(of: kind, in: group)
+            let expected = kind == .account ? [key: record] : [:]
+            try expect(found == expected, "A listing of '\(kind.rawValue)' had \(found.count) records afterwards.")
+        }
+    }
+
     func checkContent(_ bytes: [UInt8]) async throws {
         let record = CacheRecord(bytes: bytes)
         try await replace(nil, with: record, at: key, "Storing \(bytes.count) bytes")

@@ -56,6 +56,10 @@ extension TokenCacheConformance {
         public static let cancellation = Self(
             rawValue: "A cancelled task's call ends soon, and leaves the old record or the new one."
         )
+        /// Asking whether records can be written stores none.
+        public static let writabilityCheck = Self(
+            rawValue: "Asking whether records can be written stores no record, and changes none."
+        )
         /// Hints name what changed.
         public static let hints = Self(
             rawValue: "Hints, where there are any, name the changed keys of their group, and no other."
@@ -66,7 +70,8 @@ extension TokenCacheConformance {
         /// All rules, in the order in which they are checked.
         public static let all: [Rule] = [
             .absence, .roundTrip, .insertIfAbsent, .refusedReplace, .comparesContent, .removal, .listing, .emptyRecord,
-            .largeRecords, .twoInstances, .freshness, .increments, .sharedIncrements, .cancellation, .hints, .flatCost,
+            .largeRecords, .twoInstances, .freshness, .increments, .sharedIncrements, .cancellation, .writabilityCheck,
+            .hints, .flatCost,
         ]
     }
 

@@ -91,6 +91,7 @@ public struct TokenCacheConformance: Sendable {
         case .increments: try await room.checkIncrements(with: room.cache)
         case .sharedIncrements: try await room.checkIncrements(with: make())
         case .cancellation: try await checkCancellation(in: room)
+        case .writabilityCheck: try await room.checkWritabilityCheck()
         case .hints: try await checkHints(in: room)
         case .flatCost: try await room.checkFlatCost(records: costRecords ?? 0)
         default: throw Failure(rule, "this kit does not know the rule.")

@@ -70,6 +70,35 @@ import Testing
         #expect(try await cache(.standard).record(for: key()) == record)
     }
 
+    @Test(.timeLimit(.minutes(1))) func saysBeforehandWhetherTokensCouldBeKept() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let group = try CacheGroup("desktop")
+        let locked = cache(.standard, keyringIs: .keyringLocked)
+        let error = await #expect(throws: AuthenticationError.self) { try await locked.checkWritable(in: group) }
+        #expect(error?.code == .keyringLocked)
+        let standard = cache(.standard)
+        try await standard.checkWritable(in: group)
+        // Asking chooses nothing: a machine without a keyring goes by its own policy afterwards.
+        #expect(try await standard.rememberedStore(of: group) == nil)
+        let other = cache(.prefer(.encryptedFile, else: .file), keyringIs: .keyringNoService)
+        try await other.checkWritable(in: group)
+        #expect(try await other.replace(nil, with: record, for: key()))
+        #expect(try await other.openedStore(for: group).store == .file)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysBeforehandThatThereIsNoPlaceForFiles() async throws {
+        try Data().write(to: URL(filePath: directory))
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let group = try CacheGroup("desktop")
+        for policy in [StorePolicy.standard, .require(.keyring), .require(.file)] {
+            let cache = cache(policy)
+            let error = await #expect(throws: AuthenticationError.self, "\(policy)") {
+                try await cache.checkWritable(in: group)
+            }
+            #expect(error?.code == .cachePermissions, "\(policy)")
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func hintsAtWhatIsWrittenBeforeTheStoreIsOpen() async throws {
         for _ in 0..<100 {
             let cache = cache(.prefer(.encryptedFile, else: .memory), keyringIs: .keyringLibraryMissing)

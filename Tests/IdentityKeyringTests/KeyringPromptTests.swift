@@ -43,6 +43,22 @@ struct KeyringPromptTests {
         #expect(log(session).isEmpty)
     }
 
+    /// Before the browser is opened: the dialog comes first, where there may be one, and nothing is stored.
+    @Test(.timeLimit(.minutes(1))) func saysBeforehandWhetherItCanBeWritten() async throws {
+        let session = try KeyringSession(.fake)
+        let group = try CacheGroup("suite")
+        try tell(session, "locked", "yes")
+        let silent = try session.cache()
+        #expect(await failure { try await silent.checkWritable(in: group) }.code == .keyringLocked)
+        #expect(log(session).isEmpty)
+        try tell(session, "unlock", "done")
+        let cache = try session.cache(prompting: .allowed())
+        #expect(await failure { try await cache.checkWritable(in: group) }.code == nil)
+        #expect(log(session) == "prompt\n")
+        #expect(try await cache.records(of: .account, in: group).isEmpty)
+        #expect(await failure { try await silent.checkWritable(in: group) }.code == nil)
+    }
+
     @Test(.timeLimit(.minutes(1))) func asksOnceAndGoesOnWhenThePersonUnlocks() async throws {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(prompting: .allowed()), try randomKey())

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityKeyring
 import IdentityTesting
 import Testing
 
@@ -85,6 +86,53 @@ struct UnwritableTests {
         let next = try #require(try await house.acquire())
         #expect(next.token == first.token && next.source == "cache", "It was written when that could be: \(next)")
         #expect(try #require(try await house.refresh()).error == nil)
+    }
+
+    /// What a person who is about to sign in is told.
+    @Test(.enabled(if: Disk.isMountable, "only root can mount"))
+    func saysBeforehandThatNothingCanBeWritten() async throws {
+        let disk = try Disk(kilobytes: 128)
+        let (cache, group) = (FileTokenCache(directory: "\(disk.directory.path)/tokens"), try CacheGroup("suite"))
+        try await cache.checkWritable(in: group)
+        try disk.fill()
+        #expect(await Self.code { try await cache.checkWritable(in: group) } == .cacheFull)
+        try disk.empty()
+        try disk.remount(readOnly: true)
+        #expect(await Self.code { try await cache.checkWritable(in: group) } == .cachePermissions)
+        try disk.remount(readOnly: false)
+        #expect(await Self.code { try await cache.checkWritable(in: group) } == nil)
+    }
+
+    /// Whichever the store is, what is remembered of it is a file.
+    @Test(.enabled(if: Disk.isMountable, "only root can mount"))
+    func saysBeforehandThatADesktopsStoreCannotBeRemembered() async throws {
+        let disk = try Disk(kilobytes: 128)
+        let group = try CacheGroup("suite")
+        let keyring = InMemoryTokenCache()
+        let path = "\(disk.directory.path)/tokens"
+        let cache = DesktopTokenCache(policy: .require(.keyring), directory: path, keyring: keyring) {}
+        try await cache.checkWritable(in: group)
+        try disk.fill()
+        #expect(await Self.code { try await cache.checkWritable(in: group) } == .cacheFull)
+        #expect(try await keyring.records(of: .account, in: group).isEmpty)
+    }
+
+    @Test(.enabled(if: Disk.hasQuotas, "needs root and Btrfs"))
+    func saysBeforehandThatTheQuotaIsUsedUp() async throws {
+        let disk = try Disk(quotaKilobytes: 512)
+        let (cache, group) = (FileTokenCache(directory: "\(disk.directory.path)/tokens"), try CacheGroup("suite"))
+        try await cache.checkWritable(in: group)
+        try disk.fill()
+        #expect(await Self.code { try await cache.checkWritable(in: group) } == .cacheFull)
+    }
+
+    private static func code(_ work: () async throws -> Void) async -> AuthenticationError.Code? {
+        do {
+            try await work()
+            return nil
+        } catch {
+            return (error as? AuthenticationError)?.code ?? .cache
+        }
     }
 
     /// Who removes the directory signs everybody out: a refresh that is under way does not bring them back.

@@ -26,10 +26,18 @@ public struct AuthenticationError: Error, Sendable {
     /// Names the request on both sides, for support; `nil` where no request was made.
     public let correlationID: UUID?
 
+    /// When it went wrong, for support: the moment this error was made, by this computer's clock.
+    ///
+    /// It is compared with the logs of others, and so it is never a ``WallClock`` of the program's own. The server's time is
+    /// in ``serverError``, where it told one.
+    public let timestamp: Date
+
     /// The cause beneath, where there is one.
     public let underlyingError: (any Error)?
 
     /// Creates an error; a program's tests and a cache of one's own do this.
+    ///
+    /// Who makes an error of another one, and keeps its correlation identifier, hands on its `timestamp` as well.
     public init(
         _ code: Code,
         _ message: String,
@@ -37,7 +45,8 @@ public struct AuthenticationError: Error, Sendable {
         claims: String? = nil,
         retryAfter: Duration? = nil,
         correlationID: UUID? = nil,
-        underlyingError: (any Error)? = nil
+        underlyingError: (any Error)? = nil,
+        timestamp: Date = Date()
     ) {
         self.code = code
         self.message = message
@@ -46,6 +55,7 @@ public struct AuthenticationError: Error, Sendable {
         self.retryAfter = retryAfter
         self.correlationID = correlationID
         self.underlyingError = underlyingError
+        self.timestamp = timestamp
     }
 
     /// The code alone: a bounded vocabulary, safe as a metric label.
@@ -53,12 +63,12 @@ public struct AuthenticationError: Error, Sendable {
 }
 
 extension AuthenticationError: CustomStringConvertible {
-    /// The message, the code and the correlation identifier.
+    /// The message; then what support asks for: the code, the correlation identifier and the time in UTC.
     public var description: String {
         var text = "\(message) [\(code.rawValue)"
         if let serverError { text += "; \(serverError.error)" }
         if let suberror = serverError?.suberror { text += "/\(suberror)" }
         if let correlationID { text += "; correlation \(correlationID.uuidString.lowercased())" }
-        return text + "]"
+        return text + "; \(timestamp.utcText)]"
     }
 }

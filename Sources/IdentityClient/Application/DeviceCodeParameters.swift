@@ -23,6 +23,13 @@ public struct DeviceCodeParameters: Sendable {
     /// How long the person has at most; `nil` means as long as the provider says, which is most often 15 minutes.
     public var timeout: Duration?
 
+    /// Whether a cache that cannot be written ends the sign-in before the person begins: with its error, `.cache` or a second
+    /// level of it.
+    ///
+    /// Unless it is set, the sign-in goes on, its tokens live until the program ends, and
+    /// `AuthenticationResult/persistence` says so. The cache is asked in any case, so that a keyring is unlocked beforehand.
+    public var requiresPersistence = false
+
     /// Names the requests in the provider's logs; `nil` means a fresh one.
     public var correlationID: UUID?
 

@@ -58,6 +58,13 @@ public struct InteractiveParameters: Sendable {
     /// Whether a browser that cannot be opened ends the sign-in in any case: nobody reads the address.
     public var requiresBrowser = false
 
+    /// Whether a cache that cannot be written ends the sign-in before the person begins: with its error, `.cache` or a second
+    /// level of it.
+    ///
+    /// Unless it is set, the sign-in goes on, its tokens live until the program ends, and
+    /// `AuthenticationResult/persistence` says so. The cache is asked in any case, so that a keyring is unlocked beforehand.
+    public var requiresPersistence = false
+
     /// What becomes of a sign-in of the same application object that is still under way.
     public var whenPending: PendingPolicy = .wait
 

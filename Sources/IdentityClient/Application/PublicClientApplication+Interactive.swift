@@ -12,7 +12,8 @@ extension PublicClientApplication {
     /// - Throws: `AuthenticationError.userCancelled` and its second levels when it was not finished; `.interactionRequired`
     ///   when the provider refuses and another sign-in may help; `.scopesDeclined`, `.network`, `.serverUnavailable`,
     ///   `.invalidResponse`, `.configuration`; `CancellationError` when the task was cancelled. A cache that cannot be
-    ///   written does not fail the sign-in: see `AuthenticationResult/persistence`.
+    ///   written does not fail the sign-in, see `AuthenticationResult/persistence`; or with `.cache` before the browser opens,
+    ///   where `InteractiveParameters/requiresPersistence` is set.
     /// - SeeAlso: [RFC 8252](https://www.rfc-editor.org/rfc/rfc8252)
     public func acquireTokenInteractively(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
         guard parameters.timeout > .zero, parameters.timeout <= .seconds(86_400) else {

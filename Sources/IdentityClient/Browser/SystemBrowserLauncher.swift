@@ -39,15 +39,8 @@ public struct SystemBrowserLauncher: BrowserLauncher {
     public func open(_ url: URL) async throws {
         let address = try Self.checked(url)
         let environment = environment()
-        guard !environment.isSudo else {
-            throw AuthenticationError(
-                .browserUnavailable,
-                "A browser is not started under sudo, where it would run as root. Run the program as yourself."
-            )
-        }
-        let candidates = BrowserCommand.candidates(command: command, environment: environment)
         var attempts: [String] = []
-        for candidate in candidates {
+        for candidate in BrowserCommand.candidates(command: command, environment: environment) {
             guard let executable = environment.executable(candidate.program) else { continue }
             let outcome = try await DetachedProcess.run(
                 executable,
@@ -62,10 +55,12 @@ public struct SystemBrowserLauncher: BrowserLauncher {
             case .notStarted(let code): attempts.append("\(candidate.program) could not be started (error \(code))")
             }
         }
-        let reason = attempts.isEmpty ? environment.reason(for: candidates) : attempts.joined(separator: "; ")
+        if attempts.isEmpty, let problem = InteractionEnvironment(environment, command: command).browserProblem {
+            attempts.append(problem)
+        }
         throw AuthenticationError(
             .browserUnavailable,
-            "No browser could be opened: \(reason). Show the address instead."
+            "No browser could be opened: \(attempts.joined(separator: "; ")). Show the address instead."
         )
     }
 

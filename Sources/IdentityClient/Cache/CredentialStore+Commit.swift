@@ -40,6 +40,11 @@ extension CredentialStore {
         }
     }
 
+    /// Asks the cache whether records of the group could be written.
+    func checkWritable() async throws {
+        try await wrapping { try await cache.checkWritable(in: group) }
+    }
+
     /// Writes what could not be written before. One that fails does not keep the others.
     ///
     /// - Throws: The first failure.

@@ -80,6 +80,14 @@ public final class EncryptedTokenCache: TokenCache {
         base.changes(in: group)
     }
 
+    /// Asks the cache beneath, and for the key.
+    ///
+    /// - Throws: `.cacheKeyUnavailable` or another `.cache` when the key cannot be had, and what the cache beneath throws.
+    public func checkWritable(in group: CacheGroup) async throws {
+        try await base.checkWritable(in: group)
+        _ = try await keys.key()
+    }
+
     /// Removes the records of `group` that cannot be decrypted: what is left to do when a key is lost for good.
     ///
     /// Never do this unasked. Whose tokens were in them has to sign in again; at the provider, the sessions live on.

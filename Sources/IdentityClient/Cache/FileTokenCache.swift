@@ -88,6 +88,14 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
         try await readers.doing { try self.readRecords(of: kind, in: group) }
     }
 
+    /// Writes a file as long as a usual record, under a lock and beside the others, and removes it. Nothing is synced.
+    ///
+    /// The directory is made where there is none. What a death leaves behind is removed as what it leaves of a write.
+    /// - Throws: As ``replace(_:with:for:)``.
+    public func checkWritable(in group: CacheGroup) async throws {
+        try await write(CacheKey(group: group, kind: .lease, name: "check")) { try $0.check() }
+    }
+
     /// Renames the file of `record` to `<its name>.corrupt-<seconds since 1970>`.
     ///
     /// - Returns: The path of the renamed file.

@@ -19,6 +19,9 @@ struct FileWrite: ~Copyable {
         self.lock = lock
     }
 
+    /// As much as a record with some access tokens and ID tokens takes.
+    private static let usualSize = 16 << 10
+
     /// A lease is worth nothing after a crash, so it need not survive one.
     private var isDurable: Bool { key.kind != .lease }
 
@@ -65,6 +68,14 @@ struct FileWrite: ~Copyable {
             isSettled: fingerprint.modified == stamp
         )
         if isDurable { try directory.synchronize() }
+    }
+
+    /// Writes what is removed at once. The disk's and the quota's room is taken when it is written, not when it is synced.
+    func check() throws {
+        let temporary = FileCacheName.temporary(FileCacheName.stripe(name))
+        let file = try directory.newFile(temporary)
+        defer { try? directory.remove(temporary) }  // Else it goes with what dead writers have left.
+        try file.write([UInt8](repeating: 0, count: Self.usualSize))
     }
 
     func setAside(_ record: CacheRecord) throws -> String {

@@ -22,6 +22,14 @@ public protocol TokenCache: Sendable {
     ///
     /// The library polls as well: a lost hint costs time, never correctness.
     func changes(in group: CacheGroup) -> AsyncStream<CacheKey>?
+
+    /// Finds out whether records of `group` could be written now. It is asked before a person signs in, so that nobody does
+    /// so for tokens that cannot be kept; the default believes that they can.
+    ///
+    /// It stores no record and changes none; whatever it makes to find out has a name of its own, and is gone afterwards. It
+    /// asks the person only where writing would: to unlock a keyring, for example.
+    /// - Throws: What ``replace(_:with:for:)`` would.
+    func checkWritable(in group: CacheGroup) async throws
 }
 
 extension TokenCache {
@@ -29,4 +37,7 @@ extension TokenCache {
     public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
         nil
     }
+
+    /// Believes that they can.
+    public func checkWritable(in group: CacheGroup) async throws {}
 }

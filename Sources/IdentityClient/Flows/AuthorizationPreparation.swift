@@ -24,6 +24,8 @@ struct AuthorizationPreparation: Sendable {
         self.environment = environment
         self.parameters = parameters
         self.context = context
+        try await PersistenceCheck(environment: environment, context: context)
+            .run(isRequired: parameters.requiresPersistence)
         metadata = try await environment.resolver.metadata(for: authority, context: context)
         prompt = try await PromptChoice(environment: environment, context: context).prompt(parameters, authority)
         guard metadata.codeChallengeMethods?.contains("S256") != false else {

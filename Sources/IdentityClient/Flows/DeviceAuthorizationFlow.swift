@@ -19,6 +19,8 @@ struct DeviceAuthorizationFlow: Sendable {
         let configured = environment.configuration.authority
         let authority = parameters.authority ?? configured
         if parameters.authority != nil { try authority.checkFits(configured) }
+        try await PersistenceCheck(environment: environment, context: context)
+            .run(isRequired: parameters.requiresPersistence)
         let metadata = try await environment.resolver.metadata(for: authority, context: context)
         let scopes = try parameters.scopes.checked()
             .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))

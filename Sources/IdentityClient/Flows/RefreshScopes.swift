@@ -32,7 +32,8 @@ struct RefreshScopes: Sendable {
             .consentRequired,
             "These scopes go beyond what was granted: sign in interactively.",
             serverError: error.serverError,
-            correlationID: error.correlationID
+            correlationID: error.correlationID,
+            timestamp: error.timestamp
         )
     }
 }

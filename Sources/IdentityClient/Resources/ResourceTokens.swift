@@ -64,7 +64,8 @@ extension AuthenticationError {
             claims: claims,
             retryAfter: retryAfter,
             correlationID: correlationID,
-            underlyingError: underlyingError
+            underlyingError: underlyingError,
+            timestamp: timestamp
         )
     }
 }

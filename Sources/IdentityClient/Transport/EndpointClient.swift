@@ -103,7 +103,8 @@ package struct EndpointClient: Sendable {
                 error.code,
                 error.message,
                 correlationID: context.correlationID,
-                underlyingError: error.underlyingError
+                underlyingError: error.underlyingError,
+                timestamp: error.timestamp
             )
         case is CancellationError: error
         case is DeadlineExceeded:

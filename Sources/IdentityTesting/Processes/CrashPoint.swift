@@ -92,6 +92,10 @@ struct FatalCache: TokenCache {
         cache.changes(in: group)
     }
 
+    func checkWritable(in group: CacheGroup) async throws {
+        try await cache.checkWritable(in: group)
+    }
+
     func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
         switch (key.kind, point) {
         case (.lease, .noLeases): return true

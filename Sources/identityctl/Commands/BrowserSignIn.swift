@@ -35,14 +35,14 @@ struct BrowserSignIn {
 struct ReportingBrowser: BrowserLauncher {
     let launcher: any BrowserLauncher
     let console: Console
-    let isRemote: Bool
+    let recommendation: InteractionEnvironment.Recommendation
 
     func open(_ url: URL) async throws {
         do {
             try await launcher.open(url)
         } catch let failure as AuthenticationError {
             console.line(failure.message.printable)
-            if isRemote {
+            if recommendation.way != .browser {
                 console.line("No browser on this computer? Press Ctrl-C and run 'identityctl login --manual' instead.")
             }
             throw failure

@@ -32,7 +32,7 @@ struct DoctorCommand: ToolCommand {
         let command = try browser.command(environment)
         let choice = try provider.cacheChoice(environment)
         let authority = try provider.authority(environment)
-        var findings = Examination.browser(BrowserInspection(command: command))
+        var findings = Examination.browser(.current(browserCommand: command))
         let keyring = KeyringTokenCache(applicationName: "identityctl")
         findings += Examination.keyring(try await Self.outcome { try await keyring.status() })
         findings.append(try await tokenStore(session, choice))

@@ -37,21 +37,22 @@ struct LoginCommand: ToolCommand {
 
     func run(in session: Session) async throws {
         let environment = session.environment
+        let command = try browser.command(environment)
         let usesDeviceCode = try !manual && environment.isOn("device-code", deviceCode)
         let isManual = try !usesDeviceCode && environment.isOn("manual", manual)
         var parameters = try signIn.parameters(token, environment)
+        parameters.requiresPersistence = true
         let wanted = try environment.given("account", account.account)
         var configuration = try provider.configuration(environment, logger: session.logger)
         configuration.redirectURI = try signIn.redirect(environment, isManual: isManual)
         configuration.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
         configuration.browser = ReportingBrowser(
-            launcher: SystemBrowserLauncher(command: try browser.command(environment)),
+            launcher: SystemBrowserLauncher(command: command),
             console: session.console,
-            isRemote: environment.isRemote
+            recommendation: InteractionEnvironment.current(browserCommand: command).recommendation
         )
         configuration.redirectReceiver = receiver(for: configuration.redirectURI, isManual, session)
         let application = try session.application(configuration)
-        try await session.requireStore()
         try await parameters.address(wanted, application)
         let result =
             usesDeviceCode
@@ -97,13 +98,5 @@ extension InteractiveParameters {
         } catch AuthenticationError.noTokensFound {
             loginHint = loginHint ?? wanted.text
         }
-    }
-}
-
-extension Environment {
-    /// Whether this is a session on another computer without a way to show windows.
-    var isRemote: Bool {
-        let isGraphical = self["DISPLAY"] != nil || self["WAYLAND_DISPLAY"] != nil || self["WSL_DISTRO_NAME"] != nil
-        return !isGraphical && self["BROWSER"] == nil
     }
 }

@@ -12,7 +12,8 @@ extension Session {
             // What could not be written is tried once more.
             isPersisted = await finishPendingWork()
             if !isPersisted {
-                console.line("Warning: the tokens could not be kept for the next time. \(failure.message.printable)")
+                let reason = PlainReport.withReference(failure)
+                console.line("Warning: the tokens could not be kept for the next time. \(reason)")
             }
         }
         if isJSON {

@@ -14,7 +14,11 @@ struct SignOutBrowser: BrowserLauncher {
             try await launcher.open(url)
         } catch let failure as AuthenticationError {
             guard console.isTerminal else {
-                throw AuthenticationError(failure.code, "\(failure.message) This command does so at a terminal.")
+                throw AuthenticationError(
+                    failure.code,
+                    "\(failure.message) This command does so at a terminal.",
+                    timestamp: failure.timestamp
+                )
             }
             console.line(failure.message.printable)
             console.line("")

@@ -5,9 +5,9 @@ import IdentityKeyring
 
 /// What was found, as findings. Decisions without a side effect.
 enum Examination {
-    static func browser(_ browser: BrowserInspection) -> [Finding] {
+    static func browser(_ environment: InteractionEnvironment) -> [Finding] {
         let opener: Finding =
-            if let problem = browser.problem {
+            if let problem = environment.browserProblem {
                 .lack(
                     "browser",
                     problem,
@@ -15,10 +15,10 @@ enum Examination {
                     .cancelled
                 )
             } else {
-                .ok("browser", browser.programs.joined(separator: ", "))
+                .ok("browser", environment.browsers.joined(separator: ", "))
             }
         let display: Finding =
-            if let display = browser.display {
+            if let display = environment.display {
                 .ok("display", display)
             } else {
                 .lack(

@@ -54,6 +54,7 @@ extension SignInOptions {
         var device = DeviceCodeParameters(scopes: parameters.scopes)
         device.account = parameters.account
         device.claims = parameters.claims
+        device.requiresPersistence = parameters.requiresPersistence
         device.timeout = try chosenTimeout(environment)
         return device
     }

@@ -54,6 +54,7 @@ enum JSONReport {
         object["serverError"] = known?.serverError.map { .object(serverError($0)) }
         object["retryAfter"] = known?.retryAfter.map { .integer($0.wholeSeconds) }
         object["correlationID"] = text(known?.correlationID?.text)
+        object["timestamp"] = text(known?.timestamp.utcText)
         if let refusal = error as? UnexpectedResponse { object["httpStatus"] = .integer(refusal.response.status.code) }
         return JSONObject([("error", .object(object))])
     }

@@ -26,7 +26,7 @@ enum PlainReport {
             case .notRequested: nil
             case .succeeded, .unconfirmed: "The provider took the refresh token back."
             case .unavailable: "There was no refresh token, or the provider takes none back."
-            case .failed(let error): "Warning: the refresh token was not taken back. \(error.message.printable)"
+            case .failed(let error): "Warning: the refresh token was not taken back. \(withReference(error))"
             }
         let session: String? =
             switch result.browserSession {
@@ -35,7 +35,7 @@ enum PlainReport {
             case .unconfirmed: "Finish signing out on the provider's page in the browser."
             case .unavailable: "The provider has no sign-out page."
             case .failed(let error):
-                "Warning: the browser's session with the provider was not ended. \(error.message.printable)"
+                "Warning: the browser's session with the provider was not ended. \(withReference(error))"
             }
         return [revocation, session].compactMap(\.self)
     }
@@ -51,9 +51,19 @@ enum PlainReport {
         if let wait = known.retryAfter {
             lines.append("  Try again in \(wait.wholeSeconds) s.")
         }
-        let request = known.correlationID.map { ", correlation id \($0.text)" } ?? ""
-        lines.append("  (\(known.code.rawValue.printable)\(request))")
+        lines.append("  \(reference(known))")
         return lines
+    }
+
+    /// What went wrong and what to do next, with what support asks for.
+    static func withReference(_ error: AuthenticationError) -> String {
+        "\(error.message.printable) \(reference(error))"
+    }
+
+    /// What support asks for: the code, the correlation identifier and the time.
+    private static func reference(_ error: AuthenticationError) -> String {
+        let request = error.correlationID.map { ", correlation id \($0.text)" } ?? ""
+        return "(\(error.code.rawValue.printable)\(request), \(error.timestamp.utcText))"
     }
 
     /// What to do about an error, where the tool knows.

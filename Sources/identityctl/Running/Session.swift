@@ -68,12 +68,6 @@ final class Session: Sendable {
         return await outcomes.first { _ in true } ?? false
     }
 
-    /// Asks whether tokens could be kept now, so that nobody signs in for nothing.
-    func requireStore() async throws {
-        guard let store = desktop.withLock({ $0 }) else { return }
-        _ = try await store.cache.openedStore(for: store.group)
-    }
-
     /// What the person does about a store that cannot be used.
     func adviceOnStore(_ error: any Error) async -> String? {
         guard let store = desktop.withLock({ $0 }), let code = (error as? AuthenticationError)?.code, .cache ~= code

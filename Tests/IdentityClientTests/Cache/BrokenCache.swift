@@ -11,7 +11,7 @@ final class BrokenCache: TokenCache {
             truncates
         case remembersTooLong, readsThenWrites, locksInOneInstanceOnly, hangsWhenCancelled, staysSilent,
             namesOtherGroups
-        case scansAll, throwsAlways
+        case scansAll, throwsAlways, leavesProbes
     }
 
     struct Unavailable: Error {}
@@ -119,6 +119,12 @@ final class BrokenCache: TokenCache {
             }
         default: nil
         }
+    }
+
+    func checkWritable(in group: CacheGroup) async throws {
+        guard defect == .leavesProbes else { return }
+        let probe = CacheKey(group: group, kind: .lease, name: "probe")
+        _ = try await storage.replace(nil, with: CacheRecord(bytes: []), for: probe)
     }
 
     private func translated(_ key: CacheKey) -> CacheKey {

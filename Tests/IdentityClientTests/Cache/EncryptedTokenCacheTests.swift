@@ -151,6 +151,20 @@ import Testing
         #expect(memory.cost == 0)
     }
 
+    @Test func canBeWrittenWhenTheKeyIsThereAndTheCacheBeneathCan() async throws {
+        let provider = UnreliableProvider(failures: 1)
+        let base = UnreliableCache()
+        base.refusedWrites = [.account]
+        let cache = EncryptedTokenCache(base, keyFrom: provider)
+        await #expect(throws: UnreliableCache.Failure.self) { try await cache.checkWritable(in: key.group) }
+        // A keyring is not opened for nothing.
+        #expect(provider.calls.withLock(\.self) == 0)
+        base.refusedWrites = []
+        let error = await #expect(throws: AuthenticationError.self) { try await cache.checkWritable(in: key.group) }
+        #expect(error?.code == .cacheKeyUnavailable)
+        try await cache.checkWritable(in: key.group)
+    }
+
     @Test(.timeLimit(.minutes(1))) func passesTheHintsOn() async throws {
         let hints = try #require(cache.changes(in: key.group))
         #expect(try await cache.replace(nil, with: one, for: key))

@@ -145,11 +145,4 @@ import Testing
     func refusesAPastedTextThatIsNoAnswer(line: String) {
         #expect(throws: PastedAddress.Unusable.self) { try PastedAddress(line) }
     }
-
-    @Test func knowsWhereNoWindowCanBeShown() {
-        #expect(Environment([:]).isRemote)
-        #expect(!Environment(["DISPLAY": ":0"]).isRemote)
-        #expect(!Environment(["WAYLAND_DISPLAY": "w"]).isRemote)
-        #expect(!Environment(["BROWSER": "lynx"]).isRemote)
-    }
 }

@@ -17,6 +17,7 @@ import Testing
             TenantProfile(tenantID: "home", localAccountID: "2"),
         ]
     )
+    static let time = Date(timeIntervalSince1970: 1_764_000_000)
     static let correlationID = UUID(uuidString: "C970D58C-7429-4D47-AE01-2903778D98CA")
 
     @Test func writesAResultAsDocumented() {
@@ -78,13 +79,15 @@ import Testing
             ),
             claims: "{}",
             retryAfter: .milliseconds(1500),
-            correlationID: Self.correlationID
+            correlationID: Self.correlationID,
+            timestamp: Self.time
         )
         #expect(
             JSONReport.error(error).line == #"""
                 {"error":{"code":"server_unavailable.throttled","message":"Wait.\nThen try again.",\#
                 "serverError":{"error":"slow_down","errorDescription":"Too fast","suberror":"s","errorCodes":[90055],\#
-                "httpStatus":429},"retryAfter":2,"correlationID":"c970d58c-7429-4d47-ae01-2903778d98ca"}}
+                "httpStatus":429},"retryAfter":2,"correlationID":"c970d58c-7429-4d47-ae01-2903778d98ca",\#
+                "timestamp":"2025-11-24T16:00:00Z"}}
                 """#
         )
     }
@@ -92,11 +95,11 @@ import Testing
     @Test func writesErrorsThatAreNotTheLibrarys() {
         #expect(
             JSONReport.error(UsageError("No.")).line
-                == #"{"error":{"code":"configuration.invalid_argument","message":"No.","correlationID":null}}"#
+                == #"{"error":{"code":"configuration.invalid_argument","message":"No.","correlationID":null,"timestamp":null}}"#
         )
         #expect(
             JSONReport.error(CancellationError()).line
-                == #"{"error":{"code":"user_cancelled","message":"Cancelled.","correlationID":null}}"#
+                == #"{"error":{"code":"user_cancelled","message":"Cancelled.","correlationID":null,"timestamp":null}}"#
         )
     }
 }

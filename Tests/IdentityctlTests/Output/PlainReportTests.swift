@@ -34,14 +34,15 @@ import Testing
             .consentRequired,
             "Agree first.",
             serverError: ServerError(error: "consent_required", errorDescription: "No \u{1B}]0;x\u{07} consent"),
-            retryAfter: .seconds(3)
+            retryAfter: .seconds(3),
+            timestamp: JSONReportTests.time
         )
         #expect(
             PlainReport.error(error) == [
                 "identityctl: Agree first.",
                 "  The server said: consent_required: No \u{FFFD}]0;x\u{FFFD} consent",
                 "  Try again in 3 s.",
-                "  (interaction_required.consent)",
+                "  (interaction_required.consent, 2025-11-24T16:00:00Z)",
             ]
         )
     }
@@ -55,14 +56,17 @@ import Testing
         )
     }
 
-    @Test(arguments: [
-        (0, "1970-01-01T00:00:00Z"), (-1, "1969-12-31T23:59:59Z"), (951_782_399, "2000-02-28T23:59:59Z"),
-        (951_782_400, "2000-02-29T00:00:00Z"), (951_868_800, "2000-03-01T00:00:00Z"),
-        (4_107_542_400, "2100-03-01T00:00:00Z"), (253_402_300_799, "9999-12-31T23:59:59Z"),
-        (1e300, "9999-12-31T23:59:59Z"), (-62_167_219_200, "0000-01-01T00:00:00Z"), (1.999, "1970-01-01T00:00:01Z"),
-    ])
-    func writesTimesInUTC(seconds: Double, text: String) {
-        #expect(Date(timeIntervalSince1970: seconds).utcText == text)
+    @Test func endsAWarningWithWhatSupportAsksFor() {
+        let error = AuthenticationError(
+            .network,
+            "Down.",
+            correlationID: JSONReportTests.correlationID,
+            timestamp: JSONReportTests.time
+        )
+        let result = SignOutResult(wasSignedIn: true, revocation: .failed(error), browserSession: .failed(error))
+        let reference = "(network, correlation id c970d58c-7429-4d47-ae01-2903778d98ca, 2025-11-24T16:00:00Z)"
+        let lines = PlainReport.signOut(result)
+        #expect(lines.count == 2 && lines.allSatisfy { $0.hasSuffix("Down. \(reference)") })
     }
 
     @Test(arguments: [

@@ -68,7 +68,7 @@ import Testing
         #expect(lost.status == 2)
         #expect(lost.output.isEmpty)
         let error = try #require(try JSONObject(parsing: Array((lost.errorLines.last ?? "").utf8)).object("error"))
-        #expect(error.members.map(\.name) == ["code", "message", "serverError", "correlationID"])
+        #expect(error.members.map(\.name) == ["code", "message", "serverError", "correlationID", "timestamp"])
         #expect(error.string("code") == "interaction_required.sign_in_expired")
         #expect(error.object("serverError")?.string("error") == "invalid_grant")
     }

@@ -44,6 +44,18 @@ import Testing
         #expect(try await run("cache", "show").output == "none\n")
     }
 
+    /// Nobody signs in for tokens that could not be kept, whichever way.
+    @Test(.timeLimit(.minutes(1)), arguments: [[], ["--manual"], ["--device-code"]])
+    func endsAtOnceWhereFilesCannotBeWritten(_ way: [String]) async throws {
+        let file = "\(place.directory.path)/file"
+        try Data().write(to: URL(fileURLWithPath: file))
+        let refused = try await Tool.run(["login", "--json", "--cache", "file:\(file)/tokens"] + way, variables)
+        #expect(refused.status == 4, "\(refused.errors)")
+        #expect(try TroubleProcessTests.code(of: refused) == "cache.permissions")
+        #expect(refused.errors.contains(file))
+        #expect(place.provider.requests.isEmpty)
+    }
+
     @Test(.timeLimit(.minutes(1))) func remembersWhatWasChosenOnce() async throws {
         let login = try await login("--cache", "file")
         #expect(login.status == 0, "\(login.errors)")

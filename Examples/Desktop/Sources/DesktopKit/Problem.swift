@@ -16,11 +16,7 @@ public struct Problem: Sendable, Equatable {
     public var full: String { details.isEmpty ? text : "\(text)\n\(details)" }
 
     /// Puts an error into words; `nil` for what the person did themselves.
-    ///
-    /// - Parameters:
-    ///   - error: What was thrown.
-    ///   - now: The time that support is told.
-    public init?(_ error: any Error, now: Date = Date()) {
+    public init?(_ error: any Error) {
         if error is CancellationError { return nil }
         guard let error = error as? AuthenticationError else {
             self.init(text: tr("Something went wrong: {0}", "\(error)"), details: "", canRetry: true)
@@ -31,7 +27,7 @@ public struct Problem: Sendable, Equatable {
         default:
             self.init(
                 text: Self.text(of: error),
-                details: Self.details(of: error, now: now),
+                details: Self.details(of: error),
                 canRetry: Self.canRetry(error)
             )
         }
@@ -44,8 +40,8 @@ public struct Problem: Sendable, Equatable {
         self.canRetry = canRetry
     }
 
-    private static func details(of error: AuthenticationError, now: Date) -> String {
-        let time = now.formatted(.iso8601)
+    private static func details(of error: AuthenticationError) -> String {
+        let time = error.timestamp.formatted(.iso8601)
         guard let id = error.correlationID else { return "\(error.code) · \(time)" }
         return "\(error.code) · \(id) · \(time)"
     }

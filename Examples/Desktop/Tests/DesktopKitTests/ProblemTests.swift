@@ -6,8 +6,6 @@ import IdentityClient
 import Testing
 
 @Suite struct ProblemTests {
-    private let now = Date(timeIntervalSince1970: 1_800_000_000)
-
     @Test func saysNothingOfWhatThePersonDid() {
         #expect(Problem(CancellationError()) == nil)
         #expect(Problem(AuthenticationError(.interactionSuperseded, "Another sign-in began.")) == nil)
@@ -15,21 +13,22 @@ import Testing
 
     @Test func givesSupportCodeIdentifierAndTime() throws {
         let id = UUID()
-        let problem = try #require(Problem(AuthenticationError(.network, "Down.", correlationID: id), now: now))
+        let now = Date(timeIntervalSince1970: 1_800_000_000)
+        let problem = try #require(Problem(AuthenticationError(.network, "Down.", correlationID: id, timestamp: now)))
         #expect(problem.details == "network · \(id) · 2027-01-15T08:00:00Z")
         #expect(problem.full.hasSuffix(problem.details))
         #expect(problem.text.contains("still signed in"))
     }
 
     @Test func explainsWhatAnAdministratorHasToDo() throws {
-        let problem = try #require(Problem(AuthenticationError(.adminConsentRequired, "AADSTS90094"), now: now))
+        let problem = try #require(Problem(AuthenticationError(.adminConsentRequired, "AADSTS90094")))
         #expect(problem.text.contains("administrator"))
         #expect(!problem.canRetry)
     }
 
     @Test func saysWhenToTryAgain() throws {
         let error = AuthenticationError(.throttled, "Slow down.", retryAfter: .seconds(17))
-        #expect(try #require(Problem(error, now: now)).text.contains("17 s"))
+        #expect(try #require(Problem(error)).text.contains("17 s"))
     }
 
     @Test(arguments: [
@@ -37,10 +36,10 @@ import Testing
         (.signInExpired, true),
     ])
     func offersToRetryWhatMayHelp(_ code: AuthenticationError.Code, _ expected: Bool) throws {
-        #expect(try #require(Problem(AuthenticationError(code, "Text."), now: now)).canRetry == expected)
+        #expect(try #require(Problem(AuthenticationError(code, "Text."))).canRetry == expected)
     }
 
     @Test func showsTheLibrarysWordsForTheRest() throws {
-        #expect(try #require(Problem(AuthenticationError(.cacheFull, "No room."), now: now)).text == "No room.")
+        #expect(try #require(Problem(AuthenticationError(.cacheFull, "No room."))).text == "No room.")
     }
 }

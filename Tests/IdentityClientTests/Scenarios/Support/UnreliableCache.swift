@@ -36,6 +36,10 @@ final class UnreliableCache: TokenCache {
         return try await storage.replace(expected, with: new, for: key)
     }
 
+    func checkWritable(in group: CacheGroup) async throws {
+        if refusedWrites.contains(.account) { throw Failure() }
+    }
+
     func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
         if refusesReads { throw Failure() }
         return try await storage.records(of: kind, in: group)

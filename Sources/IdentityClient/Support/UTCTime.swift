@@ -1,10 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
+package import FoundationEssentials
 
 extension Date {
-    /// The time as ISO 8601 in UTC, to the second: `2026-11-21T12:13:50Z`. Years from 0 to 9999.
-    var utcText: String {
+    /// The time as ISO 8601 in UTC, to the second: `2026-11-21T12:13:50Z`. Years from 0 to 9999; nothing traps.
+    package var utcText: String {
         let seconds = Int64(max(-62_167_219_200, min(253_402_300_799, timeIntervalSince1970.rounded(.down))))
         let days = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
         let time = seconds - days * 86_400

@@ -1,0 +1,61 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+
+/// What the choice of a browser depends on.
+struct LaunchEnvironment: Sendable {
+    var variables: [String: String]
+    /// Whether Linux runs under Windows.
+    var isWSL: Bool
+    /// Whether another user became root for this program.
+    var isSudo: Bool
+    /// Whether this is the inside of a container.
+    var isContainer = false
+    /// Whether a person can be asked at a terminal.
+    var isAttended = false
+
+    static var current: LaunchEnvironment {
+        let variables = ProcessInfo.processInfo.environment
+        let kernel =
+            FileManager.default.contents(atPath: "/proc/version").map { String(decoding: $0, as: UTF8.self) } ?? ""
+        return LaunchEnvironment(
+            variables: variables,
+            isWSL: variables["WSL_DISTRO_NAME"] != nil || kernel.lowercased().contains("microsoft"),
+            isSudo: geteuid() == 0 && variables["SUDO_UID"] != nil,
+            isContainer: variables["container"] != nil
+                || ["/run/.containerenv", "/.dockerenv"].contains { FileManager.default.fileExists(atPath: $0) },
+            isAttended: isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
+        )
+    }
+
+    /// What windows are shown on; `nil` where there is nothing.
+    var display: String? {
+        if let wayland = value("WAYLAND_DISPLAY") { return "Wayland (\(wayland))" }
+        if let x11 = value("DISPLAY") { return "X11 (\(x11))" }
+        return isWSL ? "Windows (WSL)" : nil
+    }
+
+    /// A variable, unless it is empty.
+    func value(_ name: String) -> String? {
+        variables[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The program as an absolute path, looked up in the absolute directories of `PATH`; never in the current one.
+    func executable(_ program: String) -> String? {
+        guard !program.contains("/") else {
+            return program.hasPrefix("/") && Self.isExecutable(program) ? program : nil
+        }
+        let path = value("PATH") ?? "/usr/local/bin:/usr/bin:/bin"
+        return path.split(separator: ":")
+            .filter { $0.hasPrefix("/") }
+            .map { "\($0)/\(program)" }
+            .first(where: Self.isExecutable)
+    }
+
+    private static func isExecutable(_ path: String) -> Bool {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+        return unsafe access(path, X_OK) == 0
+    }
+}

@@ -1,0 +1,93 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Testing
+
+@testable import IdentityClient
+
+@Suite struct InteractionEnvironmentTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var facts: String
+        var way: InteractionEnvironment.Way?
+        var reason: String
+
+        var testDescription: String { facts }
+
+        /// The facts, by their names.
+        var environment: InteractionEnvironment {
+            let words = facts.split(separator: " ")
+            var environment = InteractionEnvironment()
+            environment.browsers = words.contains("browser") ? ["/usr/bin/firefox", "/usr/bin/xdg-open"] : []
+            environment.missingBrowsers = words.contains("missing") ? ["xdg-open", "gio"] : []
+            environment.display = words.contains("display") ? "X11 (:0)" : nil
+            environment.isSSH = words.contains("ssh")
+            environment.isContainer = words.contains("container")
+            environment.isSudo = words.contains("sudo")
+            environment.isAttended = words.contains("person")
+            return environment
+        }
+    }
+
+    static let headless = "there is no graphical session (DISPLAY and WAYLAND_DISPLAY are not set)"
+    static let overSSH =
+        "there is no graphical session (DISPLAY and WAYLAND_DISPLAY are not set; this is an SSH session)"
+    static let contained =
+        "there is no graphical session (DISPLAY and WAYLAND_DISPLAY are not set; this is a container)"
+    static let missing = "none of xdg-open, gio is an installed program"
+    static let sudo = "under sudo none is started, because it would run as root (run the program as yourself)"
+    static let opens = "/usr/bin/firefox can show the page"
+    static let unattended = ", and there is no terminal at which the address could be shown"
+
+    @Test(arguments: [
+        Row(facts: "browser display person", way: .browser, reason: opens),
+        // A program with windows is no worse than one at a terminal.
+        Row(facts: "browser display", way: .browser, reason: opens),
+        // $BROWSER counts without a display: editors forward it to the computer where the person is.
+        Row(facts: "browser person ssh", way: .browser, reason: opens),
+        Row(facts: "browser missing display ssh container", way: .browser, reason: opens),
+        Row(facts: "person", way: .manualPaste, reason: headless),
+        Row(facts: "person ssh", way: .manualPaste, reason: overSSH),
+        Row(facts: "person container", way: .manualPaste, reason: contained),
+        Row(facts: "person display missing", way: .manualPaste, reason: missing),
+        Row(facts: "person missing ssh", way: .manualPaste, reason: "\(missing), and \(overSSH)"),
+        Row(facts: "person display", way: .manualPaste, reason: "no command is known"),
+        Row(facts: "browser display person sudo", way: .manualPaste, reason: sudo),
+        Row(facts: "", way: nil, reason: headless + unattended),
+        Row(facts: "container", way: nil, reason: contained + unattended),
+        Row(facts: "display missing", way: nil, reason: missing + unattended),
+        Row(facts: "browser display sudo", way: nil, reason: sudo + unattended),
+    ])
+    func recommendsWithAReason(_ row: Row) {
+        #expect(row.environment.recommendation.way == row.way)
+        #expect(row.environment.recommendation.reason == row.reason)
+    }
+
+    @Test(
+        arguments: [
+            (["DISPLAY": ":7"], false, "X11 (:7)"), (["WAYLAND_DISPLAY": "w", "DISPLAY": ":7"], false, "Wayland (w)"),
+            (["DISPLAY": ""], false, nil), ([:], true, "Windows (WSL)"),
+        ] as [([String: String], Bool, String?)]
+    )
+    func knowsTheDisplay(_ variables: [String: String], _ isWSL: Bool, _ expected: String?) {
+        let launch = LaunchEnvironment(variables: variables, isWSL: isWSL, isSudo: false)
+        #expect(InteractionEnvironment(launch, command: nil).display == expected)
+    }
+
+    @Test func looksForTheProgramsThatWouldBeTried() {
+        let variables = ["PATH": "/nowhere", "BROWSER": "/bin/true:no-such-browser", "SSH_TTY": "/dev/pts/1"]
+        var launch = LaunchEnvironment(variables: variables, isWSL: false, isSudo: false)
+        (launch.isContainer, launch.isAttended) = (true, true)
+        let environment = InteractionEnvironment(launch, command: ["/bin/sh", "-c"])
+        #expect(environment.browsers == ["/bin/sh", "/bin/true"])
+        #expect(environment.missingBrowsers == ["no-such-browser"])
+        #expect(environment.isSSH && environment.isContainer && environment.isAttended && !environment.isSudo)
+        launch.isSudo = true
+        #expect(InteractionEnvironment(launch, command: ["/bin/sh"]).browsers == [])
+    }
+
+    @Test func looksAroundWithoutStartingAnything() {
+        let environment = InteractionEnvironment.current(browserCommand: ["/bin/false"])
+        #expect(environment.isSudo || environment.browsers.first == "/bin/false")
+        #expect(!environment.recommendation.reason.isEmpty)
+    }
+}
