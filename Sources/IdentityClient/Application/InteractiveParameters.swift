@@ -65,6 +65,14 @@ public struct InteractiveParameters: Sendable {
     /// `AuthenticationResult/persistence` says so. The cache is asked in any case, so that a keyring is unlocked beforehand.
     public var requiresPersistence = false
 
+    /// Is told whose turn it is: to show how long the person has left, and to bring the program's window to the front
+    /// when they are done. Whether a window may come to the front is the desktop's decision.
+    ///
+    /// It is called for each phase in order, at most once, and never after the acquisition has ended; on no particular
+    /// thread, and the sign-in waits for it to return. A sign-in that ends early, or is completed with
+    /// ``PublicClientApplication/completeAuthorization(_:with:)``, leaves phases out.
+    public var onProgress: (@Sendable (SignInPhase) -> Void)?
+
     /// What becomes of a sign-in of the same application object that is still under way.
     public var whenPending: PendingPolicy = .wait
 

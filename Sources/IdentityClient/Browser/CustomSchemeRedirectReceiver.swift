@@ -72,7 +72,11 @@ public struct CustomSchemeRedirectReceiver: RedirectReceiver {
                 "The redirect address has no scheme of the program's own, such as com.example.app, so it cannot be received."
             )
         }
-        let inbox = RedirectInbox(responseMode: .formPost, path: "", applicationName: nil) { request, url, _ in
+        // Who delivers an address looks at the answer's status alone: there is no page to write.
+        let inbox = RedirectInbox(responseMode: .formPost, path: "", template: RedirectPageTemplate()) {
+            request,
+            url,
+            _ in
             RedirectRequest(delivery: request, redirectURI: url, answers: question)
         }
         let path = try await mailbox.newPath(for: scheme)

@@ -11,18 +11,21 @@ import LoopbackHTTP
 /// tells the truth; the code leaves the address bar before the page is shown.
 /// - SeeAlso: [RFC 8252 §7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)
 public struct LoopbackRedirectReceiver: RedirectReceiver {
-    private let applicationName: String?
+    private let template: RedirectPageTemplate
     private let limits: LoopbackServer.Limits
 
     /// Creates a receiver.
     ///
-    /// - Parameter applicationName: What the page calls the program; `nil` for "the application".
-    public init(applicationName: String? = nil) {
-        self.init(applicationName: applicationName, limits: LoopbackServer.Limits())
+    /// - Parameters:
+    ///   - applicationName: What the page calls the program; `nil` for "the application".
+    ///   - texts: What the page says, in the person's language. The default is English.
+    public init(applicationName: String? = nil, texts: RedirectPage.Texts = RedirectPage.Texts()) {
+        template = RedirectPageTemplate(texts: texts, applicationName: applicationName)
+        limits = LoopbackServer.Limits()
     }
 
-    init(applicationName: String? = nil, limits: LoopbackServer.Limits) {
-        self.applicationName = applicationName
+    init(limits: LoopbackServer.Limits) {
+        template = RedirectPageTemplate()
         self.limits = limits
     }
 
@@ -57,7 +60,7 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
             )
         }
         let host = requested ?? .localhost
-        let inbox = RedirectInbox(responseMode: responseMode, path: path, applicationName: applicationName) {
+        let inbox = RedirectInbox(responseMode: responseMode, path: path, template: template) {
             request,
             url,
             port in

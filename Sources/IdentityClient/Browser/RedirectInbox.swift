@@ -52,7 +52,7 @@ final class RedirectInbox: Sendable {
     private let path: String
     private let responseMode: ResponseMode
     private let decide: @Sendable (LoopbackRequest, URL, UInt16) -> RedirectRequest
-    private let applicationName: String?
+    private let template: RedirectPageTemplate
     private let state = Mutex(State())
 
     /// - Parameters:
@@ -62,12 +62,12 @@ final class RedirectInbox: Sendable {
     init(
         responseMode: ResponseMode,
         path: String,
-        applicationName: String?,
+        template: RedirectPageTemplate,
         decide: @escaping @Sendable (LoopbackRequest, URL, UInt16) -> RedirectRequest
     ) {
         self.path = path
         self.responseMode = responseMode
-        self.applicationName = applicationName
+        self.template = template
         self.decide = decide
     }
 
@@ -104,7 +104,7 @@ final class RedirectInbox: Sendable {
 
     private func doneResponse() -> LoopbackResponse {
         guard let page = state.withLock({ $0.donePage }) else { return refusal(404) }
-        var response = page.response(status: 200, applicationName: applicationName)
+        var response = template.response(page, status: 200)
         response.onDelivery = { isDelivered in
             self.settle { state in
                 if isDelivered { state.undelivered.subtract(state.redirected) }
@@ -114,7 +114,7 @@ final class RedirectInbox: Sendable {
     }
 
     private func refusal(_ status: Int) -> LoopbackResponse {
-        var response = RedirectPage(outcome: .refused).response(status: status, applicationName: applicationName)
+        var response = template.response(RedirectPage(outcome: .refused), status: status)
         if status == 405 { response.headers["Allow"] = responseMode == .query ? "GET" : "POST" }
         return response
     }
@@ -155,14 +155,14 @@ final class RedirectInbox: Sendable {
     }
 
     private func response(to id: UInt64, with page: RedirectPage) -> LoopbackResponse {
-        guard page.outcome != .refused else { return page.response(status: 400, applicationName: applicationName) }
+        guard page.outcome != .refused else { return template.response(page, status: 400) }
         guard responseMode == .query else {
-            var response = page.response(status: 200, applicationName: applicationName)
+            var response = template.response(page, status: 200)
             response.onDelivery = { _ in self.settle { $0.undelivered.remove(id) } }
             return response
         }
         // 303 and not 302 or 307: whatever it was, the browser gets the page, with an address that has no code.
-        var response = LoopbackResponse(status: 303, headers: RedirectPage.headers, closesConnection: true)
+        var response = LoopbackResponse(status: 303, headers: RedirectPageTemplate.headers, closesConnection: true)
         response.headers["Location"] = (path.isEmpty ? "/" : path) + "?done"
         response.onDelivery = { isDelivered in
             self.settle { state in
@@ -182,8 +182,7 @@ final class RedirectInbox: Sendable {
         }
         for receiver in receivers { receiver.continuation.resume(throwing: CancellationError()) }
         for (id, browser) in browsers {
-            var response = RedirectPage(outcome: .failed, message: RedirectPage.endedMessage)
-                .response(status: 200, applicationName: applicationName)
+            var response = template.endedResponse()
             response.onDelivery = { _ in self.settle { $0.undelivered.remove(id) } }
             browser.resume(returning: response)
         }

@@ -17,8 +17,8 @@ public struct RedirectPage: Hashable, Sendable {
     /// How the sign-in or sign-out ended.
     public var outcome: Outcome
 
-    /// One sentence of plain text for the person, or `nil` for the default. It is escaped, and cut after 1,000
-    /// characters.
+    /// One sentence of plain English for the person, or `nil` for the default. It is escaped, and cut after 1,000
+    /// characters. Where the page's ``Texts`` are in another language, it is shown below theirs.
     public var message: String?
 
     /// Creates a page.

@@ -36,6 +36,7 @@ struct InteractiveFlow: Sendable {
         _ listener: any RedirectListener
     ) async throws -> AuthenticationResult {
         let (redirect, response) = try await shown(request, listener)
+        request.parameters.onProgress?(.redirectReceived)
         let flow = AuthorizationCodeFlow(environment: environment, context: context)
         do {
             let result = try await flow.finish(try response.get(), to: request)
@@ -53,15 +54,18 @@ struct InteractiveFlow: Sendable {
         _ request: AuthorizationRequest,
         _ listener: any RedirectListener
     ) async throws -> (ReceivedRedirect, Result<AuthorizationResponse, any Error>) {
+        let timeout = request.parameters.timeout
+        // Here and not where the browser is opened: that may go on when the sign-in has ended.
+        request.parameters.onProgress?(.waitingForPerson(until: .now + timeout))
         do {
-            return try await withDeadline(request.parameters.timeout) {
+            return try await withDeadline(timeout) {
                 try await show(request)
                 return try await answer(to: request, from: listener)
             }
         } catch is DeadlineExceeded {
             throw AuthenticationError(
                 .interactionTimedOut,
-                "Sign-in was not finished within \(request.parameters.timeout.components.seconds) seconds.",
+                "Sign-in was not finished within \(timeout.components.seconds) seconds.",
                 correlationID: context.correlationID
             )
         }

@@ -10,7 +10,6 @@ struct BrowserSignIn {
 
     func run(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
         let console = console
-        let timeout = parameters.timeout
         var parameters = parameters
         // Who does not sit at a terminal cannot open the address: without a browser, it ends at once.
         parameters.requiresBrowser = !console.isTerminal
@@ -22,11 +21,7 @@ struct BrowserSignIn {
             console.line("  \(url.absoluteString)")
             console.line("")
         }
-        return try await console.showingProgress { elapsed in
-            "Waiting until you have signed in… \((timeout - elapsed).clockText) left. Ctrl-C gives up."
-        } while: {
-            try await application.acquireTokenInteractively(parameters)
-        }
+        return try await application.acquireTokenInteractively(parameters, showingProgressOn: console)
     }
 }
 

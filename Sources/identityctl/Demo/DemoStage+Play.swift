@@ -34,11 +34,11 @@ extension DemoStage {
         if !isHeadless { parameters.onAuthorizationURL = { session.console.line("   The page: \($0.absoluteString)") } }
         let asked = parameters
         let (result, time) = try await timed {
-            try await session.console.showingProgress { elapsed in
-                "   Waiting until you have signed in… \((asked.timeout - elapsed).clockText) left. Ctrl-C gives up."
-            } while: {
-                try await application.acquireTokenInteractively(asked)
-            }
+            try await application.acquireTokenInteractively(
+                asked,
+                showingProgressOn: session.console,
+                indentation: "   "
+            )
         }
         try say("   Signed in as \(result.account.shortLabel) in \(time).")
         try say(

@@ -82,9 +82,9 @@ final class Console: Sendable {
 }
 
 extension Duration {
-    /// Minutes and seconds, `4:05`.
+    /// Minutes and seconds, `4:05`. What has begun counts as a whole second: time that is left is never none.
     var clockText: String {
-        let seconds = max(0, components.seconds)
+        let seconds = max(0, components.seconds + (components.attoseconds > 0 ? 1 : 0))
         return "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"
     }
 }

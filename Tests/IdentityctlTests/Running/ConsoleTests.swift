@@ -50,6 +50,40 @@ import Testing
         #expect(Environment(["NO_COLOR": "1"]).isColorless)
     }
 
+    @Test func saysWhoseTurnItIsInASignIn() async throws {
+        let provider = try TestIdentityProvider()
+        var configuration = PublicClientApplication.Configuration(
+            clientID: "test-client",
+            authority: provider.authority,
+            cache: InMemoryTokenCache()
+        )
+        let receiver = InMemoryRedirectReceiver()
+        configuration.transport = provider.transport
+        configuration.browser = ScriptedBrowser(provider: provider, receiver: receiver)
+        configuration.redirectReceiver = receiver
+        let application = try PublicClientApplication(configuration)
+        let screen = Screen()
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.timeout = .seconds(86_400)
+        _ = try await application.acquireTokenInteractively(
+            parameters,
+            showingProgressOn: screen.console(columns: 80),
+            indentation: "  "
+        )
+        let lines = screen.text.split(separator: "\r\u{1B}[K", omittingEmptySubsequences: false)
+        let waiting = try #require(lines.firstIndex { $0.hasPrefix("  Waiting until you have signed in… 14") })
+        #expect(lines.dropFirst(waiting).contains("  Finishing the sign-in…") && lines.last == "")
+    }
+
+    @Test func countsDownToTheEnd() {
+        let now = ContinuousClock.now
+        let texts = [Duration.seconds(300), .milliseconds(299_001), .milliseconds(1), .zero, .seconds(-5)].map {
+            SignInPhase.waitingForPerson(until: now + $0).text(at: now)
+        }
+        let times = ["5:00", "5:00", "0:01", "0:00", "0:00"]
+        #expect(texts == times.map { "Waiting until you have signed in… \($0) left. Ctrl-C gives up." })
+    }
+
     @Test func showsTheSignOutPagesAddressToAPersonAlone() async throws {
         let url = try #require(URL(string: "https://id.example.test/logout?id_token_hint=secret"))
         let terminal = Screen()

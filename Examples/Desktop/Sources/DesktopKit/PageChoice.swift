@@ -18,7 +18,7 @@ extension PublicClientApplication.Configuration {
     public mutating func show(_ page: PageChoice) {
         let program = g_get_application_name().map { String(cString: $0) } ?? clientID.rawValue
         guard page == .embedded else {
-            redirectReceiver = LoopbackRedirectReceiver(applicationName: program)
+            redirectReceiver = LoopbackRedirectReceiver(applicationName: program, texts: .translated)
             return
         }
         // By itself it opens over the active window of the application that runs.

@@ -11,6 +11,8 @@ public final class SignInBar {
     public let widget: Box
     private let page: PageChoice
     private let spinner = Spinner()
+    private let text: Label
+    private let explanation: Label
     private let copyButton: Button
     private let state: State
 
@@ -25,6 +27,8 @@ public final class SignInBar {
         let state = State()
         self.page = page
         self.state = state
+        text = Label(Self.text(page)).onOneLine()
+        explanation = Label(Self.explanation(page)).onOneLine().styled("dim-label", "caption")
         copyButton = Button(icon: "edit-copy-symbolic", hint: tr("Copy the page's address")) {
             if let address = state.address { Desktop.copy(address) }
         }
@@ -32,16 +36,10 @@ public final class SignInBar {
         widget = Box.row(
             spacing: 12,
             spinner,
-            Box.column(
-                spacing: 2,
-                Label(Self.text(page)).onOneLine(),
-                Label(Self.explanation(page)).onOneLine().styled("dim-label", "caption")
-            ).expanding().aligned(vertically: .center),
+            Box.column(spacing: 2, text, explanation).expanding().aligned(vertically: .center),
             copyButton,
             Button(tr("_Cancel"), cancel).aligned(vertically: .center)
         )
-        // An address that only the window's page can come back from is of no use elsewhere.
-        copyButton.isVisible = page == .browser
         widget.isVisible = false
     }
 
@@ -65,7 +63,9 @@ public final class SignInBar {
         set {
             widget.isVisible = newValue
             spinner.isSpinning = newValue
-            if newValue { copyButton.isSensitive = state.address != nil } else { state.address = nil }
+            guard newValue else { return state.address = nil }
+            copyButton.isSensitive = state.address != nil
+            show(isFinishing: false)
         }
     }
 
@@ -85,6 +85,9 @@ public final class SignInBar {
                 onMainContext { self?.offer(address) }
             }
         }
+        parameters.onProgress = { [weak self] phase in
+            onMainContext { self?.show(phase) }
+        }
         isShown = true
         defer { isShown = false }
         let result = try await application.acquireTokenInteractively(parameters)
@@ -93,6 +96,19 @@ public final class SignInBar {
             Desktop.tell(tr("Signed In Only Until the Program Ends"), tr("It could not be kept. {0}", reason))
         }
         return result
+    }
+
+    private func show(_ phase: SignInPhase) {
+        show(isFinishing: phase == .redirectReceived)
+        // The page's own window closes, and leaves the program's in front.
+        if phase == .redirectReceived, page == .browser { widget.presentWindow() }
+    }
+
+    private func show(isFinishing: Bool) {
+        text.text = isFinishing ? tr("Finishing the sign-in…") : Self.text(page)
+        explanation.isVisible = !isFinishing
+        // An address that only the window's page can come back from is of no use elsewhere.
+        copyButton.isVisible = page == .browser && !isFinishing
     }
 
     private func offer(_ address: String) {

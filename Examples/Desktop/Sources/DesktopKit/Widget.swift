@@ -44,6 +44,11 @@ public class Widget {
         kit_set_accessible_busy(widget, isBusy ? 1 : 0)
     }
 
+    /// Shows the window that it is in, in front of others as far as the desktop lets it.
+    public func presentWindow() {
+        if let window = gtk_widget_get_root(widget) { gtk_window_present(UnsafeMutablePointer(window)) }
+    }
+
     /// Moves the keyboard's focus here.
     public func focus() {
         gtk_widget_grab_focus(widget)

@@ -66,7 +66,6 @@ extension SearchWindow {
         signIns.start { [signInBar] in
             try await signInBar.signIn(with: client, parameters).account
         } then: { [weak self] outcome in
-            self?.window.present()
             switch outcome {
             case .success(let account): finish(account)
             case .failure(let error):

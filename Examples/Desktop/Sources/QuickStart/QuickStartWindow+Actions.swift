@@ -43,7 +43,6 @@ extension QuickStartWindow {
 
     private func called(_ outcome: Result<GraphAnswer, any Error>) {
         application.setAction("cancel", isEnabled: false)
-        if case .success(let answer) = outcome, answer.wasInteractive { window.present() }
         for line in news.didSignIn(try? outcome.get().account) { note(line) }
         switch outcome {
         case .success(let answer):

@@ -50,7 +50,6 @@ extension TodoWindow {
             try await work(visit)
         } then: { [weak self] outcome in
             guard let self else { return }
-            window.present()
             switch outcome {
             case .success(let account): show(account)
             case .failure(let error): leaveBrowser(error)

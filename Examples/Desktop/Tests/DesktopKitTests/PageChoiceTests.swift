@@ -26,4 +26,11 @@ import Testing
         #expect(configuration.browser as AnyObject === configuration.redirectReceiver as AnyObject)
         #expect(configuration.redirectReceiver.responseModes == [.query])
     }
+
+    @Test func showsTheLibrarysPageWhereNothingIsTranslated() {
+        var texts = RedirectPage.Texts.translated
+        #expect(texts.ended.hasPrefix("{application} no longer waits"))
+        texts.ended = RedirectPage.Texts().ended
+        #expect(texts == RedirectPage.Texts())
+    }
 }

@@ -2,8 +2,11 @@
 
 import LoopbackHTTP
 
-extension RedirectPage {
-    static let endedMessage = "The application no longer waits for this sign-in. Please start again from there."
+/// What all pages of a receiver have in common: their markup, texts and the program's name.
+struct RedirectPageTemplate: Sendable {
+    var texts = RedirectPage.Texts()
+    /// `nil` for "the application".
+    var applicationName: String?
 
     /// Nothing is loaded, run, framed, stored or told to others.
     static let headers: LoopbackHeaders = [
@@ -16,48 +19,56 @@ extension RedirectPage {
             "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     ]
 
-    func response(status: Int, applicationName: String?) -> LoopbackResponse {
+    func response(_ page: RedirectPage, status: Int) -> LoopbackResponse {
         LoopbackResponse(
             status: status,
             headers: Self.headers,
-            body: .bytes(Array(html(applicationName: applicationName).utf8)),
+            body: .bytes(Array(html(page).utf8)),
             closesConnection: true
         )
     }
 
-    /// The page: fixed text, and the message as text.
-    func html(applicationName: String?) -> String {
-        let application = Self.escaped(applicationName ?? "the application", limit: 100)
-        let (title, text, symbol, name) =
-            switch outcome {
-            case .succeeded: ("Signed in", "The sign-in is complete.", "&#10003;", "good")
-            case .signedOut: ("Signed out", "The sign-out is complete.", "&#10003;", "good")
-            case .failed: ("Not signed in", "The sign-in did not succeed.", "!", "bad")
-            case .refused: ("Nothing to see here", "This is not the sign-in that is waited for.", "?", "plain")
+    /// For a browser that comes back when nobody waits any more.
+    func endedResponse() -> LoopbackResponse {
+        var template = self
+        template.texts.failed.sentence = texts.ended
+        return template.response(RedirectPage(outcome: .failed), status: 200)
+    }
+
+    func html(_ page: RedirectPage) -> String {
+        let (statement, advice, symbol, name) =
+            switch page.outcome {
+            case .succeeded: (texts.succeeded, texts.advice, "&#10003;", "good")
+            case .signedOut: (texts.signedOut, texts.advice, "&#10003;", "good")
+            case .failed: (texts.failed, texts.advice, "!", "bad")
+            case .refused: (texts.refused, texts.refusedAdvice, "?", "plain")
             }
-        let message = message.map { Self.escaped($0, limit: 1000) } ?? text
-        let advice =
-            switch outcome {
-            case .succeeded, .signedOut, .failed: "<p>You can close this tab and return to \(application).</p>"
-            case .refused: "<p>If you were signing in, please start again from \(application).</p>"
+        let message = page.message.map { Self.escaped(Self.cut($0, at: 1000)) }
+        let sentence = filled(statement.sentence)
+        let paragraphs =
+            switch message {
+            case nil: "<p>\(sentence)</p>"
+            case let message? where texts.isEnglish: "<p>\(message)</p>"
+            // The library's messages are English, whatever the page is.
+            case let message?: "<p>\(sentence)</p>\n<p class=\"detail\" lang=\"en\" dir=\"auto\">\(message)</p>"
             }
         return """
             <!DOCTYPE html>
-            <html lang="en">
+            <html lang="\(texts.language)">
             <head>
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <meta name="robots" content="noindex">
-            <title>\(title)</title>
+            <title>\(filled(statement.title, isolatesName: false))</title>
             <style>\(Self.style)</style>
             </head>
             <body>
-            <main>
+            <main dir="auto">
             <div class="symbol \(name)" aria-hidden="true">\(symbol)</div>
-            <h1>\(title)</h1>
-            <p>\(message)</p>
-            \(advice)
-            <p class="note">For your security, do not share this page or its address with anyone.</p>
+            <h1>\(filled(statement.title))</h1>
+            \(paragraphs)
+            <p>\(filled(advice))</p>
+            <p class="note">\(filled(texts.caution))</p>
             </main>
             </body>
             </html>
@@ -65,11 +76,30 @@ extension RedirectPage {
             """
     }
 
+    /// A text with the program's name in its places; the name itself is not searched for any.
+    ///
+    /// - Parameter isolatesName: Whether the name keeps to its own direction; `<title>` knows no elements.
+    private func filled(_ text: String, isolatesName: Bool = true) -> String {
+        let name = applicationName.map { name in
+            let name = Self.escaped(Self.cut(name, at: 100))
+            return isolatesName ? "<bdi>\(name)</bdi>" : name
+        }
+        return Self.cut(text, at: 1000)
+            .split(separator: "{application}", omittingEmptySubsequences: false)
+            .map { Self.escaped($0) }
+            .joined(separator: name ?? "the application")
+    }
+
+    private static func cut(_ text: String, at limit: Int) -> String {
+        guard text.unicodeScalars.count > limit else { return text }
+        return String(text.unicodeScalars.prefix(limit)) + "…"
+    }
+
     /// Text that can stand anywhere in a page. By scalars: `<` and a combining accent are one `Character`, but a
     /// browser sees the `<`.
-    private static func escaped(_ text: String, limit: Int) -> String {
+    private static func escaped(_ text: some StringProtocol) -> String {
         var result = ""
-        for scalar in text.unicodeScalars.prefix(limit) {
+        for scalar in text.unicodeScalars {
             switch scalar {
             case "&": result += "&amp;"
             case "<": result += "&lt;"
@@ -80,7 +110,7 @@ extension RedirectPage {
             default: result.unicodeScalars.append(scalar)
             }
         }
-        return text.unicodeScalars.count > limit ? result + "…" : result
+        return result
     }
 
     private static let style = """
@@ -95,6 +125,7 @@ extension RedirectPage {
         text-align: center; overflow-wrap: anywhere; box-shadow: 0 1px 3px #0002, 0 8px 24px #0001; }
         h1 { margin: 0 0 .5rem; font-size: 1.4rem; font-weight: 600; }
         p { margin: .5rem 0 0; }
+        .detail { color: var(--faint); }
         .note { margin-top: 1.75rem; font-size: .85rem; color: var(--faint); }
         .symbol { width: 3.5rem; height: 3.5rem; margin: 0 auto 1.25rem; border-radius: 50%; \
         font: 600 1.75rem/3.5rem system-ui, sans-serif; color: var(--card); background: var(--faint); }

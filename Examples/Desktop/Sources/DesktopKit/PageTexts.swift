@@ -1,0 +1,24 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import IdentityClient
+
+extension RedirectPage.Texts {
+    /// What the browser shows when it comes back, in the person's language where there is a translation.
+    public static var translated: RedirectPage.Texts {
+        // Translators put the tag of their language here, for example `de`. What is no tag, and the library then
+        // refuses, leaves the page in English.
+        guard var texts = try? RedirectPage.Texts(language: tr("en")) else { return RedirectPage.Texts() }
+        texts.succeeded = Statement(title: tr("Signed in"), sentence: tr("The sign-in is complete."))
+        texts.signedOut = Statement(title: tr("Signed out"), sentence: tr("The sign-out is complete."))
+        texts.failed = Statement(title: tr("Not signed in"), sentence: tr("The sign-in did not succeed."))
+        texts.ended = tr("{application} no longer waits for this sign-in. Please start again from there.")
+        texts.refused = Statement(
+            title: tr("Nothing to see here"),
+            sentence: tr("This is not the sign-in that is waited for.")
+        )
+        texts.advice = tr("You can close this tab and return to {application}.")
+        texts.refusedAdvice = tr("If you were signing in, please start again from {application}.")
+        texts.caution = tr("For your security, do not share this page or its address with anyone.")
+        return texts
+    }
+}

@@ -1,0 +1,100 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+extension RedirectPage {
+    /// What the pages say, in the person's language.
+    ///
+    /// All of it is plain text: it is escaped, and cut after 1,000 characters. `{application}` stands for the program's
+    /// name wherever it is written. The direction of the page follows from its title.
+    ///
+    /// ```swift
+    /// var texts = try RedirectPage.Texts(language: "de")
+    /// texts.succeeded = .init(title: "Angemeldet", sentence: "Die Anmeldung ist abgeschlossen.")
+    /// texts.advice = "Sie können diesen Tab schließen und zu {application} zurückkehren."
+    /// ```
+    public struct Texts: Hashable, Sendable {
+        /// The title of a page, and the sentence below it.
+        public struct Statement: Hashable, Sendable {
+            /// The heading, which is the tab's name as well.
+            public var title: String
+
+            /// One sentence.
+            public var sentence: String
+
+            /// Creates a title with its sentence.
+            public init(title: String, sentence: String) {
+                self.title = title
+                self.sentence = sentence
+            }
+        }
+
+        /// The language of all of them: the page's `lang`.
+        public let language: String
+
+        /// The tokens were issued.
+        public var succeeded = Statement(title: "Signed in", sentence: "The sign-in is complete.")
+
+        /// The session with the provider was ended.
+        public var signedOut = Statement(title: "Signed out", sentence: "The sign-out is complete.")
+
+        /// The sign-in failed. In English, the error's message takes the sentence's place; in any other language it is
+        /// shown below the sentence, because it is English: details for whoever helps the person.
+        public var failed = Statement(title: "Not signed in", sentence: "The sign-in did not succeed.")
+
+        /// Stands in the place of the failed page's sentence where the program had given up before the browser came back.
+        public var ended = "The application no longer waits for this sign-in. Please start again from there."
+
+        /// Something else than the answer has come: an old page that is loaded again, for example.
+        public var refused = Statement(
+            title: "Nothing to see here",
+            sentence: "This is not the sign-in that is waited for."
+        )
+
+        /// What to do after a sign-in or sign-out, whether it succeeded or not.
+        public var advice = "You can close this tab and return to {application}."
+
+        /// What to do where something else has come.
+        public var refusedAdvice = "If you were signing in, please start again from {application}."
+
+        /// The warning at the end of each page.
+        public var caution = "For your security, do not share this page or its address with anyone."
+
+        /// The library's own texts, which are English.
+        public init() {
+            language = "en"
+        }
+
+        /// Texts in another language, or other ones in English. Each that is not set stays English: set them all.
+        ///
+        /// - Parameter language: A BCP 47 tag, for example `de` or `pt-BR`.
+        /// - Throws: `AuthenticationError(.invalidArgument, …)` when `language` has not the form of one.
+        /// - SeeAlso: [RFC 5646 §2.1](https://www.rfc-editor.org/rfc/rfc5646#section-2.1)
+        public init(language: String) throws {
+            guard Self.isTag(language) else {
+                throw AuthenticationError(
+                    .invalidArgument,
+                    "The language of the page's texts is not a tag such as de or pt-BR (BCP 47; not a locale's name)."
+                )
+            }
+            self.language = language
+        }
+
+        /// The error's message can stand in for a sentence of theirs.
+        var isEnglish: Bool {
+            language.split(separator: "-").first?.lowercased() == "en"
+        }
+
+        /// Letters first, then letters and digits, in parts of at most eight; the length that is always enough
+        /// (RFC 5646 §4.4.1).
+        private static func isTag(_ text: String) -> Bool {
+            let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+            return text.utf8.count <= 35 && parts[0].count > 1 && parts[0].allSatisfy(isLetter)
+                && parts.allSatisfy { part in
+                    (1...8).contains(part.count) && part.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) }
+                }
+        }
+
+        private static func isLetter(_ byte: UInt8) -> Bool {
+            (0x61...0x7A).contains(byte | 0x20)
+        }
+    }
+}

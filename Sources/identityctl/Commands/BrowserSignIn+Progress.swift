@@ -1,0 +1,35 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import Synchronization
+
+extension PublicClientApplication {
+    /// Signs in, and shows on a terminal meanwhile whose turn it is.
+    func acquireTokenInteractively(
+        _ parameters: InteractiveParameters,
+        showingProgressOn console: Console,
+        indentation: String = ""
+    ) async throws -> AuthenticationResult {
+        let phase = Mutex<SignInPhase?>(nil)
+        var parameters = parameters
+        parameters.onProgress = { new in
+            phase.withLock { $0 = new }
+            console.progress(indentation + new.text(at: .now))
+        }
+        return try await console.showingProgress { _ in
+            indentation + (phase.withLock(\.self)?.text(at: .now) ?? "Preparing the sign-in…")
+        } while: {
+            try await acquireTokenInteractively(parameters)
+        }
+    }
+}
+
+extension SignInPhase {
+    func text(at now: ContinuousClock.Instant) -> String {
+        switch self {
+        case .waitingForPerson(let end):
+            "Waiting until you have signed in… \((end - now).clockText) left. Ctrl-C gives up."
+        case .redirectReceived: "Finishing the sign-in…"
+        }
+    }
+}

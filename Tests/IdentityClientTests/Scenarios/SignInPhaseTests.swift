@@ -1,0 +1,148 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// What a program can show while somebody signs in, and when it gets to know.
+@Suite(.timeLimit(.minutes(1)))
+struct SignInPhaseTests {
+    /// What a program was told, in order, and how things stood then.
+    private struct Diary: Sendable {
+        let entries = Shared<[String]>([])
+        let stage: Stage
+
+        func parameters(timeout: Duration = .seconds(300)) -> InteractiveParameters {
+            var parameters = InteractiveParameters(scopes: ["api.read"])
+            parameters.timeout = timeout
+            parameters.onAuthorizationURL = { _ in write("address") }
+            parameters.onProgress = { phase in
+                switch phase {
+                case .waitingForPerson: write("waiting")
+                case .redirectReceived: write("received")
+                }
+            }
+            return parameters
+        }
+
+        private func write(_ word: String) {
+            let refused = stage.browser.pages.count { $0.status == 400 }
+            let (opened, redeemed) = (stage.browser.openedURLs.count, stage.provider.count(of: .token))
+            entries.withLock { $0.append("\(word) opened=\(opened) refused=\(refused) redeemed=\(redeemed)") }
+        }
+    }
+
+    private static let begun = ["waiting opened=0 refused=0 redeemed=0", "address opened=0 refused=0 redeemed=0"]
+    private static let complete = begun + ["received opened=1 refused=0 redeemed=0"]
+
+    @Test func comeInOrder() async throws {
+        let stage = try Stage()
+        let diary = Diary(stage: stage)
+        _ = try await stage.application().acquireTokenInteractively(diary.parameters())
+        #expect(diary.entries.value == Self.complete)
+    }
+
+    @Test func tellHowLongThePersonHas() async throws {
+        let stage = try Stage()
+        let end = Shared<ContinuousClock.Instant?>(nil)
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.timeout = .seconds(90)
+        parameters.onProgress = { phase in
+            if case .waitingForPerson(let until) = phase { end.withLock { $0 = until } }
+        }
+        let start = ContinuousClock.now
+        _ = try await stage.application().acquireTokenInteractively(parameters)
+        let until = try #require(end.value)
+        #expect((start + .seconds(90)...ContinuousClock.now + .seconds(90)).contains(until))
+    }
+
+    /// Anybody may send something to the port: no window comes to the front for that.
+    @Test func doNotChangeForAForgery() async throws {
+        let stage = try Stage()
+        let diary = Diary(stage: stage)
+        stage.browser.mischief = [.forgedFirst("state", value: "other")]
+        _ = try await stage.application().acquireTokenInteractively(diary.parameters())
+        #expect(diary.entries.value == Self.begun + ["received opened=1 refused=1 redeemed=0"])
+    }
+
+    @Test func areToldWhenTheProviderRefuses() async throws {
+        let stage = try Stage { $0.consentScopes = ["api.read"] }
+        let diary = Diary(stage: stage)
+        stage.browser.behaviour = .deny
+        try await expectError(.accessDenied) {
+            try await stage.application().acquireTokenInteractively(diary.parameters())
+        }
+        #expect(diary.entries.value == Self.complete)
+    }
+
+    @Test func areToldWhenTheExchangeFails() async throws {
+        let stage = try Stage()
+        let diary = Diary(stage: stage)
+        stage.provider.failNext(.token, with: .refusal("invalid_client", status: 401))
+        try await expectError(.clientNotRegistered) {
+            try await stage.application().acquireTokenInteractively(diary.parameters())
+        }
+        #expect(diary.entries.value == Self.complete)
+    }
+
+    @Test func endWithTheTask() async throws {
+        let stage = try Stage()
+        let application = try stage.application()
+        stage.browser.behaviour = .abandon
+        let waiting = Diary(stage: stage)
+        let first = Task { try await application.acquireTokenInteractively(waiting.parameters()) }
+        try await stage.provider.waitForRequest(.authorization)
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        #expect(waiting.entries.value == Self.begun)
+
+        // Also while the program itself is busy.
+        stage.browser.behaviour = .approve
+        let gate = Gate()
+        defer { gate.open() }
+        stage.provider.failNext(.token, with: .held(by: gate))
+        let busy = Diary(stage: stage)
+        let second = Task { try await application.acquireTokenInteractively(busy.parameters()) }
+        try await stage.provider.waitForRequest(.token)
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        #expect(busy.entries.value.map { $0.prefix { $0 != " " } } == ["waiting", "address", "received"])
+    }
+
+    @Test func endWithTheTime() async throws {
+        let stage = try Stage()
+        stage.browser.behaviour = .abandon
+        let diary = Diary(stage: stage)
+        try await expectError(.interactionTimedOut) {
+            try await stage.application().acquireTokenInteractively(diary.parameters(timeout: .milliseconds(100)))
+        }
+        #expect(diary.entries.value == Self.begun)
+    }
+
+    @Test func endBeforeAnotherSignInsBegin() async throws {
+        let stage = try Stage()
+        let application = try stage.application()
+        stage.browser.behaviour = .abandon
+        let diary = Diary(stage: stage)
+        let first = Task { try await application.acquireTokenInteractively(diary.parameters()) }
+        try await stage.provider.waitForRequest(.authorization)
+        stage.browser.behaviour = .approve
+        var parameters = diary.parameters()
+        parameters.whenPending = .supersede
+        _ = try await application.acquireTokenInteractively(parameters)
+        try await expectError(.interactionSuperseded) { try await first.value }
+        let opened = ["waiting opened=1 refused=0 redeemed=0", "address opened=1 refused=0 redeemed=0"]
+        #expect(diary.entries.value == Self.begun + opened + ["received opened=2 refused=0 redeemed=0"])
+    }
+
+    @Test func doNotBeginWhereNoPageCanBeShown() async throws {
+        let stage = try Stage()
+        let diary = Diary(stage: stage)
+        var parameters = diary.parameters()
+        parameters.extraQueryItems = ["state": "mine"]
+        try await expectError(.invalidArgument) {
+            try await stage.application().acquireTokenInteractively(parameters)
+        }
+        #expect(diary.entries.value.isEmpty)
+    }
+}
