@@ -25,6 +25,8 @@ extension PublicClientApplication {
         public var transport: any HTTPTransport = CurlTransport()
 
         /// When the authorization request goes to the provider directly, and the browser brings only a reference to it.
+        ///
+        /// ``PushPolicy/whenRequired`` unless set.
         public var pushedAuthorizationRequests: PushPolicy = .whenRequired
 
         /// How the person is shown the sign-in page.

@@ -38,7 +38,7 @@ extension TestIdentityProvider {
         /// Whether authorization requests can be pushed, or must be; a provider of the profile `.openIDConnect` has the
         /// endpoint. A reference is good for one visit of the client that pushed the request.
         public var pushedAuthorizationRequests = PushedAuthorizationRequests.unavailable
-        /// How long a pushed request waits for the browser.
+        /// How long a pushed request waits for the browser. 90 s unless set.
         public var pushedRequestLifetime: Duration = .seconds(90)
 
         /// The scopes there are; `nil` means any.
