@@ -32,9 +32,9 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     ///
     /// - Parameters:
     ///   - applicationName: What the person sees as the name of items in the keyring, for example "Contoso Mail".
-    ///   - policy: Which stores are accepted, the best first.
+    ///   - policy: Which stores are accepted, the best first; ``StorePolicy/standard`` unless given.
     ///   - directory: Where files rest; the default is that of `FileTokenCache`.
-    ///   - prompting: Whether the person is asked to unlock a locked keyring.
+    ///   - prompting: Whether the person is asked to unlock a locked keyring; ``KeyringPrompting/never`` unless given.
     ///   - logger: Where the chosen store is told, once for each group, at level notice; `nil` means the task's logger.
     public convenience init(
         applicationName: String,

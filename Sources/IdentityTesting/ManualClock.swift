@@ -71,7 +71,8 @@ public final class ManualClock: WallClock {
     ///
     /// - Parameters:
     ///   - count: How many.
-    ///   - timeout: Real time, after which it throws ``WaitTimedOut``.
+    ///   - timeout: Real time; ten seconds unless given.
+    /// - Throws: ``WaitTimedOut`` when there were not that many in time; `CancellationError`.
     public func waitForSleepers(_ count: Int = 1, timeout: Duration = .seconds(10)) async throws {
         let promise = Promise<Void>()
         let isReady = state.withLock { state in

@@ -35,6 +35,8 @@ public final class RecordingTransport: HTTPTransport {
     public func prepare() { base.prepare() }
 
     /// Counts the request, and passes it on unless there is no network.
+    ///
+    /// - Throws: `AuthenticationError.connectionFailed` where ``isOffline`` is set, else what the wrapped transport throws.
     public func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         let isOffline = state.withLock { state in
             state.requests.append(request)

@@ -46,7 +46,7 @@ extension AuthenticationError.Code {
     public static let browserUnavailable = Self(rawValue: "user_cancelled.browser_unavailable")
 
     // Fewer scopes
-    /// The provider granted fewer scopes than the program cannot do without.
+    /// None of the scopes that were asked for was granted; the person is signed in all the same.
     public static let scopesDeclined = Self(rawValue: "scopes_declined")
 
     // The server

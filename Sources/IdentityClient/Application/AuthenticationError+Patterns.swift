@@ -47,7 +47,7 @@ extension AuthenticationError {
     public static var browserUnavailable: Code { .browserUnavailable }
 
     // Fewer scopes
-    /// The provider granted fewer scopes than the program cannot do without.
+    /// None of the scopes that were asked for was granted; the person is signed in all the same.
     public static var scopesDeclined: Code { .scopesDeclined }
 
     // The server

@@ -25,6 +25,8 @@ extension PublicClientApplication {
         public var transport: any HTTPTransport = CurlTransport()
 
         /// When the authorization request goes to the provider directly, and the browser brings only a reference to it.
+        ///
+        /// ``PushPolicy/whenRequired`` unless set.
         public var pushedAuthorizationRequests: PushPolicy = .whenRequired
 
         /// How the person is shown the sign-in page.
@@ -37,18 +39,21 @@ extension PublicClientApplication {
         public var clock: any WallClock = SystemClock()
 
         /// An access token is renewed this long before it expires, or a tenth of its lifetime where that is shorter.
+        /// Five minutes unless set; not negative.
         public var expirationLeeway: Duration = .seconds(300)
 
         /// The most that one request to the provider may take.
+        ///
+        /// 30 s unless set; above 0 and at most 60 s, else ``PublicClientApplication/init(_:)`` throws `.invalidArgument`.
         public var requestTimeout: Duration = .seconds(30)
 
         /// Whether a refresh is sent once more when nobody can tell whether the server acted on it: after a time-out, a
         /// broken connection or a 5xx. A provider with a grace period answers the same again, and the sign-in is saved.
-        /// Turn it off for a provider that takes the second time for theft.
+        /// Turn it off for a provider that takes the second time for theft. On unless set.
         public var retriesUnansweredRefreshes = true
 
         /// How much this computer's clock and the provider's may differ when a sign-in's ID token is checked. A refresh
-        /// works with any clock.
+        /// works with any clock. Five minutes unless set; not negative.
         ///
         /// - SeeAlso: [OpenID Connect Core §3.1.3.7](https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation), items 9 and 10
         public var clockTolerance: Duration = .seconds(300)
@@ -64,7 +69,7 @@ extension PublicClientApplication {
         public var knownHosts: Set<String> = []
 
         /// Whether a provider that publishes no keys is believed, its ID tokens being taken unverified from the token
-        /// endpoint over TLS.
+        /// endpoint over TLS. Off unless set.
         ///
         /// - SeeAlso: [OpenID Connect Core §3.1.3.7](https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation), item 6
         public var allowsUnpublishedKeys = false

@@ -46,7 +46,7 @@ public struct InteractiveParameters: Sendable {
     /// redirect receiver can take one, else the query; the query too where the request is pushed.
     public var responseMode: ResponseMode?
 
-    /// How long the person has. It is never infinite.
+    /// How long the person has. Five minutes unless set; it is never infinite.
     public var timeout: Duration = .seconds(300)
 
     /// Is told the authorization address before the browser is opened, to show or copy it.
@@ -56,6 +56,7 @@ public struct InteractiveParameters: Sendable {
     public var onAuthorizationURL: (@Sendable (URL) -> Void)?
 
     /// Whether a browser that cannot be opened ends the sign-in in any case: nobody reads the address.
+    /// `false` unless set.
     public var requiresBrowser = false
 
     /// Whether a cache that cannot be written ends the sign-in before the person begins: with its error, `.cache` or a second
@@ -74,6 +75,8 @@ public struct InteractiveParameters: Sendable {
     public var onProgress: (@Sendable (SignInPhase) -> Void)?
 
     /// What becomes of a sign-in of the same application object that is still under way.
+    ///
+    /// ``PendingPolicy/wait`` unless set.
     public var whenPending: PendingPolicy = .wait
 
     /// Names the request in the provider's logs; `nil` means a fresh one.

@@ -21,7 +21,9 @@ public final class PublicClientApplication: Sendable {
 
     /// Makes an application object. No network, no files.
     ///
-    /// - Throws: `AuthenticationError.configuration` when the client identifier or a duration is not acceptable.
+    /// - Throws: `AuthenticationError.invalidArgument` when the client identifier is empty, longer than 1,024 bytes or not
+    ///   printable ASCII, `requestTimeout` is not above 0 and at most 60 s, or `expirationLeeway` or `clockTolerance` is
+    ///   negative.
     public init(_ configuration: Configuration) throws {
         let clientID = configuration.clientID.rawValue
         guard !clientID.isEmpty, clientID.utf8.count <= 1024, clientID.utf8.allSatisfy({ (0x20...0x7E).contains($0) })

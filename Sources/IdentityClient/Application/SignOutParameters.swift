@@ -26,7 +26,8 @@ public struct SignOutParameters: Sendable {
     /// More items for the sign-out page's query. A name that the library itself uses is refused.
     public var extraQueryItems: [String: String] = [:]
 
-    /// How long the browser has to come back, where ``postLogoutRedirectURI`` is given. Never infinite.
+    /// How long the browser has to come back, where ``postLogoutRedirectURI`` is given. One minute unless set; never
+    /// infinite.
     public var timeout: Duration = .seconds(60)
 
     /// Is told the sign-out page's address before the browser is opened, to show it. It may hold the ID token: never

@@ -5,6 +5,10 @@ extension Authority {
     ///
     /// An OpenID Connect issuer cannot be told from its form: use ``openIDConnect(issuer:issuerPolicy:)``. A B2C policy
     /// on a custom domain is recognised when its name begins with `b2c_`; use ``b2c(host:tenant:policy:)`` for others.
+    ///
+    /// Any other address with a path is taken for Entra ID: at a host that is no known cloud's and not in
+    /// ``PublicClientApplication/Configuration/knownHosts``, the first call that needs the provider throws
+    /// `.untrustedAuthority`.
     /// - Throws: `AuthenticationError.configuration` when the address has none of these forms.
     public init(url: String) throws {
         let address = try Self.address(url)

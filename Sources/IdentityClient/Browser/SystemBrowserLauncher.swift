@@ -9,6 +9,9 @@ public import FoundationEssentials
 /// `microsoft-edge`. They are started without a shell, from absolute directories of `$PATH` only, in a session of their
 /// own, without the program's standard streams, so that nothing they print mixes with its output and closing the program
 /// does not close the browser. In a sandbox `xdg-open` asks the desktop's portal; it is not asked a second time here.
+///
+/// `$BROWSER` may name several commands, separated by `:`. In each of them `%s` stands for the address, which is else the
+/// last argument, and `%%` for a percent sign.
 public struct SystemBrowserLauncher: BrowserLauncher {
     private let command: [String]?
     private let environment: @Sendable () -> LaunchEnvironment
@@ -33,9 +36,10 @@ public struct SystemBrowserLauncher: BrowserLauncher {
 
     /// Opens `url`, and returns when a browser was started, 2 s later at most for each that was tried.
     ///
-    /// - Throws: `AuthenticationError(.browserUnavailable, …)` when there is no graphical session, nothing could be
-    ///   started, or the program runs under `sudo`; `AuthenticationError(.invalidArgument, …)` when the address is
-    ///   neither `https` nor on the loopback interface; `CancellationError`.
+    /// - Throws: `AuthenticationError(.browserUnavailable, …)` when there is no graphical session and neither a command
+    ///   nor `$BROWSER` opens one, nothing could be started, or the program runs under `sudo`;
+    ///   `AuthenticationError(.invalidArgument, …)` when the address is neither `https` nor on the loopback interface;
+    ///   `CancellationError`.
     public func open(_ url: URL) async throws {
         let address = try Self.checked(url)
         let environment = environment()

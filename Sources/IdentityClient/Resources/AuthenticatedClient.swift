@@ -43,8 +43,9 @@ public final class AuthenticatedClient: Sendable {
     ///   - transport: How requests are sent; `nil` means the application's transport. Streaming needs a
     ///     ``StreamingHTTPTransport``, such as ``CurlTransport``.
     ///   - timeout: The most that one call may take in all, the waits that a server asks for included. For transfers
-    ///     it bounds these waits alone.
-    ///   - maximumResponseBytes: The largest body that is given back in memory.
+    ///     it bounds these waits alone. One minute unless given.
+    ///   - maximumResponseBytes: The largest body that is given back in memory; 16 MiB unless given, and above it
+    ///     `.responseTooLarge`.
     public init(
         application: PublicClientApplication,
         account: Account,

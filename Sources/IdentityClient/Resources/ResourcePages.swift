@@ -16,6 +16,10 @@ extension AuthenticatedClient {
     /// ```
     /// The loop throws ``UnexpectedResponse`` for an answer outside 200 to 299, `.unexpectedRedirect` for a next link
     /// that is not followed, `.malformedResponse` for a page that is not JSON, and what ``send(_:body:)`` throws.
+    /// - Parameters:
+    ///   - url: Where the first page is.
+    ///   - limit: How many pages there may be; 10,000 unless given. Where the last of them names another one, the loop throws
+    ///     `.unexpectedRedirect` in its place.
     /// - SeeAlso: [OData JSON Format 4.01 §4.6.5](https://docs.oasis-open.org/odata/odata-json-format/v4.01/odata-json-format-v4.01.html#sec_ControlInformationnextLinkodatanextLink)
     public func pages(from url: URL, limit: Int = 10_000) -> ResourcePages {
         pages(from: .json(url), limit: limit)
@@ -49,6 +53,9 @@ public struct ResourcePages: AsyncSequence, Sendable {
         var seen: Set<String> = []
 
         /// Fetches the next page; `nil` after the last one.
+        ///
+        /// - Throws: As ``AuthenticatedClient/send(_:body:)``; ``UnexpectedResponse`` for an answer outside 200 to 299,
+        ///   `.unexpectedRedirect` for a next link that is not followed, `.malformedResponse` for a page that is not JSON.
         public mutating func next() async throws -> ResourcePage? {
             guard let request = next else { return nil }
             next = nil

@@ -19,6 +19,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
         let exchange: any HTTPExchange
 
         /// The next piece; `nil` after the whole body.
+        ///
+        /// - Throws: `AuthenticationError.network` when the body ends early; `CancellationError` when the task was cancelled.
         public mutating func next() async throws -> [UInt8]? {
             try await exchange.next()
         }

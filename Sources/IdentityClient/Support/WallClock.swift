@@ -7,7 +7,9 @@ public protocol WallClock: Sendable {
     /// The time now.
     var now: Date { get }
 
-    /// Waits; throws `CancellationError` when the task is cancelled.
+    /// Waits at least this long, by this clock.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
     func sleep(for duration: Duration) async throws
 }
 
@@ -20,6 +22,8 @@ public struct SystemClock: WallClock {
     public var now: Date { Date.now }
 
     /// Waits at least this long.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
     public func sleep(for duration: Duration) async throws {
         try await Task.sleep(for: duration)
     }

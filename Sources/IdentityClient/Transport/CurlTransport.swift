@@ -25,9 +25,12 @@ public final class CurlTransport: StreamingHTTPTransport {
     /// Creates a transport; nothing is loaded or started yet.
     ///
     /// - Parameters:
-    ///   - timeout: How long a request may take in all, the connection included; in milliseconds, at least one.
-    ///   - connectTimeout: How long finding the host, connecting and the TLS handshake may take together.
-    ///   - maximumResponseBytes: The largest body that is accepted; a larger one is refused while it arrives.
+    ///   - timeout: How long a request may take in all, the connection included: 30 s unless given, counted in whole
+    ///     milliseconds, at least one.
+    ///   - connectTimeout: How long finding the host, connecting and the TLS handshake may take together. 10 s unless
+    ///     given.
+    ///   - maximumResponseBytes: The largest body that is accepted; a larger one is refused while it arrives. 1 MiB unless
+    ///     given.
     ///   - certificateAuthorities: The path of a PEM file with the certificates to trust *instead of* the system's
     ///     and those named by `SSL_CERT_FILE` and `SSL_CERT_DIR`; `nil` for those.
     public convenience init(

@@ -56,6 +56,8 @@ public final class ScriptedBrowser: BrowserLauncher {
     }
 
     /// Opens `url` and returns at once; the person acts meanwhile. See ``finalPage(timeout:)``.
+    ///
+    /// - Throws: Nothing: what goes wrong during the visit is thrown by ``finalPage(timeout:)``.
     public func open(_ url: URL) async throws {
         let promise = Promise<Page>()
         state.withLock { state in
@@ -85,6 +87,8 @@ public final class ScriptedBrowser: BrowserLauncher {
     /// The address that the provider sent the browser back to last, parameters included; waits for it.
     ///
     /// With ``followsRedirects`` off this is what a person copies out of the address bar.
+    ///
+    /// - Throws: As ``finalPage(timeout:)``.
     public func redirectURL(timeout: Duration = .seconds(30)) async throws -> URL {
         let promise = state.withLock { $0.redirectWaiter }
         return try await promise.value(within: timeout, for: "A redirect to the program")

@@ -3,20 +3,21 @@
 extension TestIdentityProvider {
     /// How the provider behaves. Changes count from the next request on.
     public struct Settings: Sendable {
-        /// How long access tokens are valid.
+        /// How long access tokens are valid. An hour unless set.
         public var accessTokenLifetime: Duration = .seconds(3600)
-        /// How long refresh tokens are valid.
+        /// How long refresh tokens are valid. 90 days unless set.
         public var refreshTokenLifetime: Duration = .seconds(90 * 86_400)
-        /// How long ID tokens are valid.
+        /// How long ID tokens are valid. An hour unless set.
         public var idTokenLifetime: Duration = .seconds(3600)
-        /// How long a code can be redeemed.
+        /// How long a code can be redeemed. One minute unless set.
         public var codeLifetime: Duration = .seconds(60)
-        /// After what time a new access token had better be fetched (`refresh_in`); `nil` says nothing.
+        /// After what time a new access token had better be fetched (`refresh_in`); `nil` says nothing, and is the
+        /// default.
         public var refreshIn: Duration?
 
         /// Whether each refresh gives a new refresh token, and the old one counts as stolen when it comes again.
         public var rotatesRefreshTokens = true
-        /// How long after a rotation the old refresh token gets the same answer once more.
+        /// How long after a rotation the old refresh token gets the same answer once more. Zero unless set: never.
         public var reuseGracePeriod: Duration = .zero
         /// Whether there are refresh tokens at all.
         public var issuesRefreshTokens = true
@@ -37,7 +38,7 @@ extension TestIdentityProvider {
         /// Whether authorization requests can be pushed, or must be; a provider of the profile `.openIDConnect` has the
         /// endpoint. A reference is good for one visit of the client that pushed the request.
         public var pushedAuthorizationRequests = PushedAuthorizationRequests.unavailable
-        /// How long a pushed request waits for the browser.
+        /// How long a pushed request waits for the browser. 90 s unless set.
         public var pushedRequestLifetime: Duration = .seconds(90)
 
         /// The scopes there are; `nil` means any.
@@ -65,9 +66,9 @@ extension TestIdentityProvider {
         /// not a redirect.
         public var titlesOutOfBandAnswers = false
 
-        /// How long a device's code is valid.
+        /// How long a device's code is valid. 15 minutes unless set.
         public var deviceCodeLifetime: Duration = .seconds(900)
-        /// How long a device waits between two questions.
+        /// How long a device waits between two questions. 5 s unless set.
         public var deviceInterval: Duration = .seconds(5)
 
         /// The settings of a plain OpenID Connect provider.

@@ -40,6 +40,7 @@ struct LoginCommand: ToolCommand {
         let command = try browser.command(environment)
         let usesDeviceCode = try !manual && environment.isOn("device-code", deviceCode)
         let isManual = try !usesDeviceCode && environment.isOn("manual", manual)
+        if usesDeviceCode { try refuseWhatADeviceCodeIgnores() }
         var parameters = try signIn.parameters(token, environment)
         parameters.requiresPersistence = true
         let wanted = try environment.given("account", account.account)
@@ -57,7 +58,7 @@ struct LoginCommand: ToolCommand {
         let result =
             usesDeviceCode
             ? try await DeviceSignIn(application: application, session: session)
-                .run(try signIn.deviceParameters(parameters, environment))
+                .run(try signIn.deviceParameters(parameters, environment, for: wanted))
             : isManual
                 ? try await ManualSignIn(application: application, console: session.console).run(parameters)
                 : try await BrowserSignIn(application: application, console: session.console).run(parameters)
@@ -69,6 +70,21 @@ struct LoginCommand: ToolCommand {
 }
 
 extension LoginCommand {
+    /// Refuses the options that mean nothing on another device. Their variables may be there for other sign-ins.
+    func refuseWhatADeviceCodeIgnores() throws {
+        let values = [
+            ("--prompt", signIn.prompt), ("--login-hint", signIn.loginHint), ("--response-mode", signIn.responseMode),
+            ("--redirect-uri", signIn.redirectURI), ("--redirect-ports", signIn.redirectPorts),
+            ("--browser", browser.browser),
+        ]
+        let ignored = values.filter { $0.1 != nil }.map(\.0) + (signIn.push ? ["--push"] : [])
+        guard !ignored.isEmpty else { return }
+        let code = deviceCode ? "--device-code" : Environment.variable(for: "device-code")
+        throw UsageError(
+            "\(ignored.joined(separator: ", ")): not together with \(code), which shows no page here. Leave one or the other out."
+        )
+    }
+
     /// A scheme of its own needs the desktop's help, which may not be set up yet.
     private func receiver(
         for redirectURI: RedirectURI,

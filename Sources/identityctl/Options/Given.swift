@@ -40,7 +40,9 @@ extension Environment {
         return self[Self.variable(for: name)]?.split(whereSeparator: \.isWhitespace).map(String.init) ?? []
     }
 
-    /// Whether a switch is on: given on the command line, or `1`, `true` or `yes` in the environment.
+    /// Whether a switch is on: given on the command line, or `1`, `true`, `yes` or `on` in the environment.
+    ///
+    /// - Throws: `UsageError` when the variable is neither that nor `0`, `false`, `no` or `off`.
     func isOn(_ name: String, _ flag: Bool) throws -> Bool {
         guard !flag, let given = try given(name, nil) else { return flag }
         switch given.text.lowercased() {

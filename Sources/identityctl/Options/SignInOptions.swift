@@ -47,10 +47,22 @@ extension SignInOptions {
     }
 
     /// The same for another device.
+    ///
+    /// - Parameter wanted: What `--account` says.
+    /// - Throws: `UsageError` when that account is not signed in yet: a device code has no hint, and anybody could sign in.
     func deviceParameters(
         _ parameters: InteractiveParameters,
-        _ environment: Environment
+        _ environment: Environment,
+        for wanted: Given?
     ) throws -> DeviceCodeParameters {
+        if let wanted, parameters.account == nil {
+            throw wanted.error(
+                """
+                '\(wanted.text.printable)' is not signed in here, and a device code cannot ask for anybody else. Leave it out, \
+                or sign in without --device-code.
+                """
+            )
+        }
         var device = DeviceCodeParameters(scopes: parameters.scopes)
         device.account = parameters.account
         device.claims = parameters.claims

@@ -92,6 +92,35 @@ import Testing
         #expect(try BrowserOption.parse([]).command(Environment([:])) == nil)
     }
 
+    @Test(arguments: ["prompt", "login-hint", "response-mode", "redirect-uri", "redirect-ports", "browser"])
+    func refusesWhatADeviceCodeIgnores(option: String) throws {
+        func command(_ arguments: String...) throws -> LoginCommand {
+            try #require(try Identityctl.parseAsRoot(["login"] + arguments) as? LoginCommand)
+        }
+        #expect(throws: Never.self) { try command("--device-code", "--timeout", "9").refuseWhatADeviceCodeIgnores() }
+        #expect(throws: UsageError.self) { try command("--push", "--device-code").refuseWhatADeviceCodeIgnores() }
+        let chosen = try command("--\(option)", "query", "--device-code")
+        let error = #expect(throws: UsageError.self) { try chosen.refuseWhatADeviceCodeIgnores() }
+        #expect(error?.message.hasPrefix("--\(option): not together with --device-code") == true)
+        // IDENTITYCTL_DEVICE_CODE is what asks for one then.
+        let variable = #expect(throws: UsageError.self) {
+            try command("--\(option)", "query").refuseWhatADeviceCodeIgnores()
+        }
+        #expect(variable?.message.contains("with IDENTITYCTL_DEVICE_CODE") == true)
+    }
+
+    @Test func asksForNobodyByADeviceCodeWhoIsNotSignedIn() throws {
+        let options = try SignInOptions.parse(["--timeout", "9"])
+        let parameters = try Self.parameters([])
+        let environment = Environment([:])
+        #expect(try options.deviceParameters(parameters, environment, for: nil).timeout == .seconds(9))
+        let wanted = Given(text: "bob", origin: "IDENTITYCTL_ACCOUNT")
+        let error = #expect(throws: UsageError.self) {
+            _ = try options.deviceParameters(parameters, environment, for: wanted)
+        }
+        #expect(error?.message.hasPrefix("IDENTITYCTL_ACCOUNT: 'bob' is not signed in here") == true)
+    }
+
     @Test func keepsTheRedirectAddressAsItIsSpelled() throws {
         #expect(try Self.redirect([]) == .loopback)
         #expect(try Self.redirect(["--redirect-uri", "http://localhost"]) == .loopback(host: .localhost))

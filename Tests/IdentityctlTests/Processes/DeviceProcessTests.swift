@@ -57,6 +57,15 @@ import Testing
         #expect(try await place.run("login", "--device-code", "--manual").status == 64)
     }
 
+    @Test(.timeLimit(.minutes(1))) func refusesWhatItWouldIgnore() async throws {
+        let place = try place()
+        let prompt = try await place.run("login", "--device-code", "--prompt", "login")
+        #expect(prompt.status == 64 && prompt.errors.contains("--prompt: not together with --device-code"))
+        let account = try await place.run("login", "--device-code", "--account", "bob")
+        #expect(account.status == 64 && account.errors.contains("--account: 'bob' is not signed in here"))
+        #expect(place.provider.count(of: .deviceAuthorization) == 0)
+    }
+
     @Test(.timeLimit(.minutes(1))) func signsOutAtTheProviderToo() async throws {
         let place = try place()
         #expect(try await place.login().status == 0)

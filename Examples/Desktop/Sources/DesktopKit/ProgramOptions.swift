@@ -11,7 +11,9 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     public var clientID: String?
 
     /// The address of who signs people in.
-    @Option(help: ArgumentHelp("Who signs people in: the address of a tenant, policy or issuer.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp("Who signs people in: the address of a Microsoft tenant or B2C policy.", valueName: "url")
+    )
     public var authority: String?
 
     /// The address of a stand-in that runs already.
