@@ -11,16 +11,9 @@ import Testing
 /// Items that are looked for where they were, and written where they are.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
 struct KeyringPlacesTests {
-    private func tell(_ session: KeyringSession, _ name: String, _ value: String) throws {
-        try session.run(
-            "gdbus call --session -d org.freedesktop.secrets -o /org/freedesktop/secrets "
-                + "-m org.example.Control.Set \(name) \(value)"
-        )
-    }
-
     @Test(.timeLimit(.minutes(1))) func asksForNoMoreThanTheItemThatItKnows() async throws {
         let session = try KeyringSession(.fake)
-        try tell(session, "tells", "yes")
+        try session.tell("tells", "yes")
         func searches() throws -> Int {
             try String(contentsOfFile: "\(session.directory)/fake.log", encoding: .utf8).split(separator: "\n").count
         }
@@ -107,9 +100,9 @@ struct KeyringPlacesTests {
         let (cache, key) = (try session.cache(), try randomKey())
         #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
         try await cache.connector.link().replacing.withLock { $0 = true }
-        try tell(session, "loses", "yes")
+        try session.tell("loses", "yes")
         #expect(try await !cache.replace(CacheRecord("one"), with: CacheRecord("two"), for: key))
-        try tell(session, "loses", "no")
+        try session.tell("loses", "no")
         #expect(try await cache.record(for: key) == nil)
     }
 }
