@@ -69,7 +69,8 @@ final class LibraryPrompts: Sendable {
         let timeout = timeout
         Task {
             // Whatever fails, libsecret is told that there is no item; the store fails for it.
-            prompt.end(try? await PromptRun(bus, prompt.path).outcome(within: timeout))
+            let outcome = try? await PromptRun(bus, prompt.path).outcome(within: timeout)
+            prompt.end(outcome?.has(type: prompt.result) == true ? outcome : nil)
         }
     }
 }

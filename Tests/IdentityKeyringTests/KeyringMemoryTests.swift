@@ -79,4 +79,33 @@ struct KeyringMemoryTests {
         #expect(try await writer.replace(CacheRecord("one"), with: CacheRecord("two"), for: key))
         #expect(try await reader.record(for: key) == CacheRecord("two"))
     }
+
+    /// GLib ends the program where a part is asked for of what has none.
+    @Test(.timeLimit(.minutes(1))) func survivesSignalsThatAreNotWhatTheyShouldBe() async throws {
+        let session = try KeyringSession(.fake)
+        let (address, directory) = (try session.value("BUS"), "\(session.directory)/locks")
+        await #expect(processExitsWith: .success) {
+            [
+                address = address as String, directory = directory as String
+            ] in
+            var settings = KeyringSettings()
+            settings.busAddress = address
+            settings.directory = directory
+            let cache = KeyringTokenCache(applicationName: "Test", settings: settings)
+            let (key, second) = (try randomKey(), Duration.seconds(5))
+            let hints = cache.changes(in: key.group)
+            let link = try await cache.connector.link()
+            // Signals come before the answer.
+            _ = try await link.call(
+                "Set",
+                of: "org.example.Control",
+                at: KeyringLink.root,
+                "('babbles', '')",
+                "()",
+                within: second
+            )
+            #expect(try await cache.record(for: key) == nil)
+            withExtendedLifetime(hints) {}
+        }
+    }
 }
