@@ -89,7 +89,10 @@ struct KeyringWrite {
         by link: KeyringLink
     ) async throws -> Bool {
         let inside = items.filter { $0.path.hasPrefix(collection + "/") }
-        guard let new, let first = inside.first, await link.replacesInPlace(within: timeout) else {
+        let isInPlace = new != nil && !inside.isEmpty ? await link.replacesInPlace(within: timeout) : false
+        // Who was cancelled while that was asked has no answer.
+        try Task.checkCancellation()
+        guard let new, let first = inside.first, isInPlace else {
             try begin()
             defer { cache.memory.forgetPlace(of: key) }
             if let new {

@@ -94,6 +94,17 @@ struct KeyringPlacesTests {
         #expect(try await link.item(at: place, within: .seconds(5)) == nil)
     }
 
+    @Test(.timeLimit(.minutes(1))) func findsOutAgainWhatACancelledTaskCouldNot() async throws {
+        let session = try KeyringSession(.unlocked)
+        let link = try await session.cache().connector.link()
+        let cancelled = Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            return await link.replacesInPlace(within: .seconds(5))
+        }
+        #expect(await !cancelled.value)
+        #expect(await link.replacesInPlace(within: .seconds(5)))
+    }
+
     /// Somebody signs out after the old record was read, and before the new one is written.
     @Test(.timeLimit(.minutes(1))) func bringsNothingBackThatIsRemovedMeanwhile() async throws {
         let session = try KeyringSession(.fake)
