@@ -64,6 +64,22 @@ struct KeyringPromptTests {
         #expect(await failure { try await cache.record(for: key) }.code == nil)
     }
 
+    /// It ends before it could ask, or with its dialog open.
+    @Test(.timeLimit(.minutes(1)), arguments: ["gone", "gone-later"])
+    func asksAgainWhenTheKeyringEnded(_ end: String) async throws {
+        let session = try KeyringSession(.fake)
+        let (cache, key) = (try session.cache(prompting: .allowed()), try randomKey())
+        try session.tell("locked", "yes")
+        try session.tell("unlock", end)
+        let first = await failure { try await cache.record(for: key) }
+        #expect(first.code == .cache)
+        #expect(first.time < .seconds(10), "\(first.time)")
+        try session.restartFake()
+        try session.tell("locked", "yes")
+        try session.tell("unlock", "done")
+        #expect(await failure { try await cache.record(for: key) }.code == nil)
+    }
+
     @Test(.timeLimit(.minutes(1))) func saysThatThePersonRefusedARemoval() async throws {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(), try randomKey())
