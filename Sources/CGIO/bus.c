@@ -155,7 +155,10 @@ void cgio_variant_free(void *variant) { cgio_library.variant_unref(variant); }
 bool cgio_variant_has_type(void *variant, const char *type) {
     return strcmp(cgio_library.variant_type(variant), type) == 0;
 }
-size_t cgio_variant_count(void *variant) { return cgio_library.variant_count(variant); }
+size_t cgio_variant_count(void *variant) {
+    // GLib ends the program where there can be none.
+    return cgio_library.variant_has_parts(variant) ? cgio_library.variant_count(variant) : 0;
+}
 void *cgio_variant_child(void *variant, size_t index) { return cgio_library.variant_child(variant, index); }
 void *cgio_variant_content(void *variant) { return cgio_library.variant_content(variant); }
 const char *cgio_variant_string(void *variant) { return cgio_library.variant_text(variant, NULL); }

@@ -27,7 +27,7 @@ import CGIO
         unsafe cgio_variant_has_type(pointer, type)
     }
 
-    /// The parts of a tuple, an array, or an entry of a dictionary.
+    /// The parts of a tuple, an array, or an entry of a dictionary; none of anything else.
     package var parts: [Variant] {
         (0..<count).compactMap { self[$0] }
     }
@@ -36,7 +36,7 @@ import CGIO
         unsafe cgio_variant_count(pointer)
     }
 
-    /// A part of a tuple, an array, or an entry of a dictionary.
+    /// A part of a tuple, an array, or an entry of a dictionary; `nil` where there is none.
     package subscript(index: Int) -> Variant? {
         guard index < count, let part = unsafe cgio_variant_child(pointer, index) else { return nil }
         return unsafe Variant(owning: part)

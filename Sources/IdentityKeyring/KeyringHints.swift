@@ -112,7 +112,10 @@ final class KeyringHints: Sendable {
             }
         case ("org.freedesktop.Secret.Service", _): memory.invalidateAll()
         case ("org.freedesktop.DBus.Properties", "PropertiesChanged"):
-            guard signal.parameters[1]?.parts.contains(where: { $0[0]?.text == "Locked" }) ?? false else { return }
+            // A signal's type is whatever its sender made it.
+            guard signal.parameters.has(type: "(sa{sv}as)"),
+                signal.parameters[1]?.parts.contains(where: { $0[0]?.text == "Locked" }) ?? false
+            else { return }
             memory.invalidateAll()
         default: return
         }

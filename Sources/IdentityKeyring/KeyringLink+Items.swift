@@ -121,10 +121,11 @@ extension KeyringLink {
     /// Whether the secret of an item that is there is better set than its item made anew.
     ///
     /// For an item that is made anew, GNOME Keyring writes its file twice, and KeePassXC asks the person whether this
-    /// program may touch it, but for the connection that made the item, also where it is told not to ask.
+    /// program may touch it, but for the connection that made the item, also where it is told not to ask. Where the
+    /// keyring's name is not told, that is no, and is asked again the next time.
     func replacesInPlace(within timeout: Duration) async -> Bool {
         if let known = replacing.withLock({ $0 }) { return known }
-        let name = await provider(within: timeout) ?? ""
+        guard let name = await provider(within: timeout) else { return false }
         let isInPlace = name.hasPrefix("gnome-keyring") || name.hasPrefix("keepassxc")
         replacing.withLock { $0 = isInPlace }
         return isInPlace

@@ -63,15 +63,8 @@ final class KeyringLink: Sendable {
         let end = EndOfLink(changed)
         bus.whenClosed { end.reach() }
         bus.subscribe(to: service) { changed($0) }
-        bus.subscribe(
-            to: "org.freedesktop.DBus",
-            interface: "org.freedesktop.DBus",
-            member: "NameOwnerChanged",
-            firstArgument: service
-        ) { signal in
-            // An owner that comes is the answer to our first call; one that goes takes the session along.
-            if signal.parameters[1]?.text?.isEmpty == false { end.reach() }
-        }
+        // An owner that comes is the answer to our first call; one that goes takes the session along.
+        bus.whenOwnerLeaves(service) { end.reach() }
         let patience = Duration.seconds(600)
         // Whoever needs the collection and does not have it asks again, and is told what is wrong.
         async let collection = try? defaultCollection(on: bus, within: patience)

@@ -8,7 +8,7 @@ final class KeyringMemory: Sendable {
     private struct Entry {
         let record: CacheRecord
         let counter: ChangeCounter
-        let count: UInt64
+        let count: Int
     }
 
     /// All records of one kind in a group.
@@ -54,7 +54,7 @@ final class KeyringMemory: Sendable {
     private static let limit = 8 << 20
     private let state = Mutex(State())
 
-    /// The record under `key`, if nobody has changed it since it was read. No call but one `pread`.
+    /// The record under `key`, if nobody has changed it, or begun to, since it was read. No call but one `fstat`.
     func record(for key: CacheKey) -> CacheRecord? {
         guard let entry = state.withLock({ $0.entries[key] }), entry.counter.value == entry.count else { return nil }
         return entry.record
@@ -72,7 +72,10 @@ final class KeyringMemory: Sendable {
     }
 
     /// Remembers what was read at `path`, unless a signal came since `epoch` was taken.
-    /// - Parameter isAlone: Whether there is no other item of that key.
+    /// - Parameters:
+    ///   - isAlone: Whether there is no other item of that key.
+    ///   - count: The counter's value before it was read; `nil` while a change was under way, and then only the place is
+    ///     remembered.
     /// - Returns: An equal record, in the array that was given out before if there is one.
     func remember(
         _ record: CacheRecord,
@@ -80,7 +83,7 @@ final class KeyringMemory: Sendable {
         at path: String,
         isAlone: Bool,
         counter: ChangeCounter,
-        count: UInt64,
+        count: Int?,
         since epoch: UInt64
     ) -> CacheRecord {
         state.withLock { state in
@@ -91,6 +94,7 @@ final class KeyringMemory: Sendable {
             state.forget(key)
             if state.bytes + known.bytes.count > Self.limit { state.forgetAll() }
             if isAlone { state.place(key, at: path) }
+            guard let count else { return known }
             state.entries[key] = Entry(record: known, counter: counter, count: count)
             state.bytes += known.bytes.count
             return known
@@ -124,6 +128,7 @@ final class KeyringMemory: Sendable {
                 // One whose name is none for a record cannot be asked for.
                 guard let path = item.path, let (counter, count) = try? counts.count(for: key) else { continue }
                 state.place(key, at: path)
+                guard let count else { continue }
                 state.entries[key] = Entry(record: item.record, counter: counter, count: count)
                 state.bytes += item.record.bytes.count
             }

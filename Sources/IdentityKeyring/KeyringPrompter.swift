@@ -9,7 +9,7 @@ final class KeyringPrompter: Sendable {
     private enum State {
         case none
         case open(SharedResult<Bool>)
-        /// Nobody is asked again before the keyring has been seen unlocked.
+        /// The person said no, or nothing: nobody is asked again before the keyring has been seen unlocked.
         case over(AuthenticationError.Code)
     }
 
@@ -78,9 +78,10 @@ final class KeyringPrompter: Sendable {
         }
         let next: State =
             switch outcome {
-            case .success(true): .none
             case .success(false): .over(.keyringPromptDismissed)
-            case .failure(let error): .over((error as? AuthenticationError)?.code ?? .keyringLocked)
+            case .failure(AuthenticationError.Code.keyringTimedOut): .over(.keyringTimedOut)
+            // The keyring ended, or could not ask.
+            case .success(true), .failure: .none
             }
         state.withLock { $0 = next }
         result.finish(outcome)

@@ -30,11 +30,9 @@ struct PromptRun {
             guard signal.parameters.has(type: "(bv)"), let isDismissed = signal.parameters[0]?.bool else { return }
             reply.settle(.success(isDismissed ? nil : signal.parameters[1]?.content))
         }
-        let closing = bus.whenClosed { reply.settle(.failure(AuthenticationError.keyring(.cache))) }
-        defer {
-            bus.unsubscribe(subscription)
-            bus.unsubscribe(closing)
-        }
+        let closing = bus.whenClosed { reply.settle(.failure(GLibFailure.dialogEnded)) }
+        let leaving = bus.whenOwnerLeaves(KeyringLink.service) { reply.settle(.failure(GLibFailure.dialogEnded)) }
+        defer { [subscription, closing, leaving].forEach(bus.unsubscribe) }
         let (bus, path) = (bus, path)
         return try await withDeadline(timeout) {
             _ = try await bus.call(
@@ -49,6 +47,31 @@ struct PromptRun {
             return try await reply.value()
         }
     }
+}
+
+extension BusConnection {
+    /// Has `left` called, on the thread, when the owner of a name is gone; another one may have come.
+    @discardableResult
+    func whenOwnerLeaves(_ name: String, _ left: @escaping @Sendable () -> Void) -> Subscription {
+        subscribe(
+            to: "org.freedesktop.DBus",
+            interface: "org.freedesktop.DBus",
+            member: "NameOwnerChanged",
+            firstArgument: name
+        ) { signal in
+            if signal.parameters[1]?.text?.isEmpty == false { left() }
+        }
+    }
+}
+
+extension GLibFailure {
+    /// What the bus says of a call whose answer will not come any more.
+    fileprivate static let dialogEnded = GLibFailure(
+        domain: "identity-client",
+        code: 2,
+        name: "org.freedesktop.DBus.Error.NoReply",
+        message: "The keyring ended while its dialog was open."
+    )
 }
 
 /// Runs the prompts that libsecret comes upon while it stores an item.
@@ -69,7 +92,8 @@ final class LibraryPrompts: Sendable {
         let timeout = timeout
         Task {
             // Whatever fails, libsecret is told that there is no item; the store fails for it.
-            prompt.end(try? await PromptRun(bus, prompt.path).outcome(within: timeout))
+            let outcome = try? await PromptRun(bus, prompt.path).outcome(within: timeout)
+            prompt.end(outcome?.has(type: prompt.result) == true ? outcome : nil)
         }
     }
 }

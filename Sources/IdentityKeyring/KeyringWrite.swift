@@ -16,7 +16,7 @@ struct KeyringWrite {
     func replace(_ expected: CacheRecord?, with new: CacheRecord?, in collection: String) async throws -> Bool {
         /// Whether a change of ours was sent, and its answer was lost.
         var isUnsure = false
-        return try await cache.connector.withLink { link in
+        let isReplaced = try await cache.connector.withLink { link in
             let (current, items) = try await current(in: collection, by: link)
             if isUnsure, current == new { return true }
             guard current == expected else { return false }
@@ -33,6 +33,9 @@ struct KeyringWrite {
             }
             return true
         }
+        // It has answered last: what somebody sent before who died is done, too.
+        lock.endChange()
+        return isReplaced
     }
 
     func moveAside(in collection: String, _ isMeant: (FoundItem) -> Bool) async throws -> String {
@@ -76,6 +79,8 @@ struct KeyringWrite {
         }
     }
 
+    /// Makes a change. If it fails, the keyring may make it later nevertheless, and tell nobody: then it counts as under
+    /// way until the next one under this lock.
     /// - Returns: Whether there was still something to change.
     private func change(
         _ items: [FoundItem],
@@ -84,11 +89,12 @@ struct KeyringWrite {
         by link: KeyringLink
     ) async throws -> Bool {
         let inside = items.filter { $0.path.hasPrefix(collection + "/") }
-        guard let new, let first = inside.first, await link.replacesInPlace(within: timeout) else {
-            defer {
-                cache.memory.forgetPlace(of: key)
-                tell()
-            }
+        let isInPlace = new != nil && !inside.isEmpty ? await link.replacesInPlace(within: timeout) : false
+        // Who was cancelled while that was asked has no answer.
+        try Task.checkCancellation()
+        guard let new, let first = inside.first, isInPlace else {
+            try begin()
+            defer { cache.memory.forgetPlace(of: key) }
             if let new {
                 try await store(
                     KeyringItem(new, for: key).secret,
@@ -99,21 +105,21 @@ struct KeyringWrite {
                 )
             }
             for item in items where new == nil || !inside.contains(item) { try await remove(item, by: link) }
+            lock.endChange()
             return true
         }
-        do {
-            defer { tell() }
-            guard try await set(KeyringItem(new, for: key).secret, of: first, by: link) else { return false }
-            for item in items where !inside.contains(item) { try await remove(item, by: link) }
-        }
+        try begin()
+        guard try await set(KeyringItem(new, for: key).secret, of: first, by: link) else { return false }
+        for item in items where !inside.contains(item) { try await remove(item, by: link) }
+        lock.endChange()
         await cache.place.hint(at: key)
         return true
     }
 
-    /// To be done also when a change failed: then it may have been made nevertheless.
-    private func tell() {
+    /// To be done before a change is sent: who sends it may die before it is answered.
+    private func begin() throws {
+        try lock.beginChange()
         cache.memory.forget(key)
-        lock.announce()
     }
 
     /// - Returns: Whether the item was still there.
@@ -132,7 +138,7 @@ struct KeyringWrite {
         in collection: String,
         by link: KeyringLink
     ) async throws -> String {
-        defer { lock.announce() }
+        try begin()
         let aside = CacheKey(
             group: key.group,
             kind: CacheKey.Kind(rawValue: key.kind.rawValue + "_corrupt"),
@@ -141,7 +147,7 @@ struct KeyringWrite {
         let label = cache.label(of: aside.kind.rawValue)
         try await store(item.secret, as: aside, label: label, in: collection, by: link)
         try await remove(item, by: link)
-        cache.memory.forget(key)
+        lock.endChange()
         return "\"\(label)\""
     }
 

@@ -11,16 +11,9 @@ import Testing
 /// Items that are looked for where they were, and written where they are.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
 struct KeyringPlacesTests {
-    private func tell(_ session: KeyringSession, _ name: String, _ value: String) throws {
-        try session.run(
-            "gdbus call --session -d org.freedesktop.secrets -o /org/freedesktop/secrets "
-                + "-m org.example.Control.Set \(name) \(value)"
-        )
-    }
-
     @Test(.timeLimit(.minutes(1))) func asksForNoMoreThanTheItemThatItKnows() async throws {
         let session = try KeyringSession(.fake)
-        try tell(session, "tells", "yes")
+        try session.tell("tells", "yes")
         func searches() throws -> Int {
             try String(contentsOfFile: "\(session.directory)/fake.log", encoding: .utf8).split(separator: "\n").count
         }
@@ -101,15 +94,26 @@ struct KeyringPlacesTests {
         #expect(try await link.item(at: place, within: .seconds(5)) == nil)
     }
 
+    @Test(.timeLimit(.minutes(1))) func findsOutAgainWhatACancelledTaskCouldNot() async throws {
+        let session = try KeyringSession(.unlocked)
+        let link = try await session.cache().connector.link()
+        let cancelled = Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            return await link.replacesInPlace(within: .seconds(5))
+        }
+        #expect(await !cancelled.value)
+        #expect(await link.replacesInPlace(within: .seconds(5)))
+    }
+
     /// Somebody signs out after the old record was read, and before the new one is written.
     @Test(.timeLimit(.minutes(1))) func bringsNothingBackThatIsRemovedMeanwhile() async throws {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(), try randomKey())
         #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
         try await cache.connector.link().replacing.withLock { $0 = true }
-        try tell(session, "loses", "yes")
+        try session.tell("loses", "yes")
         #expect(try await !cache.replace(CacheRecord("one"), with: CacheRecord("two"), for: key))
-        try tell(session, "loses", "no")
+        try session.tell("loses", "no")
         #expect(try await cache.record(for: key) == nil)
     }
 }

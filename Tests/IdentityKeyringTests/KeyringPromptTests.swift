@@ -8,13 +8,6 @@ import Testing
 
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
 struct KeyringPromptTests {
-    private func tell(_ session: KeyringSession, _ name: String, _ value: String) throws {
-        try session.run(
-            "gdbus call --session -d org.freedesktop.secrets -o /org/freedesktop/secrets "
-                + "-m org.example.Control.Set \(name) \(value)"
-        )
-    }
-
     /// What the keyring was asked to show, and to take away.
     private func log(_ session: KeyringSession) -> String {
         // Nothing was asked, so nothing was written.
@@ -24,7 +17,7 @@ struct KeyringPromptTests {
     @Test(.timeLimit(.minutes(1))) func storesWhereEveryNewItemIsAnsweredWithAPrompt() async throws {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(), try randomKey())
-        try tell(session, "prompts", "yes")
+        try session.tell("prompts", "yes")
         #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
         #expect(try await session.cache().record(for: key) == CacheRecord("one"))
         #expect(try await cache.replace(CacheRecord("one"), with: CacheRecord("two"), for: key))
@@ -37,7 +30,7 @@ struct KeyringPromptTests {
     @Test(.timeLimit(.minutes(1))) func asksNobodyUnlessToldTo() async throws {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(), try randomKey())
-        try tell(session, "locked", "yes")
+        try session.tell("locked", "yes")
         #expect(await failure { try await cache.record(for: key) }.code == .keyringLocked)
         #expect(await failure { try await cache.replace(nil, with: CacheRecord("x"), for: key) }.code == .keyringLocked)
         #expect(log(session).isEmpty)
@@ -63,8 +56,8 @@ struct KeyringPromptTests {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(prompting: .allowed()), try randomKey())
         #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
-        try tell(session, "locked", "yes")
-        try tell(session, "unlock", "done")
+        try session.tell("locked", "yes")
+        try session.tell("unlock", "done")
         await withTaskGroup { group in
             for _ in 0..<8 {
                 group.addTask { #expect(await failure { try await cache.record(for: key) }.code == nil) }
@@ -77,13 +70,29 @@ struct KeyringPromptTests {
     @Test(.timeLimit(.minutes(1))) func asksNoSecondTimeAfterADismissal() async throws {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(prompting: .allowed()), try randomKey())
-        try tell(session, "locked", "yes")
-        try tell(session, "unlock", "dismissed")
+        try session.tell("locked", "yes")
+        try session.tell("unlock", "dismissed")
         for _ in 0..<2 {
             #expect(await failure { try await cache.record(for: key) }.code == .keyringPromptDismissed)
         }
         #expect(log(session) == "prompt\n")
-        try tell(session, "locked", "no")
+        try session.tell("locked", "no")
+        #expect(await failure { try await cache.record(for: key) }.code == nil)
+    }
+
+    /// It ends before it could ask, or with its dialog open.
+    @Test(.timeLimit(.minutes(1)), arguments: ["gone", "gone-later"])
+    func asksAgainWhenTheKeyringEnded(_ end: String) async throws {
+        let session = try KeyringSession(.fake)
+        let (cache, key) = (try session.cache(prompting: .allowed()), try randomKey())
+        try session.tell("locked", "yes")
+        try session.tell("unlock", end)
+        let first = await failure { try await cache.record(for: key) }
+        #expect(first.code == .cache)
+        #expect(first.time < .seconds(10), "\(first.time)")
+        try session.restartFake()
+        try session.tell("locked", "yes")
+        try session.tell("unlock", "done")
         #expect(await failure { try await cache.record(for: key) }.code == nil)
     }
 
@@ -91,7 +100,7 @@ struct KeyringPromptTests {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(), try randomKey())
         #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
-        try tell(session, "delete", "dismissed")
+        try session.tell("delete", "dismissed")
         let refused = await failure { try await cache.replace(CacheRecord("x"), with: nil, for: key) }
         #expect(refused.code == .keyringPromptDismissed)
         #expect(try await cache.record(for: key) == CacheRecord("x"))
@@ -101,7 +110,7 @@ struct KeyringPromptTests {
         let session = try KeyringSession(.fake)
         let key = try randomKey()
         let cache = try session.cache(prompting: .allowed(deadline: .milliseconds(400)))
-        try tell(session, "locked", "yes")
+        try session.tell("locked", "yes")
         let first = await failure { try await cache.record(for: key) }
         #expect(first.code == .keyringTimedOut)
         #expect(first.time < .seconds(2), "\(first.time)")
@@ -115,7 +124,7 @@ struct KeyringPromptTests {
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(start.duration(to: .now) < .milliseconds(100))
-        try tell(session, "locked", "no")
+        try session.tell("locked", "no")
         #expect(await failure { try await patient.record(for: key) }.code == nil)
         #expect(!log(session).contains("DISMISS"))
     }
@@ -123,11 +132,11 @@ struct KeyringPromptTests {
     @Test(.timeLimit(.minutes(1))) func saysThatTheSystemDeniesTheKeyring() async throws {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(), try randomKey())
-        try tell(session, "denies", "yes")
+        try session.tell("denies", "yes")
         let error = await #expect(throws: AuthenticationError.self) { try await cache.record(for: key) }
         #expect(error?.code == .keyringAccessDenied)
         #expect(error?.message.contains("--talk-name") == true)
-        try tell(session, "denies", "no")
+        try session.tell("denies", "no")
         #expect(try await cache.record(for: key) == nil)
     }
 

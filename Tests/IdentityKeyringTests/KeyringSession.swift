@@ -64,6 +64,9 @@ final class KeyringSession: Sendable {
     /// Starts the bus again, at the same address, and the keyring with it.
     func restartBus() throws { try Self.check("bus '\(directory)'") }
 
+    /// Starts the keyring of the mode `fake` again.
+    func restartFake() throws { try Self.check("fake '\(directory)'") }
+
     func restartKeyring() throws { try Self.check("keyring '\(directory)'") }
 
     func signal(_ number: Int32, _ process: String) throws {
@@ -76,6 +79,14 @@ final class KeyringSession: Sendable {
     @discardableResult
     func run(_ command: String) throws -> String {
         try Self.shell("export DBUS_SESSION_BUS_ADDRESS='\(try value("BUS"))' HOME='\(directory)/home'; \(command)")
+    }
+
+    /// Tells the keyring of the mode `fake` how to behave.
+    func tell(_ name: String, _ value: String) throws {
+        try run(
+            "gdbus call --session -d org.freedesktop.secrets -o /org/freedesktop/secrets "
+                + "-m org.example.Control.Set \(name) \(value)"
+        )
     }
 
     func lock() throws {

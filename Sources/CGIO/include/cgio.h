@@ -79,6 +79,7 @@ void cgio_unsubscribe(void *connection, uint32_t subscription);
 void cgio_variant_ref(void *variant);
 void cgio_variant_free(void *variant);
 bool cgio_variant_has_type(void *variant, const char *type);
+/// How many parts a container has; 0 for anything else.
 size_t cgio_variant_count(void *variant);
 /// Owned by the receiver.
 void *cgio_variant_child(void *variant, size_t index);

@@ -67,6 +67,7 @@ enum {
     X(variant_sink, "g_variant_ref_sink", void *, (void *)) \
     X(variant_ref, "g_variant_ref", void *, (void *)) \
     X(variant_unref, "g_variant_unref", void, (void *)) \
+    X(variant_has_parts, "g_variant_is_container", int, (void *)) \
     X(variant_count, "g_variant_n_children", size_t, (void *)) \
     X(variant_child, "g_variant_get_child_value", void *, (void *, size_t)) \
     X(variant_content, "g_variant_get_variant", void *, (void *)) \

@@ -18,7 +18,7 @@ struct FileLock: ~Copyable {
         let name = FileCacheName.lock(stripe)
         let file = try directory.lockFile(name)
         let status = try file.status()
-        try SecureFile.check(status, path: file.path)
+        try SecureFile.checkLock(status, path: file.path)
         guard try file.tryLock() else { return nil }
         // Someone may have removed the file before it was locked: then the lock is another file by now.
         guard let named = try directory.status(of: name), named.fingerprint.inode == status.fingerprint.inode else {
@@ -27,9 +27,19 @@ struct FileLock: ~Copyable {
         return FileLock(file)
     }
 
-    /// Adds one to the number in the lock file, for those who watch it.
-    func count() throws {
-        try file.writeCount((file.readCount() ?? 0) &+ 1)
+    /// Makes the number of the lock file odd, for those who watch it. It is odd already where somebody died before
+    /// ``endChange()``.
+    func beginChange() throws {
+        guard let number = try file.namedLength() else {
+            throw AuthenticationError(.cacheBusy, "\(file.path) was removed while it was in use. Try again.")
+        }
+        if number.isMultiple(of: 2) { try file.extend(to: number + 1) }
+    }
+
+    /// Makes it even again.
+    func endChange() throws {
+        guard let number = try file.namedLength(), !number.isMultiple(of: 2) else { return }
+        try file.extend(to: number + 1)
     }
 
     /// Removes what writers that died left behind under this lock; looks at most every ten minutes.

@@ -12,6 +12,14 @@ enum SecureFile {
     ///
     /// It may have no name at all: someone replaced it after it was opened, and what it held was true until then.
     static func check(_ status: FileStatus, path: String) throws {
+        try checkLock(status, path: path)
+        guard status.fingerprint.size <= sizeLimit else {
+            throw AuthenticationError(.cache, "\(path) is larger than 1 MiB, so it is not a record. Remove it.")
+        }
+    }
+
+    /// Checks an open lock file: the same, but for its size, which is a number.
+    static func checkLock(_ status: FileStatus, path: String) throws {
         guard status.kind == .file else {
             throw refusal("\(path) is not a plain file. Remove it.")
         }
@@ -24,9 +32,6 @@ enum SecureFile {
                 "\(path) is open to other users (mode \(octal(status.mode))). If nobody has used that, allow it again with: "
                     + "chmod 600 \(quoted(path))"
             )
-        }
-        guard status.fingerprint.size <= sizeLimit else {
-            throw AuthenticationError(.cache, "\(path) is larger than 1 MiB, so it is not a record. Remove it.")
         }
     }
 

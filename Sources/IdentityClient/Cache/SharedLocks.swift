@@ -4,8 +4,9 @@ import Synchronization
 
 /// Locks between the processes of one user, for storage that cannot compare and replace by itself.
 ///
-/// They are files in the user's runtime directory, sixteen for a group, and each holds a number that grows with every
-/// change made under it: whoever remembers the number finds out for the price of one `pread` that nothing changed.
+/// They are files in the user's runtime directory, sixteen for a group, and each has a number, its length, that grows
+/// with every change made under it: whoever remembers the number finds out for the price of one `fstat` that nothing
+/// changed. A ``ChangeCounter`` reads it.
 package final class SharedLocks: Sendable {
     private struct Stripe: Hashable {
         let group: CacheGroup
@@ -66,7 +67,7 @@ package final class SharedLocks: Sendable {
 
     /// The counters of all changes in `group`, with their numbers of now: what a whole listing rests on.
     package func counts(in group: CacheGroup) async throws -> ChangeCounts {
-        var counts: [(ChangeCounter, UInt64)] = []
+        var counts: [(ChangeCounter, Int?)] = []
         for number in 0..<FileCacheName.stripes {
             let counter = try await counter(Stripe(group: group, number: number))
             counts.append((counter, counter.value))
@@ -74,7 +75,7 @@ package final class SharedLocks: Sendable {
         return ChangeCounts(counts)
     }
 
-    fileprivate static func stripe(of key: CacheKey) throws -> Int {
+    static func stripe(of key: CacheKey) throws -> Int {
         FileCacheName.stripe(try FileCacheName.record(key))
     }
 
@@ -88,7 +89,7 @@ package final class SharedLocks: Sendable {
         let directory = try open(stripe.group, in: root)
         let file = try directory.lockFile(FileCacheName.lock(stripe.number))
         let status = try file.status()
-        try SecureFile.check(status, path: file.path)
+        try SecureFile.checkLock(status, path: file.path)
         return ChangeCounter(file)
     }
 
@@ -101,45 +102,6 @@ package final class SharedLocks: Sendable {
     }
 }
 
-/// The number that grows with every change under one of the ``SharedLocks``.
-package final class ChangeCounter: Sendable {
-    private let file: Descriptor
-
-    init(_ file: consuming Descriptor) {
-        self.file = file
-    }
-
-    /// The number of now: one `pread`.
-    package var value: UInt64 {
-        file.readCount() ?? 0
-    }
-
-    /// Whether the file is still the one that others use.
-    var isCurrent: Bool {
-        // A file that cannot be asked is no longer used.
-        (try? file.status()).map { $0.links > 0 } ?? false
-    }
-}
-
-/// What the counters of a group said at one time.
-package struct ChangeCounts: Sendable {
-    private let counts: [(counter: ChangeCounter, value: UInt64)]
-
-    init(_ counts: [(ChangeCounter, UInt64)]) {
-        self.counts = counts
-    }
-
-    /// The counter of the changes of `key`, which is of the group, and its number of then.
-    package func count(for key: CacheKey) throws -> (counter: ChangeCounter, value: UInt64) {
-        counts[try SharedLocks.stripe(of: key)]
-    }
-
-    /// Whether nothing was changed since: one `pread` for each counter.
-    package var areCurrent: Bool {
-        counts.allSatisfy { $0.counter.value == $0.value }
-    }
-}
-
 /// One of the ``SharedLocks``, held until it is ended.
 package final class HeldLock: Sendable {
     private let lock: Mutex<FileLock?>
@@ -148,10 +110,21 @@ package final class HeldLock: Sendable {
         self.lock = Mutex(lock)
     }
 
-    /// Tells the watchers that something may have changed.
-    package func announce() {
-        // A number that cannot be written is not read either: then the storage's own signals tell of the change.
-        lock.withLock { try? $0?.count() }
+    /// Says that something is going to change. Until ``endChange()`` nobody remembers, or believes what is remembered,
+    /// also if this process dies: the next one to change something ends it.
+    /// - Throws: `.cache`, `.cacheBusy`, `.cachePermissions`; then nothing may be changed.
+    package func beginChange() throws {
+        do {
+            try lock.withLock { try $0?.beginChange() }
+        } catch {
+            throw AuthenticationError.fromFileCache(error)
+        }
+    }
+
+    /// Says that no change is under way any more: neither one's own nor that of somebody who died.
+    package func endChange() {
+        // While the number stays odd, nothing is remembered: that costs time only.
+        lock.withLock { try? $0?.endChange() }
     }
 
     /// Lets go of the lock.

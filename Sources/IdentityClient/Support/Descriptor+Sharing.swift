@@ -18,16 +18,16 @@ extension Descriptor {
         _ = flock(number, LOCK_UN)
     }
 
-    /// The number at the beginning of the file, or `nil` when there is none.
-    func readCount() -> UInt64? {
-        var value: UInt64 = 0
-        return unsafe pread(number, &value, 8, 0) == 8 ? value : nil
+    /// The file's length, or `nil` when it has lost its name: whoever comes now uses another one.
+    func namedLength() throws(SystemCallError) -> Int? {
+        var status = stat()
+        guard unsafe fstat(number, &status) == 0 else { throw SystemCallError("fstat", path) }
+        return status.st_nlink > 0 ? status.st_size : nil
     }
 
-    /// Writes a number to the beginning of the file.
-    func writeCount(_ count: UInt64) throws(SystemCallError) {
-        var value = count
-        guard unsafe pwrite(number, &value, 8, 0) == 8 else { throw SystemCallError("pwrite", path) }
+    /// Makes the file longer without storing anything in it.
+    func extend(to length: Int) throws(SystemCallError) {
+        guard ftruncate(number, length) == 0 else { throw SystemCallError("ftruncate", path) }
     }
 
     /// Sets the times at which the file was read and written.

@@ -1,0 +1,111 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import IdentityClient
+import Synchronization
+import Testing
+
+@testable import IdentityKeyring
+
+/// What is remembered, and what happens without a signal.
+@Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
+struct KeyringMemoryTests {
+    /// The keyring has the new record, and its writer has told nobody of it.
+    @Test(.timeLimit(.minutes(1))) func seesWhatAWriterStoredThatWasKilledThen() async throws {
+        let session = try KeyringSession(.fake)
+        let (writer, reader, key) = (try session.cache(), try session.cache(), try randomKey())
+        try session.tell("kills", "yes")
+        #expect(try await writer.replace(nil, with: CacheRecord("one"), for: key))
+        #expect(try await reader.record(for: key) == CacheRecord("one"))
+        #expect(reader.memory.record(for: key) != nil)
+        #expect(try await reader.records(of: .account, in: key.group).count == 1)
+        let (address, directory, name) = (try session.value("BUS"), "\(session.directory)/locks", key.name)
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [
+                address = address as String, directory = directory as String, name = name as String
+            ] in
+            var settings = KeyringSettings()
+            settings.busAddress = address
+            settings.directory = directory
+            let cache = KeyringTokenCache(applicationName: "Test", settings: settings)
+            let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: name)
+            try await cache.connector.link().replacing.withLock { $0 = true }
+            _ = try await cache.replace(CacheRecord("one"), with: CacheRecord("two"), for: key)
+        }
+        #expect(try await reader.record(for: key) == CacheRecord("two"))
+        #expect(try await reader.records(of: .account, in: key.group) == [key: CacheRecord("two")])
+        // What is read now is remembered only once somebody has ended what was begun.
+        #expect(reader.memory.record(for: key) == nil)
+        #expect(try await writer.replace(CacheRecord("two"), with: CacheRecord("three"), for: key))
+        #expect(try await reader.record(for: key) == CacheRecord("three"))
+        #expect(reader.memory.record(for: key) == CacheRecord("three"))
+    }
+
+    /// A replace that is refused has asked the keyring, too.
+    @Test(.timeLimit(.minutes(1))) func remembersAgainAfterTheNextOneUnderTheLock() async throws {
+        let session = try KeyringSession(.fake)
+        let (cache, key) = (try session.cache(), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
+        let dead = try await cache.place.locks().take(for: key)
+        try dead.beginChange()
+        dead.end()
+        #expect(try await cache.record(for: key) == CacheRecord("one"))
+        #expect(cache.memory.record(for: key) == nil)
+        #expect(try await !cache.replace(CacheRecord("other"), with: CacheRecord("two"), for: key))
+        #expect(try await cache.record(for: key) == CacheRecord("one"))
+        #expect(cache.memory.record(for: key) == CacheRecord("one"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func seesWhatWasWrittenAfterTheLockFilesWereRemoved() async throws {
+        let session = try KeyringSession(.unlocked)
+        let (writer, reader, key) = (try session.cache(), try session.cache(), try randomKey())
+        #expect(try await writer.replace(nil, with: CacheRecord("one"), for: key))
+        #expect(try await reader.record(for: key) == CacheRecord("one"))
+        #expect(reader.memory.record(for: key) != nil)
+        try FileManager.default.removeItem(atPath: "\(session.directory)/locks/keyring/\(key.group.name)")
+        #expect(try await writer.replace(CacheRecord("one"), with: CacheRecord("two"), for: key))
+        #expect(try await reader.record(for: key) == CacheRecord("two"))
+        #expect(reader.memory.record(for: key) == CacheRecord("two"))
+    }
+
+    /// The first process since the login makes the lock files.
+    @Test(.timeLimit(.minutes(1))) func seesWhatIsWrittenWhereItCameFirst() async throws {
+        let session = try KeyringSession(.unlocked)
+        let (reader, writer, key) = (try session.cache(), try session.cache(), try randomKey())
+        #expect(try await reader.record(for: key) == nil)
+        #expect(try await writer.replace(nil, with: CacheRecord("one"), for: key))
+        #expect(try await reader.record(for: key) == CacheRecord("one"))
+        #expect(try await writer.replace(CacheRecord("one"), with: CacheRecord("two"), for: key))
+        #expect(try await reader.record(for: key) == CacheRecord("two"))
+    }
+
+    /// GLib ends the program where a part is asked for of what has none.
+    @Test(.timeLimit(.minutes(1))) func survivesSignalsThatAreNotWhatTheyShouldBe() async throws {
+        let session = try KeyringSession(.fake)
+        let (address, directory) = (try session.value("BUS"), "\(session.directory)/locks")
+        await #expect(processExitsWith: .success) {
+            [
+                address = address as String, directory = directory as String
+            ] in
+            var settings = KeyringSettings()
+            settings.busAddress = address
+            settings.directory = directory
+            let cache = KeyringTokenCache(applicationName: "Test", settings: settings)
+            let (key, second) = (try randomKey(), Duration.seconds(5))
+            let hints = cache.changes(in: key.group)
+            let link = try await cache.connector.link()
+            // Signals come before the answer.
+            _ = try await link.call(
+                "Set",
+                of: "org.example.Control",
+                at: KeyringLink.root,
+                "('babbles', '')",
+                "()",
+                within: second
+            )
+            #expect(try await cache.record(for: key) == nil)
+            withExtendedLifetime(hints) {}
+        }
+    }
+}
