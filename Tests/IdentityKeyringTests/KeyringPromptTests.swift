@@ -40,11 +40,11 @@ struct KeyringPromptTests {
     @Test(.timeLimit(.minutes(1))) func saysBeforehandWhetherItCanBeWritten() async throws {
         let session = try KeyringSession(.fake)
         let group = try CacheGroup("suite")
-        try tell(session, "locked", "yes")
+        try session.tell("locked", "yes")
         let silent = try session.cache()
         #expect(await failure { try await silent.checkWritable(in: group) }.code == .keyringLocked)
         #expect(log(session).isEmpty)
-        try tell(session, "unlock", "done")
+        try session.tell("unlock", "done")
         let cache = try session.cache(prompting: .allowed())
         #expect(await failure { try await cache.checkWritable(in: group) }.code == nil)
         #expect(log(session) == "prompt\n")
