@@ -53,12 +53,13 @@ extension DesktopTokenCache {
     private func locksBetweenRefreshes(of group: CacheGroup) async throws -> [HeldLock] {
         let clock = ContinuousClock()
         let begin = clock.now
+        var seen: [String: ContinuousClock.Instant] = [:]
         while true {
             let locks = try await stores.moveLocks().takeAll(in: group)
-            let isBusy: Bool
-            do { isBusy = try await isRefreshed(group, seenFor: clock.now - begin) } catch {
-                locks.forEach { $0.end() }
-                throw error
+            let isBusy = try await leases(of: group).contains { lease in
+                let since = seen[lease.nonce] ?? clock.now
+                seen[lease.nonce] = since
+                return !lease.isOver(seenFor: clock.now - since)
             }
             guard isBusy else { return locks }
             locks.forEach { $0.end() }
@@ -69,10 +70,10 @@ extension DesktopTokenCache {
         }
     }
 
-    private func isRefreshed(_ group: CacheGroup, seenFor: Duration) async throws -> Bool {
-        guard let store = try await inUse.marker.mark(of: group)?.store else { return false }
-        let leases = try await stores.cache(store, for: group).records(of: .lease, in: group).values
-        return leases.contains { RefreshLease(decoding: $0)?.isOver(seenFor: seenFor) == false }
+    private func leases(of group: CacheGroup) async throws -> [RefreshLease] {
+        guard let store = try await inUse.remembered(for: group) else { return [] }
+        let records = try await stores.cache(store, for: group).records(of: .lease, in: group)
+        return records.values.compactMap(RefreshLease.init(decoding:))
     }
 
     /// Chooses a store where none is remembered; what this object has in memory goes there.

@@ -92,11 +92,13 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
         hints.stream(of: group, and: try? place.leases().changesHereAndElsewhere(in: group))
     }
 
-    /// Opens the keyring as a write does first. The person is asked to unlock it where this cache may ask; nothing is stored.
+    /// Opens the keyring and takes a lock as a write does first. The person is asked to unlock it where this cache may ask;
+    /// nothing is stored.
     ///
     /// - Throws: As ``record(for:)``.
     public func checkWritable(in group: CacheGroup) async throws {
         _ = try await openCollection()
+        try await place.locks().take(for: CacheKey(group: group, kind: .lease, name: "check")).end()
     }
 
     /// What the keyring is, by asking it. Nothing is stored, and the person is not asked to unlock it; a collection

@@ -82,8 +82,7 @@ import Testing
         try await cache.move(to: .keyring, in: group)
         #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
         let leaseKey = CacheKey(group: try group, kind: .lease, name: key.name)
-        let elsewhere = ProcessIdentity(bootID: "other", pidNamespace: "other", pid: 1, startTime: "1")
-        let lease = RefreshLease(nonce: "n", duration: 100_000, holder: elsewhere, deadline: .max).encoded()
+        let lease = Self.lease("n", milliseconds: 100_000)
         #expect(try await cache.replace(nil, with: lease, for: leaseKey))
         let move = Task { try await cache.move(to: .file, in: group) }
         await watched.waitForSweeps(of: .lease, count: 3)
@@ -93,6 +92,29 @@ import Testing
         #expect(try await cache.replace(lease, with: nil, for: leaseKey))
         try await move.value
         #expect(try await FileTokenCache(directory: directory + "/state").record(for: key) == CacheRecord("y"))
+    }
+
+    /// Tokens without a marker count as well; and a lease that was renewed is another one.
+    @Test(.timeLimit(.minutes(1))) func measuresEachLeaseByItself() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let files = FileTokenCache(directory: directory + "/state")
+        let (cache, key) = (Self.cache(in: directory), try randomKey())
+        #expect(try await files.replace(nil, with: CacheRecord("x"), for: key))
+        let leaseKey = CacheKey(group: try group, kind: .lease, name: key.name)
+        let (first, renewed) = (Self.lease("1", milliseconds: 100_000), Self.lease("2", milliseconds: 200))
+        #expect(try await files.replace(nil, with: first, for: leaseKey))
+        let move = Task { try await cache.move(to: .keyring, in: group) }
+        try await Task.sleep(for: .milliseconds(300))  // longer than the second one binds
+        let begin = ContinuousClock.now
+        #expect(try await files.replace(first, with: renewed, for: leaseKey))
+        try await move.value
+        #expect(ContinuousClock.now - begin > .milliseconds(190))
+        #expect(try await keyring.record(for: key) == CacheRecord("x"))
+    }
+
+    private static func lease(_ nonce: String, milliseconds: Int64) -> CacheRecord {
+        let elsewhere = ProcessIdentity(bootID: "other", pidNamespace: "other", pid: 1, startTime: "1")
+        return RefreshLease(nonce: nonce, duration: milliseconds, holder: elsewhere, deadline: .max).encoded()
     }
 
     /// A lease that is wanted while tokens are moved is taken where they are afterwards.

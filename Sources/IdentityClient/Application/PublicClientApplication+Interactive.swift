@@ -13,7 +13,7 @@ extension PublicClientApplication {
     ///   when the provider refuses and another sign-in may help; `.scopesDeclined`, `.network`, `.serverUnavailable`,
     ///   `.invalidResponse`, `.configuration`; `CancellationError` when the task was cancelled. A cache that cannot be
     ///   written does not fail the sign-in, see `AuthenticationResult/persistence`; or with `.cache` before the browser opens,
-    ///   where `InteractiveParameters/requiresPersistence` is set.
+    ///   where ``InteractiveParameters/requiresPersistence`` is set.
     /// - SeeAlso: [RFC 8252](https://www.rfc-editor.org/rfc/rfc8252)
     public func acquireTokenInteractively(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
         guard parameters.timeout > .zero, parameters.timeout <= .seconds(86_400) else {
@@ -34,8 +34,8 @@ extension PublicClientApplication {
     ///
     /// Nothing listens: the program takes the address the provider redirects to, from its own web view, scheme handler
     /// or from the person who copies it, to ``completeAuthorization(_:with:)``. Everything is verified all the same.
-    /// The answer comes in the query unless `parameters` say otherwise. Where the provider takes pushed requests only, the
-    /// address is good for a minute or so: see ``AuthorizationRequest/expiresOn``.
+    /// The answer comes in the query unless `parameters` say otherwise. Where the request is pushed, the address is good for
+    /// a minute or so: see ``AuthorizationRequest/expiresOn``.
     ///
     /// - Throws: As ``acquireTokenInteractively(_:)`` before the browser opens.
     public func prepareAuthorization(_ parameters: InteractiveParameters) async throws -> AuthorizationRequest {

@@ -12,7 +12,7 @@ package final class ChangeCounter: Sendable {
     /// The number of now: one `fstat`. `nil` where nothing may be remembered, or believed that was: a change is under
     /// way, or whoever made it has died before its end, or others use another file by now.
     package var value: Int? {
-        // A file that cannot be asked tells of no change.
+        // What a file that cannot be asked says is not believed.
         guard let number = try? file.namedLength(), number.isMultiple(of: 2) else { return nil }
         return number
     }

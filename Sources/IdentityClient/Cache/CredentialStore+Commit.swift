@@ -27,10 +27,11 @@ extension CredentialStore {
                 // Another one may have failed meanwhile: this one comes after it, and decides anew.
                 let before = state.unsaved[id]
                 let isAsBefore = before?.snapshot === earlier?.snapshot
+                // What cannot follow the other one stands for itself, until it is written.
                 let credentials = isAsBefore ? nil : try? before.flatMap { try change($0.snapshot.credentials) }
                 let commit = UnsavedCommit(
                     snapshot: CredentialSnapshot(key: key, record: nil, credentials: credentials ?? fallback),
-                    hadRecord: before?.hadRecord ?? (hadRecord || earlier != nil),
+                    hadRecord: isAsBefore ? hadRecord : before?.hadRecord ?? true,
                     change: { current in try change(try before.map { try $0.applied(to: current) } ?? current) }
                 )
                 state.unsaved[id] = commit

@@ -36,7 +36,7 @@ extension ProviderState {
         now: Date
     ) -> AuthorizationAnswer {
         do {
-            let request = try meant(by: request, now: now)
+            let request = try meant(by: request, at: address, now: now)
             return advance(try Interaction(request, at: address, in: self), request, now: now)
         } catch {
             switch error {

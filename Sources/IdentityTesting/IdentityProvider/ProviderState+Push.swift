@@ -42,7 +42,13 @@ extension ProviderState {
     }
 
     /// The request that a browser means: the one it brings, or the one its reference stands for, once.
-    mutating func meant(by request: ProviderRequest, now: Date) throws(AuthorizationFailure) -> ProviderRequest {
+    mutating func meant(
+        by request: ProviderRequest,
+        at address: ProviderAddress,
+        now: Date
+    ) throws(AuthorizationFailure) -> ProviderRequest {
+        // Not every profile has a place to push to.
+        guard address.url(of: .pushedAuthorization) != nil else { return request }
         guard settings.pushedAuthorizationRequests != .unavailable, let requestURI = request["request_uri"] else {
             guard settings.pushedAuthorizationRequests != .required else {
                 throw .page("Authorization requests have to be pushed before the browser comes.")

@@ -119,6 +119,25 @@ struct CacheFailureTests {
         }
     }
 
+    /// The refresh was never written, and is over with the sign-in that it was of.
+    @Test func keepsASignInThatComesAfterASignOutElsewhere() async throws {
+        let storage = InMemoryTokenCache()
+        let cache = UnreliableCache(storage)
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        let other = try stage.application { $0.cache = storage }
+        cache.refusedWrites = [.account]
+        stage.clock.advance(by: .seconds(3600))
+        _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        try await other.remove(first.account)
+        let again = try await application.acquireTokenInteractively(scopes: ["api.read"])
+        #expect(try await application.allAccounts() == [again.account])
+        cache.refusedWrites = []
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: again.account)
+        #expect(hit.source == .cache && hit.accessToken == again.accessToken)
+        #expect(try await other.allAccounts() == [again.account])
+    }
+
     @Test func forgetsAnUnsavedSignInThatIsRemoved() async throws {
         let cache = UnreliableCache()
         cache.refusedWrites = [.account]
