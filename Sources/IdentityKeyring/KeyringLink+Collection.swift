@@ -41,12 +41,12 @@ extension KeyringLink {
             if let value = try await look(collection, false) { return .found(value) }
             (path, isLocked) = try await defaultCollection(probably: collection, within: timeout)
         case .told(let collection):
-            async let answer = self.isLocked(collection, within: timeout)
+            let answer = ScopedTask { try await self.isLocked(collection, within: timeout) }
             if let value = try await look(collection, false) {
                 note(.open(collection))
                 return .found(value)
             }
-            (path, isLocked) = (collection, try await answer)
+            (path, isLocked) = (collection, try await answer.value())
         case .unknown:
             path = try await defaultCollection(within: timeout)
             isLocked = try await self.isLocked(path, within: timeout)
@@ -81,9 +81,9 @@ extension KeyringLink {
         probably known: String,
         within timeout: Duration
     ) async throws -> (path: String, isLocked: Bool) {
-        async let answer = isLocked(known, within: timeout)
+        let answer = ScopedTask { try await self.isLocked(known, within: timeout) }
         let path = try await defaultCollection(within: timeout)
-        return (path, path == known ? try await answer : try await isLocked(path, within: timeout))
+        return (path, path == known ? try await answer.value() : try await isLocked(path, within: timeout))
     }
 
     /// The collection that new items go to.

@@ -67,7 +67,7 @@ final class KeyringLink: Sendable {
         bus.whenOwnerLeaves(service) { end.reach() }
         let patience = Duration.seconds(600)
         // Whoever needs the collection and does not have it asks again, and is told what is wrong.
-        async let collection = try? defaultCollection(on: bus, within: patience)
+        let collection = ScopedTask { try await defaultCollection(on: bus, within: patience) }
         let opened = try await call(
             "OpenSession",
             of: "Service",
@@ -80,7 +80,7 @@ final class KeyringLink: Sendable {
         let link = await KeyringLink(
             bus: bus,
             session: opened[1]?.text ?? "/",
-            collection: collection,
+            collection: try? collection.value(),
             writeTimeout: settings.writeTimeout
         )
         end.watch(link)

@@ -7,7 +7,7 @@ import IdentityClient
 /// ```swift
 /// let gate = Gate()
 /// provider.failNext(.token, with: .held(by: gate))
-/// async let token = application.acquireTokenSilently(scopes: scopes, account: account)
+/// let token = Task { try await application.acquireTokenSilently(scopes: scopes, account: account) }
 /// try await provider.waitForRequest(.token)
 /// // … sign the account out …
 /// gate.open()

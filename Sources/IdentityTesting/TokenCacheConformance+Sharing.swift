@@ -120,9 +120,8 @@ extension TokenCacheConformance {
         let elsewhere = Room.randomKey(try Room.randomGroup())
         try await room.replace(nil, with: CacheRecord(text: "x"), at: elsewhere, "Storing in another group")
         try await bounded(by: patience, room.rule) {
-            async let seen: Void = room.wait(for: room.key, in: hints)
             try await room.replace(nil, with: CacheRecord(text: "x"), at: room.key, "Storing a record")
-            try await seen
+            try await room.wait(for: room.key, in: hints)
         }
         try await room.replace(CacheRecord(text: "x"), with: nil, at: elsewhere, "Removing a record")
     }

@@ -21,9 +21,7 @@ struct KeyringCrowdTests {
                         [
                             address = address as String, directory = directory as String, name = name as String
                         ] in
-                        var settings = KeyringSettings()
-                        settings.busAddress = address
-                        settings.directory = directory
+                        var settings = KeyringSettings(address: address, directory: directory)
                         settings.lockTimeout = .seconds(60)
                         settings.writeTimeout = .seconds(60)
                         settings.readTimeout = .seconds(60)

@@ -163,9 +163,7 @@ struct KeyringItemsTests {
                         [
                             address = address as String, directory = directory as String, name = name as String
                         ] in
-                        var settings = KeyringSettings()
-                        settings.busAddress = address
-                        settings.directory = directory
+                        let settings = KeyringSettings(address: address, directory: directory)
                         let cache = KeyringTokenCache(applicationName: "Test", settings: settings)
                         let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: name)
                         try await withThrowingTaskGroup { group in

@@ -25,9 +25,7 @@ struct KeyringMemoryTests {
             [
                 address = address as String, directory = directory as String, name = name as String
             ] in
-            var settings = KeyringSettings()
-            settings.busAddress = address
-            settings.directory = directory
+            let settings = KeyringSettings(address: address, directory: directory)
             let cache = KeyringTokenCache(applicationName: "Test", settings: settings)
             let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: name)
             try await cache.connector.link().replacing.withLock { $0 = true }
@@ -88,9 +86,7 @@ struct KeyringMemoryTests {
             [
                 address = address as String, directory = directory as String
             ] in
-            var settings = KeyringSettings()
-            settings.busAddress = address
-            settings.directory = directory
+            let settings = KeyringSettings(address: address, directory: directory)
             let cache = KeyringTokenCache(applicationName: "Test", settings: settings)
             let (key, second) = (try randomKey(), Duration.seconds(5))
             let hints = cache.changes(in: key.group)

@@ -46,10 +46,7 @@ final class KeyringSession: Sendable {
     }
 
     func settings() throws -> KeyringSettings {
-        var settings = KeyringSettings()
-        settings.busAddress = try value("BUS")
-        settings.directory = "\(directory)/locks"
-        return settings
+        KeyringSettings(address: try value("BUS"), directory: "\(directory)/locks")
     }
 
     func cache(
@@ -110,6 +107,15 @@ final class KeyringSession: Sendable {
         let text = String(decoding: output, as: UTF8.self)
         guard unsafe pclose(pipe) == 0 else { throw Failed(command: command, output: text) }
         return text
+    }
+}
+
+extension KeyringSettings {
+    /// For a session, also as another process is told of it.
+    init(address: String, directory: String) {
+        self.init()
+        busAddress = address
+        self.directory = directory
     }
 }
 

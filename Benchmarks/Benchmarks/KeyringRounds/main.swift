@@ -55,7 +55,8 @@ default:
         guard try await cache.replace(nil, with: record(number), for: key(number)) else { throw Household.Missing() }
     }
     let hits = 10_000
-    let hit = try await medianMilliseconds(9) { for _ in 0..<hits { _ = try await cache.record(for: key(1)) } }
+    let one = key(1)
+    let hit = try await medianMilliseconds(9) { for _ in 0..<hits { _ = try await cache.record(for: one) } }
     print("a record from memory: \(hit * 1000 / Double(hits)) µs")
 
     let household = try await Household()

@@ -17,7 +17,7 @@ extension CredentialStore {
         do {
             let snapshot = try await update(id, replacesDamaged: replacesDamaged) { current in
                 hadRecord = current != nil
-                return try change(try earlier.map { try $0.applied(to: current) } ?? current)
+                return try change(try earlier.applied(to: current))
             }
             saved(earlier, id)
             return (snapshot, .persisted)
@@ -32,7 +32,7 @@ extension CredentialStore {
                 let commit = UnsavedCommit(
                     snapshot: CredentialSnapshot(key: key, record: nil, credentials: credentials ?? fallback),
                     hadRecord: isAsBefore ? hadRecord : before?.hadRecord ?? true,
-                    change: { current in try change(try before.map { try $0.applied(to: current) } ?? current) }
+                    change: { current in try change(try before.applied(to: current)) }
                 )
                 state.unsaved[id] = commit
                 return commit
@@ -103,5 +103,13 @@ struct UnsavedCommit: Sendable {
     func applied(to current: AccountCredentials?) throws -> AccountCredentials? {
         if hadRecord, current == nil { return nil }
         return try change(current)
+    }
+}
+
+extension UnsavedCommit? {
+    /// What there is once this one, if there is one, is written over `current`.
+    fileprivate func applied(to current: AccountCredentials?) throws -> AccountCredentials? {
+        guard let self else { return current }
+        return try self.applied(to: current)
     }
 }
