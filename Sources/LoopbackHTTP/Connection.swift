@@ -17,6 +17,7 @@ final class Connection {
     }
 
     let socket: Descriptor
+    let peer: LoopbackPeer?
     var phase = Phase.reading
     var input: [UInt8] = []
     var saidContinue = false
@@ -26,8 +27,9 @@ final class Connection {
     private var output: ArraySlice<UInt8> = []
     private var writers: [CheckedContinuation<Void, any Error>] = []
 
-    init(_ socket: Descriptor) {
+    init(_ socket: Descriptor, from peer: LoopbackPeer?) {
         self.socket = socket
+        self.peer = peer
     }
 
     /// What to poll for; errors and hang-ups are always reported.

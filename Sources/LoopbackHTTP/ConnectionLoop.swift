@@ -58,9 +58,9 @@ final class ConnectionLoop {
     private func accept() {
         while connections.count < limits.maximumConnections {
             switch channel.accept() {
-            case .connection(let socket):
+            case .connection(let socket, let peer):
                 lastID += 1
-                let connection = Connection(socket)
+                let connection = Connection(socket, from: peer)
                 connection.deadline = clock.now + limits.requestDeadline
                 connections[lastID] = connection
             case .none:
@@ -109,13 +109,14 @@ final class ConnectionLoop {
             flush(id, connection)
         case .refused(let status):
             refuse(id, connection, status: status)
-        case .complete(let request, let length, let keepsAlive):
+        case .complete(var request, let length, let keepsAlive):
+            request.peer = connection.peer
             connection.input.removeFirst(length)
             connection.saidContinue = false
             connection.phase = .answering
             connection.deadline = nil
             let (respond, channel) = (respond, channel)
-            connection.task = Task {
+            connection.task = Task { [request] in
                 let response = await respond(request)
                 await channel.send(response, to: request, on: id, keepsAlive: keepsAlive)
             }

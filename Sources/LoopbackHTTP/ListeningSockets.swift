@@ -124,6 +124,8 @@ struct LoopbackAddress {
     /// Whether it is a socket in the file system.
     var isUnix: Bool { Int32(storage.ss_family) == AF_UNIX }
 
+    var isIPv6: Bool { Int32(storage.ss_family) == AF_INET6 }
+
     /// Whether it is 127.0.0.0/8 or ::1.
     var isLoopback: Bool {
         unsafe withUnsafeBytes(of: storage) { bytes in
@@ -133,6 +135,10 @@ struct LoopbackAddress {
             default: false
             }
         }
+    }
+
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        unsafe withUnsafeBytes(of: storage) { unsafe body($0) }
     }
 
     mutating func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {

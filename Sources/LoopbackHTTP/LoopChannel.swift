@@ -77,7 +77,7 @@ final class LoopChannel: Sendable {
     }
 
     enum Acceptance {
-        case connection(Descriptor)
+        case connection(Descriptor, from: LoopbackPeer?)
         case none
         /// The process or the system has no room for another descriptor.
         case exhausted
@@ -95,8 +95,11 @@ final class LoopChannel: Sendable {
                     // `accept4` is not visible to Swift. A child started in between keeps the socket, but our
                     // `shutdown` ends the connection all the same.
                     guard fcntl(raw, F_SETFD, FD_CLOEXEC) == 0, fcntl(raw, F_SETFL, O_NONBLOCK) == 0 else { continue }
-                    if peer.isLoopback || peer.isUnix && UnixSocket.peer(of: descriptor) == geteuid() {
-                        return .connection(descriptor)
+                    if peer.isLoopback, let peer = LoopbackPeer(of: descriptor, at: peer) {
+                        return .connection(descriptor, from: peer)
+                    }
+                    if peer.isUnix, UnixSocket.peer(of: descriptor) == geteuid() {
+                        return .connection(descriptor, from: nil)
                     }
                 } else if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) {
                     return .exhausted

@@ -18,6 +18,9 @@ package struct LoopbackRequest: Sendable {
 
     package let body: [UInt8]
 
+    /// Who sent it; `nil` over a socket in the file system, where it is this user.
+    package internal(set) var peer: LoopbackPeer?
+
     package init(method: String, target: String, headers: LoopbackHeaders = [:], body: [UInt8] = []) {
         self.method = method
         self.target = target

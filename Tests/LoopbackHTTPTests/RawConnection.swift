@@ -48,6 +48,12 @@ final class RawConnection: Sendable {
         close(raw)
     }
 
+    /// From now on its end is a reset, which leaves nothing behind.
+    func resetsWhenClosed() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        unsafe setsockopt(raw, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// Sends all of it, or as much as the other side takes before it breaks the connection.
     func send(_ bytes: [UInt8]) {
         var rest = bytes[...]

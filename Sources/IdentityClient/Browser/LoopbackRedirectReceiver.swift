@@ -6,13 +6,15 @@ import LoopbackHTTP
 /// Receives redirects on the loopback interface, with a small server of its own.
 ///
 /// It listens on loopback addresses only, and hands on what has the right host, path, method and form. Anything else
-/// (a favicon, a browser's early connection, another program's probe) is refused and does not end the wait. The
+/// (a favicon, a browser's early connection, another program's probe) is refused and does not end the wait, and so is what
+/// another user of the computer sends, but for root and for who started the program with `sudo` or `pkexec`. The
 /// browser waits for its page until ``RedirectListener/answer(_:with:)`` says how the sign-in ended, so that the page
 /// tells the truth; the code leaves the address bar before the page is shown.
 /// - SeeAlso: [RFC 8252 §7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)
 public struct LoopbackRedirectReceiver: RedirectReceiver {
     private let template: RedirectPageTemplate
     private let limits: LoopbackServer.Limits
+    private let sender: RedirectSender
 
     /// Creates a receiver.
     ///
@@ -22,11 +24,14 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
     public init(applicationName: String? = nil, texts: RedirectPage.Texts = RedirectPage.Texts()) {
         template = RedirectPageTemplate(texts: texts, applicationName: applicationName)
         limits = LoopbackServer.Limits()
+        sender = .current
     }
 
-    init(limits: LoopbackServer.Limits) {
+    /// The same with limits and senders of one's own, for tests.
+    init(limits: LoopbackServer.Limits, sender: RedirectSender = .current) {
         template = RedirectPageTemplate()
         self.limits = limits
+        self.sender = sender
     }
 
     /// Binds the port and begins to listen.
@@ -60,7 +65,7 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
             )
         }
         let host = requested ?? .localhost
-        let inbox = RedirectInbox(responseMode: responseMode, path: path, template: template) {
+        let inbox = RedirectInbox(responseMode: responseMode, path: path, template: template, sender: sender) {
             request,
             url,
             port in

@@ -53,21 +53,25 @@ final class RedirectInbox: Sendable {
     private let responseMode: ResponseMode
     private let decide: @Sendable (LoopbackRequest, URL, UInt16) -> RedirectRequest
     private let template: RedirectPageTemplate
+    private let sender: RedirectSender
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - responseMode: How the answer arrives, and with that how the browser gets its page.
     ///   - path: Where the browser is sent to for the page, so that the code leaves its address bar.
+    ///   - sender: Whose programs are answered.
     ///   - decide: What a request is, given the redirect address and its port.
     init(
         responseMode: ResponseMode,
         path: String,
         template: RedirectPageTemplate,
+        sender: RedirectSender = .current,
         decide: @escaping @Sendable (LoopbackRequest, URL, UInt16) -> RedirectRequest
     ) {
         self.path = path
         self.responseMode = responseMode
         self.template = template
+        self.sender = sender
         self.decide = decide
     }
 
@@ -80,6 +84,7 @@ final class RedirectInbox: Sendable {
 
     func respond(to request: LoopbackRequest) async -> LoopbackResponse {
         guard let (url, port) = state.withLock({ $0.address }) else { return refusal(503) }
+        if let peer = request.peer, !sender.mayBe(peer.owner()) { return refusal(403) }
         switch decide(request, url, port) {
         case .refused(let status): return refusal(status)
         case .donePage: return doneResponse()

@@ -1,0 +1,61 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+import Testing
+
+@testable import LoopbackHTTP
+
+@Suite(.timeLimit(.minutes(1))) struct LoopbackPeerTests {
+    private static func row(_ ends: String, _ state: String, user: Int, inode: Int) -> String {
+        "   5: \(ends) \(state) 00000000:00000000 00:00000000 00000000  \(user)        0 \(inode) 1 0 20 4 30 10 -1"
+    }
+    private static let here = row("0100007F:1F90 0100007F:C350", "01", user: 1000, inode: 77)
+    private static let hungUp = row("0100007F:1F90 0100007F:C350", "08", user: 1000, inode: 77)
+    private static let there = row("0100007F:C350 0100007F:1F90", "01", user: 1001, inode: 78)
+    /// The other end, of a program that has ended: it has no inode, and counts as root's.
+    private static let left = row("0100007F:C350 0100007F:1F90", "05", user: 0, inode: 0)
+    private static let mapped = row(
+        "0000000000000000FFFF00000100007F:C350 0000000000000000FFFF00000100007F:1F90",
+        "01",
+        user: 1002,
+        inode: 79
+    )
+    private static let elsewhere = row("0100007F:C351 0100007F:1F90", "01", user: 1003, inode: 80)
+
+    @Test(arguments: [LoopbackServer.Host.ipv4, .ipv6])
+    func knowsWhoseProgramItIs(_ host: LoopbackServer.Host) async throws {
+        let owners = Mutex<[LoopbackPeer.Owner?]>([])
+        let server = try LoopbackServer.start(hosts: [host]) { request in
+            owners.withLock { $0.append(request.peer?.owner()) }
+            return LoopbackResponse(status: 204)
+        }
+        guard server.hosts == [host] else { return }  // a machine without IPv6
+        let answer = try await exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n", port: server.port, overIPv6: host == .ipv6)
+        #expect(answer.hasPrefix("HTTP/1.1 204"))
+        #expect(owners.withLock { $0 } == [.user(geteuid())])
+    }
+
+    /// Whoever does not wait for the answer is nobody's: it may have sent its request for the effect alone.
+    @Test(arguments: [false, true]) func knowsThatItHasHungUp(isReset: Bool) async throws {
+        let (requests, received) = AsyncStream.makeStream(of: LoopbackRequest.self)
+        let (goOn, hungUp) = AsyncStream.makeStream(of: Void.self)
+        let (owners, found) = AsyncStream.makeStream(of: LoopbackPeer.Owner?.self)
+        let server = try LoopbackServer.start { request in
+            received.yield(request)
+            for await _ in goOn { break }
+            found.yield(request.peer?.owner())
+            return LoopbackResponse(status: 204)
+        }
+        var connection: RawConnection? = try RawConnection(port: server.port)
+        connection?.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        for await _ in requests { break }
+        if isReset { connection?.resetsWhenClosed() }
+        connection = nil
+        hungUp.yield()
+        for await owner in owners {
+            #expect(owner == .gone)
+            break
+        }
+    }
+}
