@@ -99,7 +99,11 @@ struct UnwritableTests {
         try disk.empty()
         try disk.remount(readOnly: true)
         #expect(await Self.code { try await cache.checkWritable(in: group) } == .cachePermissions)
+        #expect(try cache.inspect().problem?.code == .cachePermissions)
+        let unmade = FileTokenCache(directory: "\(disk.directory.path)/of/no/tokens")
+        #expect(try unmade.inspect().problem?.code == .cachePermissions)
         try disk.remount(readOnly: false)
+        #expect(try cache.inspect().problem == nil && unmade.inspect().problem == nil)
         #expect(await Self.code { try await cache.checkWritable(in: group) } == nil)
     }
 

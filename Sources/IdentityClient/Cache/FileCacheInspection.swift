@@ -17,30 +17,20 @@ extension FileTokenCache {
         try location.path()
     }
 
-    /// Looks at the directory, and makes nothing.
+    /// Looks at the directory, or at what it would be made in, and makes nothing.
     package func inspect() throws -> FileCacheInspection {
         let path = try location.path()
+        var mode: UInt32?
         do {
-            guard let directory = try Descriptor.directory(path) else {
-                return FileCacheInspection(path: path, mode: nil, problem: nil)
-            }
-            let status = try directory.status()
-            do {
+            if let status = try Descriptor.directory(path)?.status() {
+                mode = status.mode
                 try SecureFile.checkDirectory(status, path: path)
-                return FileCacheInspection(path: path, mode: status.mode, problem: nil)
-            } catch {
-                return FileCacheInspection(
-                    path: path,
-                    mode: status.mode,
-                    problem: error as? AuthenticationError
-                )
             }
+            try SystemCall.checkWritable(SecureDirectory.nearest(to: path))
+            return FileCacheInspection(path: path, mode: mode, problem: nil)
         } catch {
-            return FileCacheInspection(
-                path: path,
-                mode: nil,
-                problem: AuthenticationError.fromFileCache(error) as? AuthenticationError
-            )
+            let problem = AuthenticationError.fromFileCache(error) as? AuthenticationError
+            return FileCacheInspection(path: path, mode: mode, problem: problem)
         }
     }
 }

@@ -40,6 +40,12 @@ enum SecureDirectory {
         }
     }
 
+    /// The directory at `path`, or the one nearest above it that there is.
+    static func nearest(to path: String) throws -> String {
+        let upwards = [path] + ancestors(of: path).reversed()
+        return try upwards.first { try SystemCall.status(of: $0, followingLinks: true) != nil } ?? "/"
+    }
+
     /// The directories above `path`, the outermost first, without the root.
     private static func ancestors(of path: String) -> [String] {
         let parts = path.split(separator: "/")

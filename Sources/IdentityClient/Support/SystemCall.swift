@@ -26,6 +26,13 @@ enum SystemCall {
     /// The user whom the kernel asks about.
     static var effectiveUser: UInt32 { geteuid() }
 
+    /// Checks that the system would let this process make files in a directory; nothing is made.
+    static func checkWritable(_ directory: String) throws(SystemCallError) {
+        guard unsafe faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 else {
+            throw SystemCallError("access", directory)
+        }
+    }
+
     /// The time as file systems stamp it.
     static var now: FileTime {
         var now = timespec()
