@@ -30,6 +30,7 @@ struct Identityctl: AsyncParsableCommand {
     )
 
     static func main() async {
+        StandardStream.fillClosed()
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
             if let command = TokenCommand(quickly: arguments) { try await command.run() }

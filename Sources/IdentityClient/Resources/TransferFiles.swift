@@ -59,7 +59,8 @@ final class ReadableFile: Sendable {
 
 /// What a download is written to: a file that gets its name when it is complete.
 ///
-/// What has the name already, and is no file (a FIFO, a device), stays what it is: it is written as the bytes come.
+/// What has the name already, and is no file (a FIFO, a device), stays what it is: it is written as the bytes come. So is a
+/// file that is named by a descriptor (`/dev/stdout`): whoever opened it goes on writing to it.
 final class PartialFile: Sendable {
     private let path: String
     private let descriptor: Int32
@@ -97,6 +98,11 @@ final class PartialFile: Sendable {
         }
         switch status.st_mode & S_IFMT {
         case S_IFREG:
+            if let number = descriptor(namedBy: path) {
+                let descriptor = fcntl(number, F_DUPFD_CLOEXEC, 3)
+                guard descriptor >= 0 else { throw TransferFiles.failure("written", path, number: errno) }
+                return PartialFile(path, descriptor)
+            }
             guard let final = unsafe realpath(path, nil) else {
                 throw TransferFiles.failure("written", path, number: errno)
             }
@@ -110,6 +116,19 @@ final class PartialFile: Sendable {
             guard descriptor >= 0 else { throw TransferFiles.failure("written", path, number: errno) }
             return PartialFile(path, descriptor)
         }
+    }
+
+    /// The descriptor of this process that a path stands for: `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`, or a link to one.
+    private static func descriptor(namedBy path: String) -> Int32? {
+        var target = [CChar](repeating: 0, count: 64)
+        let length = unsafe readlink(path, &target, target.count)
+        let link = String(decoding: target.prefix(max(0, length)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        for name in [path, link] {
+            for folder in ["/dev/fd/", "/proc/self/fd/"] where name.hasPrefix(folder) {
+                return Int32(name.dropFirst(folder.count))
+            }
+        }
+        return nil
     }
 
     /// - Parameter mode: That of the file which has the name now.

@@ -57,9 +57,10 @@ struct CallCommand: ToolCommand {
         _ client: AuthenticatedClient,
         _ session: Session
     ) async throws -> HTTPResponse {
-        guard message.upload == nil, message.output == nil else {
+        let path = message.output == "-" ? "/dev/stdout" : message.output
+        guard message.upload == nil, path == nil else {
             let transfer =
-                if let path = message.output {
+                if let path {
                     client.download(request, body: body, to: path)
                 } else {
                     client.upload(body ?? .bytes([]), with: request)

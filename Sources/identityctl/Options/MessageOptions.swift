@@ -33,7 +33,10 @@ struct MessageOptions: ParsableArguments {
 
     @Option(
         name: .customLong("output"),
-        help: ArgumentHelp("Where the answer's body goes, when it is complete.", valueName: "file")
+        help: ArgumentHelp(
+            "Where the answer's body goes, when it is complete; - for standard output.",
+            valueName: "file"
+        )
     )
     var output: String?
 

@@ -7,6 +7,13 @@ enum StandardStream: Int32, Sendable {
     case output = 1
     case error = 2
 
+    /// Opens what the caller has closed of standard input, output and error, before something else gets its number.
+    ///
+    /// Nothing can be read there, and to write there fails: a result that nobody gets is an error.
+    static func fillClosed() {
+        for number in Int32(0)...2 where fcntl(number, F_GETFD) < 0 { _ = unsafe open("/dev/null", O_RDONLY) }
+    }
+
     var isTerminal: Bool { isatty(rawValue) == 1 }
 
     /// Characters in a line of the terminal; 80 where it does not say.

@@ -32,15 +32,22 @@ final class Tool: Sendable {
     }
 
     /// Starts the tool, in an environment with nothing but `variables` and the search path.
+    ///
+    /// - Parameter redirections: What a shell would do to its descriptors first.
     init(
         _ arguments: [String],
         _ variables: [String: String] = [:],
         outputPath: String? = nil,
-        terminal: FileHandle? = nil
+        terminal: FileHandle? = nil,
+        redirections: String? = nil
     ) throws {
         let process = Process()
         process.executableURL = try Self.executable
         process.arguments = arguments
+        if let redirections {
+            process.executableURL = URL(fileURLWithPath: "/bin/bash")
+            process.arguments = ["-c", "exec \"$0\" \"$@\" \(redirections)", try Self.executable.path] + arguments
+        }
         let inherited = ProcessInfo.processInfo.environment.filter { ["PATH", "LD_LIBRARY_PATH"].contains($0.key) }
         process.environment = inherited.merging(variables) { $1 }
         let outputPipe = Pipe()
@@ -63,9 +70,10 @@ final class Tool: Sendable {
     static func run(
         _ arguments: [String],
         _ variables: [String: String] = [:],
-        outputPath: String? = nil
+        outputPath: String? = nil,
+        redirections: String? = nil
     ) async throws -> Outcome {
-        let tool = try Tool(arguments, variables, outputPath: outputPath)
+        let tool = try Tool(arguments, variables, outputPath: outputPath, redirections: redirections)
         try tool.closeInput()
         return try await tool.outcome()
     }

@@ -1,0 +1,38 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// What a shell can do to standard input, output and error.
+@Suite(.timeLimit(.minutes(1))) struct DescriptorProcessTests {
+    @Test(arguments: ["<&-", "<&- >&-"]) func aClosedInputHasEnded(redirections: String) async throws {
+        let place = try Surroundings()
+        let outcome = try await Tool.run(["login", "--manual"], place.variables, redirections: redirections)
+        #expect(outcome.status == 6, "\(outcome.errors)")
+    }
+
+    @Test func aTokenThatNobodyCanGetIsAnError() async throws {
+        let place = try Surroundings()
+        #expect(try await place.login().status == 0)
+        let outcome = try await Tool.run(["token"], place.variables, redirections: ">&-")
+        #expect(outcome.status == 1)
+        let message = "Standard output could not be written: Bad file descriptor"
+        #expect(outcome.errors.contains(message), "\(outcome.errors)")
+        let silent = try await Tool.run(["token"], place.variables, redirections: "2>&-")
+        #expect(silent.status == 0 && !silent.output.isEmpty)
+    }
+
+    /// What was in the file before, and what others write to it afterwards, stays.
+    @Test(arguments: ["/dev/stdout", "-", "/dev/fd/1", "/proc/self/fd/1"])
+    func writesToStandardOutputInsteadOfReplacingItsFile(path: String) async throws {
+        let place = try Surroundings()
+        #expect(try await place.login().status == 0)
+        let file = place.directory.path + "/log"
+        try Data("before\n".utf8).write(to: URL(fileURLWithPath: file))
+        let arguments = ["call", place.issuer + "/userinfo", "--output", path]
+        let call = try await Tool.run(arguments, place.variables, redirections: ">> '\(file)'")
+        #expect(call.status == 0, "\(call.errors)")
+        let text = try String(contentsOf: URL(fileURLWithPath: file), encoding: .utf8)
+        #expect(text.hasPrefix("before\n{") && text.contains("subject-alice"), "\(text)")
+    }
+}
