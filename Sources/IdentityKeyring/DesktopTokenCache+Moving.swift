@@ -8,9 +8,12 @@ extension DesktopTokenCache {
     ///
     /// Until all copies are proven the old store is the one in use. A move that was interrupted is done again by calling
     /// this again; what it had left behind is removed then. A record of the same name that the new store holds from
-    /// earlier is replaced. Writers wait meanwhile, and other programs of the group follow at once. The key of encrypted
-    /// files is removed from the keyring with the last of them. Refreshes that are under way are waited for, a minute at
-    /// most.
+    /// earlier is replaced. Writers wait meanwhile, and other programs of the group that use the same directory follow at once.
+    /// Refreshes that are under way are waited for, a minute at most.
+    ///
+    /// The key of encrypted files stays in the keyring: files of the group in another directory may need it. The keyring's
+    /// own records are the user's and the group's, and not a directory's: a move out of the keyring takes them from every
+    /// directory whose tokens rest there, and one into it that ends half-way removes all that it finds there.
     ///
     /// - Throws: `.invalidArgument` for a store that the policy does not accept, and for memory; `.cacheBusy` when another
     ///   process changes, moves or refreshes the tokens; what the stores throw. Then the old store is still in use.
@@ -45,7 +48,6 @@ extension DesktopTokenCache {
         inUse.forget(group)
         try await clear(copied, in: source)
         try await inUse.marker.change(clearing, to: StoreMark(store: store, moves: clearing.moves), for: group)
-        if mark.store == .encryptedFile { await stores.removeUnusedKey(of: group) }
     }
 
     /// All locks of the group, when nobody refreshes: who does has a lease in the old store, and in the new one nobody
@@ -107,7 +109,6 @@ extension DesktopTokenCache {
         }
         let settled = StoreMark(store: mark.store, moves: mark.moves)
         try await inUse.marker.change(mark, to: settled, for: group)
-        if copies == .encryptedFile { await stores.removeUnusedKey(of: group) }
         return settled
     }
 
