@@ -4,7 +4,8 @@ public import IdentityClient
 
 extension DesktopTokenCache {
     /// Moves the tokens of `group` to another store: copies them, compares every copy with its original, remembers the
-    /// new store, and removes the originals. Where no store was chosen yet, this chooses it.
+    /// new store, and removes the originals. Where no store was chosen yet, this chooses it; tokens that rest in files or,
+    /// where the policy would find them there, in the keyring itself are moved then, too.
     ///
     /// Until all copies are proven the old store is the one in use. A move that was interrupted is done again by calling
     /// this again; what it had left behind is removed then. A record of the same name that the new store holds from
@@ -73,7 +74,7 @@ extension DesktopTokenCache {
     }
 
     private func leases(of group: CacheGroup) async throws -> [RefreshLease] {
-        guard let store = try await inUse.remembered(for: group) else { return [] }
+        guard let store = try await inUse.rememberedOrFound(for: group) else { return [] }
         let records = try await stores.cache(store, for: group).records(of: .lease, in: group)
         return records.values.compactMap(RefreshLease.init(decoding:))
     }
@@ -95,7 +96,7 @@ extension DesktopTokenCache {
     /// chosen and no tokens are found.
     private func settledMark(of group: CacheGroup) async throws -> StoreMark? {
         guard let mark = try await inUse.marker.mark(of: group) else {
-            guard let found = try await stores.foundInFiles(group) else { return nil }
+            guard let found = try await inUse.rememberedOrFound(for: group) else { return nil }
             return try await inUse.marker.remember(found, for: group)
         }
         guard let copies = mark.copies else { return mark }

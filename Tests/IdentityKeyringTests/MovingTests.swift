@@ -39,6 +39,27 @@ import Testing
         #expect(try await elsewhere().record(for: key) == CacheRecord("y"))
     }
 
+    @Test(.timeLimit(.minutes(1))) func movesWhatRestsInTheKeyringWithoutAMarker() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let (cache, key) = (Self.cache(in: directory, .standard.accepting(.file)), try randomKey())
+        #expect(try await keyring.replace(nil, with: CacheRecord("x"), for: key))
+        try await cache.move(to: .file, in: key.group)
+        #expect(try await FileTokenCache(directory: directory + "/state").record(for: key) == CacheRecord("x"))
+        #expect(try await keyring.record(for: key) == nil)
+    }
+
+    /// Over SSH there is none, and what is moved then is what the files have.
+    @Test(.timeLimit(.minutes(1)), arguments: [AuthenticationError.Code.keyringNoService, .keyringLocked])
+    func choosesAStoreWithoutTheKeyringOnlyWhereThereIsNone(problem: AuthenticationError.Code) async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let cache = DesktopTokenCache(policy: .standard.accepting(.file), directory: directory, keyring: keyring) {
+            throw AuthenticationError(problem, "The keyring is away.")
+        }
+        let result = await failure { try await cache.move(to: .file, in: group) }
+        #expect(result.code == (problem == .keyringLocked ? .keyringLocked : nil))
+        #expect(try await cache.rememberedStore(of: group) == (problem == .keyringLocked ? nil : .file))
+    }
+
     @Test(.timeLimit(.minutes(1))) func followsTokensThatCameBackWithAnotherKey() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let (cache, key) = (Self.cache(in: directory, .standard.accepting(.file)), try randomKey())
