@@ -82,12 +82,8 @@ void cgio_connection_forget_closed(void *connection, unsigned long number) {
     cgio_library.signal_disconnect(connection, number);
 }
 
-void cgio_connection_close(void *connection) {
-    cgio_library.connection_close(connection, NULL, NULL, NULL);
-}
-
-void cgio_connection_free(void *connection) {
-    cgio_library.object_unref(connection);
+void cgio_connection_forget_all_closed(void *connection) {
+    cgio_library.signals_disconnect(connection, GLIB_SIGNAL_MATCH_FUNC, 0, 0, NULL, (void *)on_closed, NULL);
 }
 
 static void called(void *connection, void *result, void *data) {

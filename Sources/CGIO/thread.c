@@ -11,11 +11,6 @@
 
 struct cgio_library cgio_library;
 
-struct cgio_thread {
-    void *context;
-    void *loop;
-};
-
 static bool find_functions(void *handle, struct cgio_library *library) {
 #define CGIO_FIND(field, symbol, result, parameters) \
     *(void **)&library->field = dlsym(handle, symbol); \
@@ -70,6 +65,7 @@ static void *run(void *argument) {
     cgio_library.context_push(context);
     start.started(start.data, thread, CGIO_READY);
     cgio_library.loop_run(loop);
+    cgio_finish_endings(thread);
     // What is ready is told; what is still under way belongs to nobody any more.
     while (cgio_library.context_iterate(context, 0)) {}
     cgio_library.context_pop(context);

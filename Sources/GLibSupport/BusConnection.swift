@@ -29,11 +29,7 @@ package final class BusConnection: Sendable {
     }
 
     deinit {
-        let handle = handle
-        thread.perform {
-            unsafe cgio_connection_close(handle.pointer)
-            unsafe cgio_connection_free(handle.pointer)
-        }
+        thread.end(handle)
     }
 
     /// Connects to the bus at `address`, in the words of D-Bus.

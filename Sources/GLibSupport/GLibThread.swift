@@ -3,7 +3,8 @@
 import CGIO
 import Glibc
 
-/// A thread of its own with a GLib main context, on which everything of GLib happens. It ends with this object.
+/// A thread of its own with a GLib main context, on which everything of GLib happens. It ends with this object,
+/// when the connections that were made on it are closed; nobody waits for that.
 // Reviewed exception: the handle never changes; `cgio_thread_do` may be called from any thread, and `cgio_thread_stop`
 // is called once, by `deinit`.
 @safe package final class GLibThread: @unchecked Sendable {
@@ -60,6 +61,11 @@ import Glibc
         let reply = Reply<Value>()
         perform { work(reply) }
         return reply
+    }
+
+    /// Closes a connection, of which nothing is told any more, and lets go of it.
+    func end(_ connection: GLibPointer) {
+        perform { unsafe cgio_connection_end(self.handle, connection.pointer) }
     }
 
     /// Whether the caller runs on the thread.

@@ -77,16 +77,4 @@ final class DesktopStores: Sendable {
             return new
         }
     }
-
-    /// Removes the key of encrypted files that are no more.
-    func removeUnusedKey(of group: CacheGroup) async {
-        // What fails here leaves an item behind that opens nothing; the move is done all the same.
-        guard let files = try? sealedFiles() else { return }
-        for kind in Self.movableKinds {
-            guard let records = try? await files.records(of: kind, in: group), records.isEmpty else { return }
-        }
-        let item = KeyringEncryptionKey.item(of: group)
-        guard let key = try? await keyring.record(for: item) else { return }
-        _ = try? await keyring.replace(key, with: nil, for: item)
-    }
 }

@@ -4,13 +4,17 @@ public import IdentityClient
 
 extension DesktopTokenCache {
     /// Moves the tokens of `group` to another store: copies them, compares every copy with its original, remembers the
-    /// new store, and removes the originals. Where no store was chosen yet, this chooses it.
+    /// new store, and removes the originals. Where no store was chosen yet, this chooses it; tokens that rest in files or,
+    /// where the policy would find them there, in the keyring itself are moved then, too.
     ///
     /// Until all copies are proven the old store is the one in use. A move that was interrupted is done again by calling
     /// this again; what it had left behind is removed then. A record of the same name that the new store holds from
-    /// earlier is replaced. Writers wait meanwhile, and other programs of the group follow at once. The key of encrypted
-    /// files is removed from the keyring with the last of them. Refreshes that are under way are waited for, a minute at
-    /// most.
+    /// earlier is replaced. Writers wait meanwhile, and other programs of the group that use the same directory follow at once.
+    /// Refreshes that are under way are waited for, a minute at most.
+    ///
+    /// The key of encrypted files stays in the keyring: files of the group in another directory may need it. The keyring's
+    /// own records are the user's and the group's, and not a directory's: a move out of the keyring takes them from every
+    /// directory whose tokens rest there, and one into it that ends half-way removes all that it finds there.
     ///
     /// - Throws: `.invalidArgument` for a store that the policy does not accept, and for memory; `.cacheBusy` when another
     ///   process changes, moves or refreshes the tokens; what the stores throw. Then the old store is still in use.
@@ -45,7 +49,6 @@ extension DesktopTokenCache {
         inUse.forget(group)
         try await clear(copied, in: source)
         try await inUse.marker.change(clearing, to: StoreMark(store: store, moves: clearing.moves), for: group)
-        if mark.store == .encryptedFile { await stores.removeUnusedKey(of: group) }
     }
 
     /// All locks of the group, when nobody refreshes: who does has a lease in the old store, and in the new one nobody
@@ -71,7 +74,7 @@ extension DesktopTokenCache {
     }
 
     private func leases(of group: CacheGroup) async throws -> [RefreshLease] {
-        guard let store = try await inUse.remembered(for: group) else { return [] }
+        guard let store = try await inUse.rememberedOrFound(for: group) else { return [] }
         let records = try await stores.cache(store, for: group).records(of: .lease, in: group)
         return records.values.compactMap(RefreshLease.init(decoding:))
     }
@@ -93,7 +96,7 @@ extension DesktopTokenCache {
     /// chosen and no tokens are found.
     private func settledMark(of group: CacheGroup) async throws -> StoreMark? {
         guard let mark = try await inUse.marker.mark(of: group) else {
-            guard let found = try await stores.foundInFiles(group) else { return nil }
+            guard let found = try await inUse.rememberedOrFound(for: group) else { return nil }
             return try await inUse.marker.remember(found, for: group)
         }
         guard let copies = mark.copies else { return mark }
@@ -107,7 +110,6 @@ extension DesktopTokenCache {
         }
         let settled = StoreMark(store: mark.store, moves: mark.moves)
         try await inUse.marker.change(mark, to: settled, for: group)
-        if copies == .encryptedFile { await stores.removeUnusedKey(of: group) }
         return settled
     }
 

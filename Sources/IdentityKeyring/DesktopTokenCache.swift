@@ -33,7 +33,9 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     /// - Parameters:
     ///   - applicationName: What the person sees as the name of items in the keyring, for example "Contoso Mail".
     ///   - policy: Which stores are accepted, the best first; ``StorePolicy/standard`` unless given.
-    ///   - directory: Where files rest; the default is that of `FileTokenCache`.
+    ///   - directory: Where files rest, and what is remembered; the default is that of `FileTokenCache`. Two directories have
+    ///     sign-ins of their own in every store but ``TokenStore/keyring``: what rests there belongs to the user and the group,
+    ///     so that they share it, and a move out of it in one directory signs out in the other.
     ///   - prompting: Whether the person is asked to unlock a locked keyring; ``KeyringPrompting/never`` unless given.
     ///   - logger: Where the chosen store is told, once for each group, at level notice; `nil` means the task's logger.
     public convenience init(

@@ -76,6 +76,22 @@ final class StoresInUse: Sendable {
         return try await stores.foundInFiles(group)
     }
 
+    /// The same; where there is no marker, the keyring is looked into as well, as before a choice.
+    ///
+    /// - Throws: Also what the keyring throws that is locked or does not answer.
+    func rememberedOrFound(for group: CacheGroup) async throws -> TokenStore? {
+        if let store = try await remembered(for: group) { return store }
+        guard policy.accepts(.keyring), StoreChoice.asksKeyring(policy, remembered: nil),
+            known(for: group)?.store != .memory
+        else { return nil }
+        do {
+            try await stores.requireKeyring()
+        } catch let error as AuthenticationError where StoreChoice.isAbsence(error) {
+            return nil
+        }
+        return try await stores.isInKeyring(group) ? .keyring : nil
+    }
+
     /// Remembers that the tokens rest in `known`, or gives the store that another process has remembered.
     func remember(_ known: DesktopStore) async throws -> DesktopStore {
         guard known.mark == nil, known.store != .memory else { return known }

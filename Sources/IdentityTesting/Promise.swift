@@ -6,14 +6,13 @@ import IdentityClient
 typealias Promise = SharedResult
 
 extension SharedResult {
-    /// The outcome, or ``WaitTimedOut`` when there is none after `timeout` of real time.
+    /// The outcome, or ``WaitTimedOut`` when there is none after `timeout` of real time. It may be waited for again then.
     func value(within timeout: Duration, for what: String) async throws -> Value {
-        let timer = Task {
-            try await Task.sleep(for: timeout)
-            finish(.failure(WaitTimedOut(what: what)))
+        do {
+            return try await withDeadline(timeout) { try await self.value() }
+        } catch is DeadlineExceeded {
+            throw WaitTimedOut(what: what)
         }
-        defer { timer.cancel() }
-        return try await value()
     }
 }
 

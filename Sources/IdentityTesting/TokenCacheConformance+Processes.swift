@@ -28,16 +28,10 @@ extension TokenCacheConformance {
 
     private func run(_ rule: Rule, _ command: [String], _ processes: Int, _ randomDeaths: Int) async throws {
         let extra = rule == .processRandomDeath ? 3 * randomDeaths : 0
-        try await bounded(by: .seconds(120 + extra), rule) {
+        try await bounded(by: .seconds(120 + extra), rule, ending: Self.clearingLimit) {
             let room = try await Room(cache: make(), rule: rule, group: Room.randomGroup())
             let proof = ProcessProof(room: room, command: command, processes: processes, randomDeaths: randomDeaths)
-            do {
-                try await check(rule, proof)
-            } catch {
-                try? await room.clear()  // What the rule found is what matters.
-                throw error
-            }
-            try await room.clear()
+            try await room.clearing { try await check(rule, proof) }
         }
     }
 

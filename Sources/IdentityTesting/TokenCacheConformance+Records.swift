@@ -91,19 +91,21 @@ extension TokenCacheConformance.Room {
             try await replace(nil, with: record, at: key, "Storing a record")
             expected[key] = record
         }
-        let other = CacheKey(group: try Self.randomGroup(), kind: .account, name: key.name)
+        let next = try next()
+        let other = CacheKey(group: next.group, kind: .account, name: key.name)
         let foreign = [anotherKey(kind: .application), anotherKey(kind: .lease), other]
-        for key in foreign { try await replace(nil, with: CacheRecord(text: "x"), at: key, "Storing a record") }
-        let found = try await cache.records(of: .account, in: group)
-        let strangers = found.keys.filter { expected[$0] == nil }.count
-        try expect(strangers == 0, "A listing had \(strangers) records of another kind or group.")
-        try expect(found == expected, "A listing had \(found.count) of 20 records, or other content.")
-        let applications = try await cache.records(of: .application, in: group)
-        try expect(
-            applications == [foreign[0]: CacheRecord(text: "x")],
-            "A listing of another kind had \(applications.count) of 1."
-        )
-        try await replace(CacheRecord(text: "x"), with: nil, at: other, "Removing a record")
+        try await next.clearing { [expected] in
+            for key in foreign { try await replace(nil, with: CacheRecord(text: "x"), at: key, "Storing a record") }
+            let found = try await cache.records(of: .account, in: group)
+            let strangers = found.keys.filter { expected[$0] == nil }.count
+            try expect(strangers == 0, "A listing had \(strangers) records of another kind or group.")
+            try expect(found == expected, "A listing had \(found.count) of 20 records, or other content.")
+            let applications = try await cache.records(of: .application, in: group)
+            try expect(
+                applications == [foreign[0]: CacheRecord(text: "x")],
+                "A listing of another kind had \(applications.count) of 1."
+            )
+        }
     }
 
     func checkWritabilityCheck() async throws {

@@ -47,8 +47,29 @@ extension TokenCacheConformance {
             self.key = key
         }
 
+        /// A room beside this one, in a group of its own.
+        func next() throws -> Room {
+            try Room(cache: cache, rule: rule, group: Self.randomGroup())
+        }
+
+        /// Does `work`, and removes what it has stored in this room, whatever comes of it.
+        func clearing(_ work: () async throws -> Void) async throws {
+            do {
+                try await work()
+            } catch {
+                try? await clear()  // What the rule found is what matters.
+                throw error
+            }
+            try await clear()
+        }
+
+        /// In a task of its own: on behalf of a cancelled one a cache removes nothing.
+        private func clear() async throws {
+            try await Task { try await removeAll() }.value
+        }
+
         /// Removes all that the rule has stored, several records at a time.
-        func clear() async throws {
+        private func removeAll() async throws {
             for kind in [CacheKey.Kind.account, .application, .provider, .lease] {
                 let records = Array(try await cache.records(of: kind, in: group))
                 try await withThrowingTaskGroup { group in

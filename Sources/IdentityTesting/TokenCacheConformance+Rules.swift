@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
+
 extension TokenCacheConformance {
     /// One promise of `TokenCache`, in words.
     public struct Rule: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -92,32 +94,35 @@ extension TokenCacheConformance {
         public var description: String { "\(rule) But: \(explanation)" }
     }
 
-    /// Runs `work`, but not for longer than `limit`: work that never ends is left behind.
-    func bounded(by limit: Duration, _ rule: Rule, _ work: @escaping @Sendable () async throws -> Void) async throws {
-        let (outcomes, outcome) = AsyncStream.makeStream(of: Failure?.self)
+    /// Runs `work`, but not for longer than `limit`; then, and when the caller is cancelled, `work` is cancelled.
+    ///
+    /// - Parameter ending: How long cancelled work is waited for, since it may have something to remove; `patience` unless
+    ///   given. Work that never ends is left behind.
+    func bounded(
+        by limit: Duration,
+        _ rule: Rule,
+        ending: Duration? = nil,
+        _ work: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        let outcome = Promise<Void>()
         let worker = Task {
             do {
                 try await work()
-                outcome.yield(nil)
+                outcome.fulfil()
             } catch let failure as Failure {
-                outcome.yield(failure)
+                outcome.finish(.failure(failure))
             } catch {
-                outcome.yield(Failure(rule, "the cache threw \(error)."))
+                outcome.finish(.failure(Failure(rule, "the cache threw \(error).")))
             }
         }
-        let timer = Task {
-            try await Task.sleep(for: limit)
-            outcome.yield(Failure(rule, "it took longer than \(limit)."))
-        }
-        defer {
-            worker.cancel()
-            timer.cancel()
-        }
-        for await outcome in outcomes {
+        do {
+            try await outcome.value(within: limit, for: rule.description)
             try Task.checkCancellation()
-            if let outcome { throw outcome }
-            return
+        } catch {
+            worker.cancel()
+            // In a task of its own, which is not cancelled. How the work ended tells nothing any more.
+            await Task { _ = try? await outcome.value(within: ending ?? patience, for: rule.description) }.value
+            throw error is WaitTimedOut ? Failure(rule, "it took longer than \(limit).") : error
         }
-        throw CancellationError()
     }
 }

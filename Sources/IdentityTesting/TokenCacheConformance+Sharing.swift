@@ -117,13 +117,14 @@ extension TokenCacheConformance {
 
     func checkHints(in room: Room) async throws {
         guard let hints = room.cache.changes(in: room.group) else { return }
-        let elsewhere = Room.randomKey(try Room.randomGroup())
-        try await room.replace(nil, with: CacheRecord(text: "x"), at: elsewhere, "Storing in another group")
-        try await bounded(by: patience, room.rule) {
-            try await room.replace(nil, with: CacheRecord(text: "x"), at: room.key, "Storing a record")
-            try await room.wait(for: room.key, in: hints)
+        let next = try room.next()
+        try await next.clearing {
+            try await next.replace(nil, with: CacheRecord(text: "x"), at: next.key, "Storing in another group")
+            try await bounded(by: patience, room.rule) {
+                try await room.replace(nil, with: CacheRecord(text: "x"), at: room.key, "Storing a record")
+                try await room.wait(for: room.key, in: hints)
+            }
         }
-        try await room.replace(CacheRecord(text: "x"), with: nil, at: elsewhere, "Removing a record")
     }
 }
 

@@ -10,8 +10,8 @@ public import IdentityClient
 /// }
 /// ```
 ///
-/// It works in cache groups with random names and removes what it stored, so it may be pointed at storage that is in
-/// use. It needs no testing library.
+/// It works in cache groups with random names and removes what it stored, also where a rule is broken, takes too long or is
+/// cancelled. So it may be pointed at storage that is in use. It needs no testing library.
 public struct TokenCacheConformance: Sendable {
     /// Whether all caches that `make` gives have the same records, as those on one file or server have.
     public var isShared: Bool
@@ -21,6 +21,12 @@ public struct TokenCacheConformance: Sendable {
 
     /// How long a call on behalf of a cancelled task, or a hint, may take. 5 s unless set.
     public var patience: Duration = .seconds(5)
+
+    /// How long a rule may take; the one about the cost ten times as long.
+    package var timeLimit: Duration = .seconds(60)
+
+    /// How long the removal may take of what a rule has stored that took too long.
+    static let clearingLimit: Duration = .seconds(60)
 
     let make: @Sendable () async throws -> any TokenCache
 
@@ -45,7 +51,8 @@ public struct TokenCacheConformance: Sendable {
     /// Checks every rule, one after the other.
     ///
     /// - Throws: ``Failure`` for the first rule that is broken, also when the cache throws or takes more than a minute
-    ///   (ten for the cost) for one rule; `CancellationError`.
+    ///   (ten for the cost) for one rule; `CancellationError`. What the rule had stored is removed before, for which
+    ///   another minute is given.
     public func run() async throws {
         for rule in Rule.all { try await run(rule) }
     }
@@ -59,16 +66,10 @@ public struct TokenCacheConformance: Sendable {
         case .flatCost where costRecords == nil: return
         default: break
         }
-        let limit: Duration = rule == .flatCost ? .seconds(600) : .seconds(60)
-        try await bounded(by: limit, rule) {
+        let limit = rule == .flatCost ? timeLimit * 10 : timeLimit
+        try await bounded(by: limit, rule, ending: Self.clearingLimit) {
             let room = try await Room(cache: make(), rule: rule, group: Room.randomGroup())
-            do {
-                try await check(rule, in: room)
-            } catch {
-                try? await room.clear()  // What the rule found is what matters.
-                throw error
-            }
-            try await room.clear()
+            try await room.clearing { try await check(rule, in: room) }
         }
     }
 

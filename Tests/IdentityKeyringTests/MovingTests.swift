@@ -24,20 +24,56 @@ import Testing
     private var keyring: FileTokenCache { FileTokenCache(directory: directory + "/keyring") }
     private var group: CacheGroup { get throws { try CacheGroup("suite") } }
 
-    @Test(.timeLimit(.minutes(1))) func takesTheKeyAwayWithTheLastEncryptedRecord() async throws {
+    /// The key is the group's, and the files are a directory's.
+    @Test(.timeLimit(.minutes(1))) func leavesOtherDirectoriesTheirKey() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let (policy, key) = (StorePolicy.standard.accepting(.file), try randomKey())
+        let cache = Self.cache(in: directory, policy)
+        func elsewhere() -> DesktopTokenCache { Self.cache(in: "\(directory)/elsewhere", keyring: keyring, policy) }
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        #expect(try await elsewhere().replace(nil, with: CacheRecord("y"), for: key))
+        try await cache.move(to: .file, in: key.group)
+        #expect(try await elsewhere().record(for: key) == CacheRecord("y"))
+        try await cache.move(to: .encryptedFile, in: key.group)
+        try await cache.move(to: .keyring, in: key.group)
+        #expect(try await elsewhere().record(for: key) == CacheRecord("y"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func movesWhatRestsInTheKeyringWithoutAMarker() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let (cache, key) = (Self.cache(in: directory, .standard.accepting(.file)), try randomKey())
+        #expect(try await keyring.replace(nil, with: CacheRecord("x"), for: key))
+        try await cache.move(to: .file, in: key.group)
+        #expect(try await FileTokenCache(directory: directory + "/state").record(for: key) == CacheRecord("x"))
+        #expect(try await keyring.record(for: key) == nil)
+    }
+
+    /// Over SSH there is none, and what is moved then is what the files have.
+    @Test(.timeLimit(.minutes(1)), arguments: [AuthenticationError.Code.keyringNoService, .keyringLocked])
+    func choosesAStoreWithoutTheKeyringOnlyWhereThereIsNone(problem: AuthenticationError.Code) async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let cache = DesktopTokenCache(policy: .standard.accepting(.file), directory: directory, keyring: keyring) {
+            throw AuthenticationError(problem, "The keyring is away.")
+        }
+        let result = await failure { try await cache.move(to: .file, in: group) }
+        #expect(result.code == (problem == .keyringLocked ? .keyringLocked : nil))
+        #expect(try await cache.rememberedStore(of: group) == (problem == .keyringLocked ? nil : .file))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func followsTokensThatCameBackWithAnotherKey() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let (cache, key) = (Self.cache(in: directory, .standard.accepting(.file)), try randomKey())
         #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
-        let item = KeyringEncryptionKey.item(of: key.group)
-        #expect(try await keyring.record(for: item) != nil)
-        try await cache.move(to: .file, in: key.group)
-        #expect(try await keyring.record(for: item) == nil)
         // A program that had the old key open goes on with the new one.
         let other = Self.cache(in: directory, .standard.accepting(.file))
-        try await cache.move(to: .encryptedFile, in: key.group)
         #expect(try await other.record(for: key) == CacheRecord("x"))
         try await cache.move(to: .file, in: key.group)
+        let item = KeyringEncryptionKey.item(of: key.group)
+        let old = try #require(try await keyring.record(for: item))
+        #expect(try await keyring.replace(old, with: nil, for: item))
         try await cache.move(to: .encryptedFile, in: key.group)
+        #expect(try await keyring.record(for: item) != old)
+        #expect(try await other.record(for: key) == CacheRecord("x"))
         #expect(try await other.replace(nil, with: CacheRecord("y"), for: try randomKey()))
         let reader = Self.cache(in: directory, .standard.accepting(.file))
         #expect(try await reader.records(of: .account, in: key.group).count == 2)

@@ -46,7 +46,7 @@ int cgio_thread_start(const char *library, cgio_started started, void *data);
 void cgio_thread_do(cgio_thread *thread, cgio_work work, void *data);
 /// Whether this is the thread.
 bool cgio_thread_is_current(cgio_thread *thread);
-/// Ends the thread after the work that it has been given. From any thread, once; the thread is invalid afterwards.
+/// Ends the thread after the work that it has been given, and its connections. From any thread, once; the thread is invalid afterwards.
 void cgio_thread_stop(cgio_thread *thread);
 
 /// Connects to the bus at `address`. The value is a connection, owned by the receiver.
@@ -55,8 +55,8 @@ void cgio_connect(const char *address, cgio_completion completion, void *data);
 /// Has `closed` called when the connection ends, from whichever side. Returns what to give up waiting with.
 unsigned long cgio_connection_when_closed(void *connection, cgio_work closed, void *data, cgio_work release);
 void cgio_connection_forget_closed(void *connection, unsigned long number);
-void cgio_connection_close(void *connection);
-void cgio_connection_free(void *connection);
+/// Closes the connection and lets go of it; nobody is told of its end any more. The thread ends after it.
+void cgio_connection_end(cgio_thread *thread, void *connection);
 
 /// Calls a method. `arguments` is the text of a GVariant; a tuple. The value is the reply, a GVariant of type `reply`,
 /// owned by the receiver. `bytes`, unless NULL, stand in `arguments` where it says `%@ay`; GLib ends the program if that

@@ -25,6 +25,7 @@ struct glib_type_query {
 
 enum {
     GLIB_PRIORITY_DEFAULT = 0,
+    GLIB_SIGNAL_MATCH_FUNC = 1 << 3,
     GIO_CONNECTION_CLIENT = 1 << 0,
     GIO_CONNECTION_MESSAGE_BUS = 1 << 3,
     GIO_PROXY_NO_PROPERTIES = 1 << 0,
@@ -45,9 +46,11 @@ enum {
     X(loop_quit, "g_main_loop_quit", void, (void *)) \
     X(loop_unref, "g_main_loop_unref", void, (void *)) \
     X(idle_new, "g_idle_source_new", void *, (void)) \
+    X(timeout_new, "g_timeout_source_new", void *, (unsigned)) \
     X(source_priority, "g_source_set_priority", void, (void *, int)) \
     X(source_callback, "g_source_set_callback", void, (void *, int (*)(void *), void *, void (*)(void *))) \
     X(source_attach, "g_source_attach", unsigned, (void *, void *)) \
+    X(source_destroy, "g_source_destroy", void, (void *)) \
     X(source_unref, "g_source_unref", void, (void *)) \
     X(free, "g_free", void, (void *)) \
     X(duplicate, "g_strdup", char *, (const char *)) \
@@ -86,11 +89,14 @@ enum {
     X(signal_connect, "g_signal_connect_data", unsigned long, \
       (void *, const char *, void (*)(void), void *, void (*)(void *, void *), int)) \
     X(signal_disconnect, "g_signal_handler_disconnect", void, (void *, unsigned long)) \
+    X(signals_disconnect, "g_signal_handlers_disconnect_matched", unsigned, \
+      (void *, int, unsigned, uint32_t, void *, void *, void *)) \
     X(connection_new, "g_dbus_connection_new_for_address", void, \
       (const char *, int, void *, void *, glib_ready, void *)) \
     X(connection_new_finish, "g_dbus_connection_new_for_address_finish", void *, (void *, struct glib_error **)) \
     X(connection_exit_on_close, "g_dbus_connection_set_exit_on_close", void, (void *, int)) \
     X(connection_close, "g_dbus_connection_close", void, (void *, void *, glib_ready, void *)) \
+    X(connection_is_closed, "g_dbus_connection_is_closed", int, (void *)) \
     X(connection_call, "g_dbus_connection_call", void, \
       (void *, const char *, const char *, const char *, const char *, void *, const char *, int, int, void *, \
        glib_ready, void *)) \
@@ -120,6 +126,21 @@ struct cgio_library {
 
 /// What was loaded; filled before any thread of cgio_thread_start says that it is ready, and constant from then on.
 extern struct cgio_library cgio_library;
+
+struct cgio_ending;
+
+struct cgio_thread {
+    void *context;
+    void *loop;
+    /// Connections that are being closed.
+    struct cgio_ending *endings;
+};
+
+/// Has nobody called any more of those whom cgio_connection_when_closed was given.
+void cgio_connection_forget_all_closed(void *connection);
+/// Waits until the connections have ended, for a second at most: what GDBus still has to tell keeps connection and main
+/// context, and their descriptors, until this thread has heard it.
+void cgio_finish_endings(cgio_thread *thread);
 
 /// Whom to tell when a call is done.
 struct cgio_pending {

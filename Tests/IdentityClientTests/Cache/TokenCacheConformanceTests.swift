@@ -66,6 +66,60 @@ import Testing
         try await TokenCacheConformance(costRecords: 20) { storage }.run()
         #expect(storage.recordCount == 0)
     }
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [(BrokenCache.Defect.staysSilent, Rule.hints), (.listsAllKinds, .listing)]
+    )
+    func leavesNothingBehindOfARuleThatIsBroken(defect: BrokenCache.Defect, rule: Rule) async throws {
+        let storage = InMemoryTokenCache()
+        var kit = TokenCacheConformance { BrokenCache(defect, on: storage) }
+        kit.patience = .milliseconds(100)
+        await #expect(throws: TokenCacheConformance.Failure.self) { try await kit.run(rule) }
+        #expect(storage.recordCount == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func leavesNothingBehindOfARuleThatTakesTooLong() async throws {
+        let storage = InMemoryTokenCache()
+        var kit = TokenCacheConformance { SlowCache(storage) }
+        kit.timeLimit = .milliseconds(200)
+        let failure = await #expect(throws: TokenCacheConformance.Failure.self) { try await kit.run(.flatCost) }
+        #expect(failure?.explanation == "it took longer than 2.0 seconds.")
+        #expect(storage.recordCount == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func leavesNothingBehindOfARuleThatIsCancelled() async throws {
+        let storage = InMemoryTokenCache()
+        let kit = TokenCacheConformance { SlowCache(storage) }
+        let run = Task { try await kit.run(.flatCost) }
+        while storage.recordCount < 10 { await Task.yield() }
+        run.cancel()
+        await #expect(throws: CancellationError.self) { try await run.value }
+        #expect(storage.recordCount == 0)
+    }
+}
+
+/// A cache that takes its time where a task is not in a hurry, and does nothing for a cancelled one.
+private struct SlowCache: TokenCache {
+    private let base: InMemoryTokenCache
+
+    init(_ base: InMemoryTokenCache) { self.base = base }
+
+    func record(for key: CacheKey) async throws -> CacheRecord? {
+        try Task.checkCancellation()
+        return try await base.record(for: key)
+    }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        try Task.checkCancellation()
+        return try await base.records(of: kind, in: group)
+    }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        if new != nil { try await Task.sleep(for: .milliseconds(20)) }
+        try Task.checkCancellation()
+        return try await base.replace(expected, with: new, for: key)
+    }
 }
 
 /// The shortest cache there is.
