@@ -20,6 +20,8 @@ final class Connection {
     let peer: LoopbackPeer?
     var phase = Phase.reading
     var input: [UInt8] = []
+    /// What is known of `input`.
+    var progress = RequestParser.Progress()
     var saidContinue = false
     var task: Task<Void, Never>?
     var deadline: ContinuousClock.Instant?

@@ -6,6 +6,7 @@ import Glibc
 final class ConnectionLoop {
     private let channel: LoopChannel
     private let limits: LoopbackServer.Limits
+    private let refusal: @Sendable (Int) -> LoopbackResponse
     private let respond: @Sendable (LoopbackRequest) async -> LoopbackResponse
     private let parser: RequestParser
     private let clock = ContinuousClock()
@@ -17,15 +18,14 @@ final class ConnectionLoop {
     init(
         channel: LoopChannel,
         limits: LoopbackServer.Limits,
+        refuse: @escaping @Sendable (Int) -> LoopbackResponse = { LoopbackResponse(status: $0) },
         respond: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse
     ) {
         self.channel = channel
         self.limits = limits
+        refusal = refuse
         self.respond = respond
-        parser = RequestParser(
-            maximumHeadLength: limits.maximumHeadLength,
-            maximumBodyLength: limits.maximumBodyLength
-        )
+        parser = RequestParser(limits)
     }
 
     func run() {
@@ -101,7 +101,7 @@ final class ConnectionLoop {
     }
 
     private func parse(_ id: UInt64, _ connection: Connection) {
-        switch parser.parse(connection.input) {
+        switch parser.parse(connection.input, &connection.progress) {
         case .incomplete(let expectsContinue):
             guard expectsContinue, !connection.saidContinue else { return }
             connection.saidContinue = true
@@ -112,6 +112,7 @@ final class ConnectionLoop {
         case .complete(var request, let length, let keepsAlive):
             request.peer = connection.peer
             connection.input.removeFirst(length)
+            connection.progress = RequestParser.Progress()
             connection.saidContinue = false
             connection.phase = .answering
             connection.deadline = nil
@@ -125,7 +126,7 @@ final class ConnectionLoop {
 
     private func refuse(_ id: UInt64, _ connection: Connection, status: Int) {
         connection.input = []
-        connection.append(LoopbackResponse(status: status).encoded(for: "GET", closing: true))
+        connection.append(refusal(status).encoded(for: "GET", closing: true))
         connection.phase = .finishing(keepsAlive: false, onDelivery: nil)
         connection.deadline = clock.now + limits.requestDeadline
         flush(id, connection)

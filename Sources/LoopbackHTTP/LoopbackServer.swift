@@ -15,8 +15,11 @@ package final class LoopbackServer: Sendable {
     package struct Limits: Hashable, Sendable {
         /// Connections at a time; more wait unaccepted.
         package var maximumConnections = 16
-        /// Bytes of the request line and the headers together.
-        package var maximumHeadLength = 8 * 1024
+        /// Bytes of the request line.
+        package var maximumRequestLineLength = 8 * 1024
+        /// Bytes of the request line and the headers together. A browser sends what every program on this machine, at
+        /// whatever port, has given it as a cookie for `localhost`.
+        package var maximumHeadLength = 64 * 1024
         /// Bytes of a request's body.
         package var maximumBodyLength = 64 * 1024
         /// For a whole request to arrive, the wait on a kept connection included; and for a reader that takes nothing.
@@ -38,18 +41,20 @@ package final class LoopbackServer: Sendable {
     /// - Parameters:
     ///   - hosts: At least one. Where the machine has no IPv6, IPv4 alone is enough.
     ///   - port: 0 takes any that is free on all of them.
+    ///   - refuse: What a client gets whose request cannot be read, by the status; its body is one of bytes.
     ///   - respond: Answers one request, in a task that is cancelled when the connection breaks or the server closes.
     /// - Throws: ``LoopbackServerError``
     package static func start(
         hosts: [Host] = [.ipv4],
         port: UInt16 = 0,
         limits: Limits = Limits(),
+        refuse: @escaping @Sendable (Int) -> LoopbackResponse = { LoopbackResponse(status: $0) },
         respond: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse
     ) throws -> LoopbackServer {
         let sockets = try ListeningSockets.open(hosts: hosts, port: port)
         let channel = try LoopChannel(listeners: sockets.descriptors)
         try DetachedThread.start {
-            ConnectionLoop(channel: channel, limits: limits, respond: respond).run()
+            ConnectionLoop(channel: channel, limits: limits, refuse: refuse, respond: respond).run()
         }
         return LoopbackServer(port: sockets.port, hosts: sockets.hosts, channel: channel)
     }

@@ -13,29 +13,45 @@ struct RequestParser {
         case refused(status: Int)
     }
 
+    /// What is known of a request of which more has to arrive, so that no byte is looked at again for each that follows.
+    struct Progress {
+        /// The bytes in which the head does not end.
+        fileprivate var scanned = 0
+        fileprivate var hasRequestLine = false
+        /// The bytes of the whole request, once its head is there.
+        fileprivate var needed = 0
+    }
+
     private struct Refusal: Error {
         var status: Int
     }
 
-    let maximumHeadLength: Int
-    let maximumBodyLength: Int
+    private let limits: LoopbackServer.Limits
 
-    func parse(_ input: [UInt8]) -> Step {
+    init(_ limits: LoopbackServer.Limits) {
+        self.limits = limits
+    }
+
+    /// - Parameter progress: What the last call left, for the same request and more bytes of it; begin with a new one.
+    func parse(_ input: [UInt8], _ progress: inout Progress) -> Step {
+        guard input.count >= progress.needed else { return .incomplete(expectsContinue: false) }
         do {
-            return try step(input)
+            return try step(input, &progress)
         } catch let refusal {
             return .refused(status: refusal.status)
         }
     }
 
-    private func step(_ input: [UInt8]) throws(Refusal) -> Step {
+    private func step(_ input: [UInt8], _ progress: inout Progress) throws(Refusal) -> Step {
         // RFC 9112 §2.2: an empty line before the request line is skipped.
         let start = input.starts(with: [0x0D, 0x0A]) ? 2 : 0
-        guard let end = endOfHead(input, from: start) else {
-            guard input.count - start < maximumHeadLength else { throw Refusal(status: 431) }
+        try findRequestLine(input, from: start, &progress)
+        guard let end = endOfHead(input, from: max(start, progress.scanned - 3)) else {
+            guard input.count - start < limits.maximumHeadLength else { throw Refusal(status: 431) }
+            progress.scanned = input.count
             return .incomplete(expectsContinue: false)
         }
-        guard end - start <= maximumHeadLength else { throw Refusal(status: 431) }
+        guard end - start <= limits.maximumHeadLength else { throw Refusal(status: 431) }
 
         var lines = try lines(input[start..<end - 2])
         let line = try requestLine(lines.removeFirst())
@@ -47,6 +63,7 @@ struct RequestParser {
         let expectation = headers["Expect"]
         guard expectation == nil || expectation?.lowercased() == "100-continue" else { throw Refusal(status: 417) }
         guard input.count - end >= length else {
+            progress.needed = end + length
             return .incomplete(expectsContinue: expectation != nil && line.isLatest && input.count == end)
         }
         let request = LoopbackRequest(
@@ -59,11 +76,21 @@ struct RequestParser {
         return .complete(request, length: end + length, keepsAlive: line.isLatest && !wish.contains("close"))
     }
 
+    /// Refuses a request line that is too long as soon as that shows.
+    private func findRequestLine(_ input: [UInt8], from start: Int, _ progress: inout Progress) throws(Refusal) {
+        guard !progress.hasRequestLine else { return }
+        let limit = min(input.count, start + limits.maximumRequestLineLength)
+        let begin = min(limit, max(start, progress.scanned))
+        progress.hasRequestLine = input[begin..<limit].contains(0x0A)
+        guard progress.hasRequestLine || input.count - start < limits.maximumRequestLineLength else {
+            throw Refusal(status: 431)
+        }
+    }
+
     /// The index behind the empty line that ends the head.
     private func endOfHead(_ input: [UInt8], from start: Int) -> Int? {
-        let last = min(input.count, start + maximumHeadLength + 4)
         var index = start
-        while index + 3 < last {
+        while index + 3 < input.count {
             if input[index] == 0x0D, input[index + 1] == 0x0A, input[index + 2] == 0x0D, input[index + 3] == 0x0A {
                 return index + 4
             }
@@ -129,7 +156,7 @@ struct RequestParser {
         guard lengths.count == 1, !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             throw Refusal(status: 400)
         }
-        guard let length = Int(text), length <= maximumBodyLength else { throw Refusal(status: 413) }
+        guard let length = Int(text), length <= limits.maximumBodyLength else { throw Refusal(status: 413) }
         return length
     }
 

@@ -9,8 +9,11 @@ import OAuthWire
 extension Reading {
     /// The bytes as they arrive at the loopback listener.
     static func redirectRequest(_ bytes: [UInt8]) {
-        let parser = RequestParser(maximumHeadLength: 8192, maximumBodyLength: 65_536)
-        guard case .complete(let request, let length, _) = parser.parse(bytes) else { return }
+        let parser = RequestParser(LoopbackServer.Limits())
+        var progress = RequestParser.Progress()
+        let step = parser.parse(bytes, &progress)
+        compare(step, with: inTwoPieces(bytes, parser))
+        guard case .complete(let request, let length, _) = step else { return }
         precondition(length > 0 && length <= bytes.count, "a request longer than what arrived")
         guard let address = URL(string: "http://127.0.0.1:8400/callback") else {
             preconditionFailure("the fixed address is not taken")
@@ -31,6 +34,26 @@ extension Reading {
             let again = try? FormURLEncoded.decode(FormURLEncoded.encode(items))
             precondition(again.map { $0.map(\.1) } == items.map(\.1), "a value changed by writing it")
             _ = try? AuthorizationResponse.parse(query: items)
+        }
+    }
+
+    /// The same bytes, of which the half arrives first; `nil` where that is enough for an answer.
+    private static func inTwoPieces(_ bytes: [UInt8], _ parser: RequestParser) -> RequestParser.Step? {
+        var progress = RequestParser.Progress()
+        guard case .incomplete = parser.parse(Array(bytes.prefix(bytes.count / 2)), &progress) else { return nil }
+        return parser.parse(bytes, &progress)
+    }
+
+    private static func compare(_ whole: RequestParser.Step, with pieces: RequestParser.Step?) {
+        switch (whole, pieces) {
+        case (_, nil): break
+        case (.incomplete, .incomplete): break
+        case (.refused(let status), .refused(let other)): precondition(status == other, "another refusal")
+        case (.complete(let request, let length, let keepsAlive), .complete(let other, let otherLength, let otherWish)):
+            precondition(length == otherLength && keepsAlive == otherWish, "another end of the request")
+            precondition(request.target == other.target && request.headers == other.headers, "another head")
+            precondition(request.body == other.body, "another body")
+        default: preconditionFailure("the pieces make another request than the whole")
         }
     }
 }

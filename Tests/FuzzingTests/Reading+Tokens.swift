@@ -45,6 +45,12 @@ extension Reading {
             )
             precondition(lease.isOver(for: waited), "a lease that binds for ever")
         }
+        if let wait = ServerWait(CacheRecord(bytes: bytes)) {
+            for time in [0, now, wait.notedAt, .max] {
+                let left = wait.remaining(at: time)
+                precondition(left.map { (1...Throttle.longest).contains($0) } ?? true, "a wait that is too long")
+            }
+        }
     }
 
     static func fileHeader(_ bytes: [UInt8]) {

@@ -70,6 +70,43 @@ import Testing
         #expect(try await exchange(get, port: server.port).hasPrefix("HTTP/1.1 200 "))
     }
 
+    /// Cookies for `localhost` come from all of its ports, whoever set them.
+    @Test func takesTheCookiesOfADevelopersBrowser() async throws {
+        let server = try echo()
+        defer { server.close() }
+        let connection = try RawConnection(port: server.port)
+        for number in 0..<20 {
+            let cookies = String(repeating: "name=value; ", count: 2700)
+            connection.send("GET /\(number) HTTP/1.1\r\nHost: a\r\nCookie: \(cookies)\r\n\r\n")
+            let answer = try await connection.receive(endingWith: "GET /\(number) 0")
+            #expect(answer.hasPrefix("HTTP/1.1 200 "))
+        }
+    }
+
+    @Test func refusesWhatItCannotReadInTheGivenWay() async throws {
+        var limits = LoopbackServer.Limits()
+        limits.requestDeadline = .milliseconds(300)
+        let server = try LoopbackServer.start(
+            limits: limits,
+            refuse: { LoopbackResponse(status: $0, text: "<h1>\($0)</h1>", type: "text/html") },
+            respond: { _ in LoopbackResponse(status: 200) }
+        )
+        defer { server.close() }
+        let long = String(repeating: "x", count: 9000)
+        let cases = [
+            (get.replacing("x=1", with: long), 431),
+            (get.replacing("Host", with: "Cookie: \(String(repeating: "x", count: 70_000))\r\nHost"), 431),
+            (get.replacing("Host", with: (0..<9000).map { "X\($0): y\r\n" }.joined() + "Host"), 431),
+            ("nothing\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHo", 408),
+        ]
+        for (request, status) in cases {
+            let answer = try await exchange(request, port: server.port)
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && answer.hasSuffix("\r\n\r\n<h1>\(status)</h1>"))
+            #expect(answer.contains("Content-Type: text/html\r\n") && answer.contains("Connection: close\r\n"))
+        }
+        #expect(try await exchange(get, port: server.port).hasPrefix("HTTP/1.1 200 "))
+    }
+
     @Test func endsSlowRequestsAndServesOthersMeanwhile() async throws {
         var limits = LoopbackServer.Limits()
         limits.requestDeadline = .milliseconds(300)

@@ -44,7 +44,7 @@ public struct DeviceCodePrompt: Hashable, Sendable {
     /// What the person types there.
     public let userCode: String
 
-    /// Where the person types it: an `https` address, short enough to be typed.
+    /// Where the person types it: an `https` address, short enough to be typed; it may have a fragment (`#/device`).
     public let verificationURI: URL
 
     /// The same with the code in it, for a QR code or a link; `nil` where the provider gives none, as Entra ID does not.

@@ -29,7 +29,7 @@ struct AuthorityResolver: Sendable {
 
     /// The keys that ID tokens are signed with.
     ///
-    /// - Parameter isRefetch: Whether a token names a key that the kept ones lack.
+    /// - Parameter isRefetch: Whether a token is not signed with any of the kept ones.
     func keys(
         of metadata: AuthorityMetadata,
         authority: Authority,

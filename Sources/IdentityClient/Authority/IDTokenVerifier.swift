@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Logging
 import OAuthWire
 
 /// Verifies an ID token: signature, then claims.
@@ -44,15 +45,35 @@ struct IDTokenVerifier: Sendable {
         let keys = try await resolver.keys(of: metadata, authority: authority, context: context)
         do {
             return try keys.verify(token)
-        } catch SignatureError.unknownKey {
-            let fresh = try await resolver.keys(of: metadata, authority: authority, isRefetch: true, context: context)
+        } catch SignatureError.algorithmNotAllowed {
+            throw Self.refusal(.algorithmNotAllowed)
+        } catch {
+            // Also where the name is known: a provider may publish another key under the old name, or under none.
+            let fresh = try await freshKeys(after: error, metadata, authority, context)
             do {
                 return try fresh.verify(token)
             } catch {
                 throw Self.refusal(error)
             }
-        } catch {
-            throw Self.refusal(error)
+        }
+    }
+
+    /// The keys that are published now. What is wrong by the known ones stays wrong where no others can be had; a key that
+    /// is not among them leaves open who signed.
+    private func freshKeys(
+        after problem: SignatureError,
+        _ metadata: AuthorityMetadata,
+        _ authority: Authority,
+        _ context: RequestContext
+    ) async throws -> JSONWebKeySet {
+        do {
+            return try await resolver.keys(of: metadata, authority: authority, isRefetch: true, context: context)
+        } catch let error as AuthenticationError where problem != .unknownKey {
+            context.logger.debug(
+                "The keys could not be fetched anew",
+                metadata: ["identity.error": "\(error.shortDescription)"]
+            )
+            throw Self.refusal(problem)
         }
     }
 

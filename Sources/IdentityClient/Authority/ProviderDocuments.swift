@@ -51,7 +51,7 @@ final class ProviderDocuments: Sendable {
         }
     }
 
-    /// Once in five minutes, so that a stream of made-up key identifiers does not become a stream of requests.
+    /// Once in five minutes, so that a stream of forged tokens does not become a stream of requests.
     private func mayRefetch(_ url: String, at now: Int64) -> Bool {
         guard let last = refetches.withLock({ $0[url] }) else { return true }
         return last > now || now - last >= 300

@@ -102,9 +102,13 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
             try Task.checkCancellation()
             do {
                 // The server keeps the inbox, never the listener: a listener that is dropped closes the server.
-                return try LoopbackServer.start(hosts: hosts, port: port, limits: limits) {
-                    await inbox.respond(to: $0)
-                }
+                return try LoopbackServer.start(
+                    hosts: hosts,
+                    port: port,
+                    limits: limits,
+                    refuse: { inbox.refusal($0) },
+                    respond: { await inbox.respond(to: $0) }
+                )
             } catch LoopbackServerError.portInUse, LoopbackServerError.portNotPermitted {
                 continue
             } catch {

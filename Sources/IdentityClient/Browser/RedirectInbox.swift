@@ -118,7 +118,8 @@ final class RedirectInbox: Sendable {
         return response
     }
 
-    private func refusal(_ status: Int) -> LoopbackResponse {
+    /// The page for whatever is not the redirect, or is no request at all.
+    func refusal(_ status: Int) -> LoopbackResponse {
         var response = template.response(RedirectPage(outcome: .refused), status: status)
         if status == 405 { response.headers["Allow"] = responseMode == .query ? "GET" : "POST" }
         return response

@@ -60,10 +60,11 @@ package final class CachedAccessToken: Sendable {
 
     /// Whether the token is good for `leeway` more seconds, or a tenth of its lifetime where that is less.
     ///
-    /// A token from the future (the clock was set back) or of more than ten years is taken for expired.
+    /// A token from the future (the clock was set back) is taken for expired; so is one of more than ten years, which no
+    /// answer yields, because a longer lifetime is read as ten.
     package func isUsable(at now: Int64, leeway: Int64) -> Bool {
         let lifetime = expiresOn - cachedAt
-        return cachedAt <= now + 300 && lifetime > 0 && lifetime < 10 * 365 * 86_400
+        return cachedAt <= now + 300 && lifetime > 0 && lifetime <= Int64(JSONObject.longestDuration)
             && expiresOn - now > Swift.min(leeway, lifetime / 10)
     }
 

@@ -96,10 +96,10 @@ struct DeviceAuthorizationFlow: Sendable {
 
     private func prompt(_ device: DeviceAuthorizationResponse, expiresOn: Date) throws -> DeviceCodePrompt {
         // It is shown to a person, who follows it.
-        guard WebAddress(device.verificationURI) != nil, let uri = URL(string: device.verificationURI) else {
+        guard WebAddress.isForPeople(device.verificationURI), let uri = URL(string: device.verificationURI) else {
             throw unusable("verification_uri is not an https address")
         }
-        let complete = device.verificationURIComplete.flatMap { WebAddress($0) == nil ? nil : URL(string: $0) }
+        let complete = device.verificationURIComplete.flatMap { WebAddress.isForPeople($0) ? URL(string: $0) : nil }
         return DeviceCodePrompt(
             userCode: device.userCode,
             verificationURI: uri,

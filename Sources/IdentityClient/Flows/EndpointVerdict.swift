@@ -34,6 +34,8 @@ extension EndpointVerdict {
         case 408, 500...:
             let error = Self.unavailable(.serverUnavailable, answer.status, words, retryAfter, context)
             self = retryAfter == nil ? .ambiguous(error) : .refused(error)
+        case 402..<500 where json == nil && !answer.body.isEmpty:
+            self = .refused(Self.foreign(answer.status, context))
         default:  // Deviation: Entra ID may refuse with status 200.
             self = .refused(ServerRefusal(words, status: answer.status, grant: grant, context: context).error)
         }
@@ -53,6 +55,23 @@ extension EndpointVerdict {
         AuthenticationError(
             .malformedResponse,
             "The provider's answer could not be read: \(reason). Is this the right authority, or a captive portal?",
+            correlationID: context.correlationID
+        )
+    }
+
+    /// Something between here and the provider has answered: a page of a firewall's or a proxy's, for example. Nothing is
+    /// known of the tokens, and a person who signs in would come back to it.
+    ///
+    /// 400 and 401 are the statuses of refusals, whatever the body is.
+    /// - SeeAlso: [RFC 6749 §5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)
+    private static func foreign(_ status: Int, _ context: RequestContext) -> AuthenticationError {
+        AuthenticationError(
+            .malformedResponse,
+            """
+            Something has answered \(status) in the provider's place: the answer is not a JSON object. A firewall, a \
+            proxy or a captive portal does that; or is this not the right authority?
+            """,
+            serverError: ServerError(nil, status: status),
             correlationID: context.correlationID
         )
     }

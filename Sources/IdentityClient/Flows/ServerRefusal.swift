@@ -5,7 +5,8 @@ import OAuthWire
 /// A refusal in the server's words, and what it means for the program.
 ///
 /// Decided by `error`, `suberror` and, only where nothing else tells the cases apart, Microsoft's numbers. Descriptions
-/// are never looked at, but for B2C's, which has no other place for its numbers.
+/// are never looked at, but for B2C's, which has no other place for its numbers. Without words the status decides; whose
+/// words are no JSON is no refusal, unless its status is one of OAuth's (``EndpointVerdict``).
 struct ServerRefusal {
     let error: AuthenticationError
 

@@ -23,13 +23,25 @@ package struct WebAddress: Hashable, Sendable {
 
     /// - Returns: `nil` unless `text` has exactly this form and its host may be spoken to.
     package init?(_ text: String) {
-        self.init(text, maximumLength: 2048)
+        self.init(text, maximumLength: Self.maximumLength)
     }
+
+    /// Whether `text` is such an address for a person's browser, where a fragment may follow: a page that is one program
+    /// has its places there. The fragment is no part of what is spoken to, and as strictly ASCII as the rest.
+    package static func isForPeople(_ text: String) -> Bool {
+        let parts = text.utf8.split(separator: 0x23, omittingEmptySubsequences: false)
+        return text.utf8.count <= maximumLength && text.utf8.allSatisfy(isPlain) && parts.count <= 2
+            && parts.first.flatMap { WebAddress(String(Substring($0))) } != nil
+    }
+
+    private static let maximumLength = 2048
+
+    /// Visible ASCII, without the slash that some browsers take for the other one.
+    private static func isPlain(_ byte: UInt8) -> Bool { (0x21...0x7E).contains(byte) && byte != 0x5C }
 
     /// The same for at most `maximumLength` bytes.
     package init?(_ text: String, maximumLength: Int) {
-        guard text.utf8.count <= maximumLength,
-            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x5C && $0 != 0x23 }),
+        guard text.utf8.count <= maximumLength, text.utf8.allSatisfy({ Self.isPlain($0) && $0 != 0x23 }),
             let schemeEnd = text.utf8.firstIndex(of: UInt8(ascii: ":")),
             text[schemeEnd...].hasPrefix("://")
         else { return nil }

@@ -38,8 +38,14 @@ extension ProviderState {
     }
 
     func keySet() throws -> JSONObject {
-        let keys = try publishedKeys.map { JSONValue.object(try SigningKey.number($0).publicJSON) }
+        let keys = try publishedKeys.map { JSONValue.object(try signingKey($0).publicJSON) }
         return JSONObject([("keys", .array(keys))])
+    }
+
+    /// The process's key of that number, under the name that it has here.
+    func signingKey(_ index: Int) throws -> SigningKey {
+        let key = try SigningKey.number(index)
+        return inheritedKeyIDs[index].map(key.named) ?? key
     }
 
     /// Entra's list of clouds, for a host that it knows.

@@ -28,6 +28,8 @@ struct ProviderState: Sendable {
     var keyIndex = 0
     /// The keys that are published.
     var publishedKeys = [0]
+    /// The names of keys that took the place of others, by their number.
+    var inheritedKeyIDs: [Int: String] = [:]
 
     var faults = FaultPlan()
     var log = RequestLog()

@@ -21,15 +21,18 @@ struct SigningKey: Sendable {
     /// The process's key of that number. Making one takes a tenth of a second and more, so that all providers share.
     static func number(_ index: Int) throws -> SigningKey {
         try made.withLock { keys in
-            while keys.count <= index { keys.append(try SigningKey(keyID: "key-\(keys.count + 1)")) }
+            while keys.count <= index { keys.append(try SigningKey(keyID: name(ofNumber: keys.count))) }
             return keys[index]
         }
     }
 
-    /// The key that no provider publishes.
-    static func unpublished() throws -> SigningKey { try number(0).replacingKey(with: number(1)) }
+    static func name(ofNumber index: Int) -> String { "key-\(index + 1)" }
 
-    private func replacingKey(with other: SigningKey) -> SigningKey { SigningKey(keyID: keyID, key: other.key) }
+    /// The key that no provider publishes.
+    static func unpublished() throws -> SigningKey { try number(1).named(number(0).keyID) }
+
+    /// The same key under another name.
+    func named(_ keyID: String) -> SigningKey { SigningKey(keyID: keyID, key: key) }
 
     private init(keyID: String, key: _RSA.Signing.PrivateKey) {
         self.keyID = keyID

@@ -33,6 +33,16 @@ extension TestIdentityProvider {
         }
     }
 
+    /// Signs with a new key from now on, and publishes it alone, under the name (`kid`) of the one before.
+    public func replaceSigningKey() {
+        state.withLock { state in
+            let keyID = state.inheritedKeyIDs[state.keyIndex] ?? SigningKey.name(ofNumber: state.keyIndex)
+            state.keyIndex = max(2, state.keyIndex + 1)
+            state.publishedKeys = [state.keyIndex]
+            state.inheritedKeyIDs[state.keyIndex] = keyID
+        }
+    }
+
     /// Acts on a request as its fault wants it.
     func answer(
         _ request: ProviderRequest,

@@ -16,7 +16,7 @@ extension TestIdentityProvider {
         close()
         var limits = LoopbackServer.Limits()
         limits.maximumConnections = 128
-        limits.maximumHeadLength = 32 * 1024
+        limits.maximumRequestLineLength = 32 * 1024
         do {
             let server = try LoopbackServer.start(hosts: [.ipv4, .ipv6], port: port, limits: limits) {
                 [weak self] request in

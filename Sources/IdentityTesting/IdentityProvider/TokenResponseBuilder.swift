@@ -51,7 +51,7 @@ struct TokenResponseBuilder: Sendable {
         for (name, value) in state.personClaims(issue.person, at: authorization.address, scopes: issue.scopes) {
             claims[name] = value
         }
-        let key = try SigningKey.number(issue.keyIndex)
+        let key = try state.signingKey(issue.keyIndex)
         return try tampering?.token(claims, key: key) ?? key.token(claims)
     }
 

@@ -24,8 +24,6 @@ package struct IDTokenClaims: Sendable {
     package let oid: String?
     /// Microsoft: the tenant.
     package let tid: String?
-    /// Azure AD B2C: the policy.
-    package let tfp: String?
     package let preferredUsername: String?
     package let upn: String?
     package let email: String?
@@ -33,7 +31,8 @@ package struct IDTokenClaims: Sendable {
 
     /// Reads the claims.
     /// - Throws: `WireError` when `iss`, `sub`, `aud` or `exp` is missing, or a claim that decides something has another
-    ///   type. Claims for display that have another type count as absent.
+    ///   type. Claims for display that have another type count as absent; so do Microsoft's own, whose names another
+    ///   provider may use for something else. Who needs them has to insist.
     package init(_ claims: JSONObject) throws {
         raw = claims
         issuer = try claims.requiredString("iss")
@@ -48,9 +47,8 @@ package struct IDTokenClaims: Sendable {
         azp = try claims.optionalString("azp")
         atHash = try claims.optionalString("at_hash")
         acr = try claims.optionalString("acr")
-        oid = try claims.optionalString("oid")
-        tid = try claims.optionalString("tid")
-        tfp = try claims.optionalString("tfp")
+        oid = Self.text("oid", claims)
+        tid = Self.text("tid", claims)
         preferredUsername = claims.string("preferred_username")
         upn = claims.string("upn")
         email = claims.string("email")
@@ -70,6 +68,10 @@ package struct IDTokenClaims: Sendable {
             case .rs512, .ps512, .es512, .edDSA: Array(SHA512.hash(data: bytes))
             }
         return constantTimeEquals(atHash, Base64URL.encode(Array(digest.prefix(digest.count / 2))))
+    }
+
+    private static func text(_ name: String, _ claims: JSONObject) -> String? {
+        claims.string(name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private static func audience(_ claims: JSONObject) throws -> [String] {

@@ -28,7 +28,8 @@ extension Set where Element == SignatureAlgorithm {
 package enum SignatureError: Error, Hashable, Sendable {
     /// The token's algorithm is unknown, or not among the allowed ones.
     case algorithmNotAllowed
-    /// No published key has the token's key id or, without one, fits its algorithm: fetching the keys anew may help.
+    /// No published key has the token's key id or, without one, fits its algorithm. Here and below, fetching the keys
+    /// anew may help: they can be replaced under the same id, and need not have one.
     case unknownKey
     /// The key with the token's id is of another type or curve, or for another algorithm.
     case keyMismatch

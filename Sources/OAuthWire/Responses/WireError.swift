@@ -50,6 +50,9 @@ extension JSONObject {
     func optionalDuration(_ name: String) throws(WireError) -> Int? {
         guard let value = self[name], !value.isNull, value != .string("") else { return nil }
         guard let seconds = value.integer, seconds >= 0 else { throw WireError.wrongType(name) }
-        return min(seconds, 315_360_000)
+        return min(seconds, Self.longestDuration)
     }
+
+    /// Ten years, in seconds.
+    package static var longestDuration: Int { 315_360_000 }
 }

@@ -135,8 +135,11 @@ import Testing
         #expect(throws: Never.self) {
             try expectation.check(claims([("iss", issuer), ("tid", "\"\(guid)\"")]), algorithm: .rs256, at: Self.now)
         }
-        #expect(throws: AuthenticationError.self) {
-            try expectation.check(claims([("iss", issuer)]), algorithm: .rs256, at: Self.now)
+        for tenantID in [nil, "42", "null", "\"\"", #"["\#(guid)"]"#] {
+            let error = #expect(throws: AuthenticationError.self) {
+                try expectation.check(claims([("iss", issuer), ("tid", tenantID)]), algorithm: .rs256, at: Self.now)
+            }
+            #expect(error?.code == .invalidIDToken)
         }
     }
 }

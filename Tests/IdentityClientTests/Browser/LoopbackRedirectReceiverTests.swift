@@ -27,6 +27,11 @@ import Testing
         """
     }
 
+    private func visit(_ target: String, _ port: UInt16, cookies bytes: Int) async throws -> String {
+        let cookies = "\r\nCookie: session=\(String(repeating: "c", count: bytes))\r\n\r\n"
+        return try await exchange(get(target, port).replacing("\r\n\r\n", with: cookies), port: port)
+    }
+
     @Test func namesTheAddressExactly() async throws {
         var forms: [(RedirectURI, String)] = [
             (.loopback, "http://localhost:PORT"),
@@ -63,6 +68,7 @@ import Testing
             let answer = try await exchange(request, port: port)
             #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(request.prefix(80))")
             #expect(!answer.contains("code=x"))
+            #expect(answer.contains("Nothing to see here") != request.hasPrefix("HEAD"), "\(request.prefix(80))")
         }
         let browser = try RawConnection(port: port)
         browser.send(get("/?code=right&state=s", port))
@@ -72,6 +78,22 @@ import Testing
         #expect(try await preconnected.receive().isEmpty)
         await listener.answer(redirect, with: RedirectPage(outcome: .refused))
         #expect(try await browser.receive().hasPrefix("HTTP/1.1 400 "))
+        await listener.close()
+    }
+
+    /// Cookies for `localhost` come from all of its ports: a developer's browser has many.
+    @Test func takesARedirectWithManyCookies() async throws {
+        let (listener, port) = try await start()
+        let refused = try await visit("/?code=x&state=s", port, cookies: 64 * 1024)
+        #expect(refused.hasPrefix("HTTP/1.1 431 ") && refused.contains("Content-Type: text/html; charset=utf-8\r\n"))
+        #expect(refused.contains("Nothing to see here") && refused.contains("Content-Security-Policy: "))
+        #expect(!refused.contains("ccc") && !refused.contains("code=x"))
+        async let answer = visit("/?code=right&state=s", port, cookies: 32 * 1024)
+        let redirect = try await listener.receive()
+        #expect(redirect.url.query() == "code=right&state=s")
+        await listener.answer(redirect, with: RedirectPage(outcome: .succeeded))
+        #expect(try await answer.hasPrefix("HTTP/1.1 303 "))
+        #expect(try await visit("/?done", port, cookies: 32 * 1024).contains("Signed in"))
         await listener.close()
     }
 

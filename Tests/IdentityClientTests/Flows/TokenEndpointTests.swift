@@ -38,7 +38,12 @@ import Testing
             (400, "", .refused, .signInExpired), (400, "<html>", .refused, .signInExpired),
             (403, #"{"error":"invalid_code"}"#, .refused, .signInExpired),
             (401, #"{"error":"invalid_client"}"#, .refused, .clientNotRegistered), (404, "", .refused, .configuration),
-            (405, "", .refused, .signInExpired),
+            (405, "", .refused, .signInExpired), (401, "<html>", .refused, .signInExpired),
+            (403, "", .refused, .signInExpired), (403, "{}", .refused, .signInExpired),
+            // A page with such a status is a proxy's or a firewall's, not the token endpoint's (RFC 6749 §5.2).
+            (403, "<html>", .refused, .malformedResponse), (404, "<html>", .refused, .malformedResponse),
+            (407, "[]", .refused, .malformedResponse), (451, "Blocked", .refused, .malformedResponse),
+            (499, "\u{0}", .refused, .malformedResponse),
             (408, "", .ambiguous, .serverUnavailable), (429, "", .refused, .throttled),
             (429, #"{"error":"invalid_grant"}"#, .refused, .throttled),
             (500, "", .ambiguous, .serverUnavailable), (502, "<html>", .ambiguous, .serverUnavailable),

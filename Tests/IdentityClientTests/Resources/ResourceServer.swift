@@ -14,7 +14,7 @@ final class ResourceServer: Sendable {
         let log = log
         var limits = LoopbackServer.Limits()
         limits.maximumBodyLength = 32 << 20
-        limits.maximumHeadLength = 32 << 10
+        limits.maximumRequestLineLength = 32 << 10
         limits.maximumConnections = 64
         server = try LoopbackServer.start(limits: limits) { request in
             log.withLock { $0.append(request) }

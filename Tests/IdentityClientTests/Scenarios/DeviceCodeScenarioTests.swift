@@ -168,24 +168,48 @@ struct DeviceCodeScenarioTests {
         #expect(try await application.allAccounts() == [first.account])
     }
 
-    @Test(arguments: [
-        (#""http://phish.example.test/""#, AuthenticationError.Code.malformedResponse),
-        (#""javascript:alert(1)""#, .malformedResponse), ("null", .malformedResponse),
-    ])
-    func showsNoAddressThatIsNotSafe(_ address: String, _ code: AuthenticationError.Code) async throws {
+    static let unsafe = [
+        #""http://phish.example.test/""#, #""javascript:alert(1)""#, #""http://phish.example.test/#https://a.test/""#,
+        #""javascript:alert(1)#https://a.test/""#, "\"#https://a.test/\"", #""https://a.test/#/device#2""#,
+        #""https://user@a.test/#/device""#, #""https://a.test/#\\evil""#,
+        #""https://a.test/#\#(String(repeating: "a", count: 2048))""#,
+    ]
+    static let unprintable = [
+        #""https://a.test/#/de vice""#, #""https://a.test/#/device\n""#, #""https://a.test/#/device\u0007""#,
+        #""https://a.test/#/d\u00e9vice""#, #""https://a.test/#/dev\u202Eice""#, "null",
+    ]
+
+    @Test(arguments: unsafe + unprintable)
+    func showsNoAddressThatIsNotSafe(_ address: String) async throws {
         let stage = try Stage()
         stage.provider.failNext(.deviceAuthorization, with: .changing("verification_uri", to: address))
-        try await expectError(code) { try await start(try stage.application()) }
+        try await expectError(.malformedResponse) { try await start(try stage.application()) }
     }
 
-    @Test func leavesOutACompleteAddressThatIsNotSafe() async throws {
+    @Test(arguments: unsafe)
+    func leavesOutACompleteAddressThatIsNotSafe(_ address: String) async throws {
+        let stage = try Stage()
+        stage.provider.failNext(.deviceAuthorization, with: .changing("verification_uri_complete", to: address))
+        let (task, prompt) = try await start(try stage.application())
+        #expect(prompt.verificationURIComplete == nil)
+        task.cancel()
+    }
+
+    /// A page that is one program in the browser has its places behind the `#`.
+    @Test(arguments: ["https://id.example.test/#/device", "https://id.example.test#device?x=1", "https://a.test/d?x#"])
+    func showsTheWholeAddressOfASinglePageApplication(_ address: String) async throws {
         let stage = try Stage()
         stage.provider.failNext(
             .deviceAuthorization,
-            with: .changing("verification_uri_complete", to: #""http://phish.example.test/""#)
+            with: .all(
+                .changing("verification_uri", to: "\"\(address)\""),
+                .changing("verification_uri_complete", to: "\"\(address)/CODE\"")
+            )
         )
         let (task, prompt) = try await start(try stage.application())
-        #expect(prompt.verificationURIComplete == nil)
+        #expect(prompt.verificationURI.absoluteString == address)
+        #expect(prompt.verificationURIComplete?.absoluteString == address + "/CODE")
+        #expect(prompt.message.contains(address))
         task.cancel()
     }
 

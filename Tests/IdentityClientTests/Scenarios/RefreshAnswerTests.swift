@@ -173,7 +173,10 @@ struct RefreshAnswerTests {
         #expect(stage.provider.count(of: .keys) == 2)
     }
 
-    @Test(arguments: [("\"1200\"", 1200), ("1200", 1200), (nil, 3600), ("null", 3600)])
+    @Test(arguments: [
+        ("\"1200\"", 1200), ("1200", 1200), (nil, 3600), ("null", 3600),
+        ("315359999", 315_359_999), ("315360000", 315_360_000), ("9999999999", 315_360_000),
+    ])
     func acceptsLifetimesAsServersWriteThem(_ json: String?, _ seconds: Int) async throws {
         let stage = try Stage()
         stage.provider.failNext(.token, with: .changing("expires_in", to: json))

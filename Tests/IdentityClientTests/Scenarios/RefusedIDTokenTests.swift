@@ -59,23 +59,6 @@ struct RefusedIDTokenTests {
         #expect(try await again.allAccounts() == [result.account])
     }
 
-    @Test func asksForFreshKeysOnceBeforeAnUnknownOneIsRefused() async throws {
-        let stage = try Stage()
-        let (application, _) = try await stage.signedIn()
-        #expect(stage.provider.count(of: .keys) == 1)
-        for _ in 0..<2 {
-            stage.provider.tamperNextIDToken(with: .keyID("made-up"))
-            try await expectError(.invalidIDToken) {
-                try await application.acquireTokenInteractively(scopes: ["api.read"])
-            }
-        }
-        #expect(stage.provider.count(of: .keys) == 2, "A stream of made-up names is not to be one of requests.")
-        stage.clock.advance(by: .seconds(301))
-        stage.provider.tamperNextIDToken(with: .keyID("made-up"))
-        try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        #expect(stage.provider.count(of: .keys) == 3)
-    }
-
     @Test(arguments: [-3600, 7200], [false, true])
     func signsInWithAWrongClockOnlyAsFarAsTheProgramSays(_ offset: Int, _ isTolerated: Bool) async throws {
         let stage = try Stage()

@@ -11,6 +11,7 @@ import Testing
 struct RefusedPushTests {
     static let wrong: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
         (.html, .malformedResponse),
+        (WrongAnswer.blockPage(status: 403), .malformedResponse),
         (.notUTF8, .malformedResponse),
         (.oversized(), .responseTooLarge),
         (.endless, .responseTooLarge),

@@ -93,4 +93,29 @@ struct SharedThrottleTests {
     func aWaitFromAnImpossibleTimeBindsNobody(notedAt: Int64) {
         #expect(ServerWait(ServerWait(notedAt: notedAt, seconds: 60).encoded()) == nil)
     }
+
+    @Test(arguments: [(Int64.min, nil), (-1, nil), (0, nil), (1, 1), (3600, 3600), (3601, 3600), (.max, 3600)])
+    func aWaitOfAnImpossibleLengthIsBounded(seconds: Int64, remaining: Int64?) throws {
+        for notedAt in [Int64(0), 253_402_300_799] {
+            let record = CacheRecord(bytes: Array(#"{"noted_at":\#(notedAt),"seconds":\#(seconds)}"#.utf8))
+            let wait = try #require(ServerWait(record))
+            #expect(wait.remaining(at: notedAt) == remaining)
+            #expect(wait.remaining(at: 253_402_300_799) == (notedAt == 0 ? nil : remaining))
+        }
+    }
+
+    /// Nobody can be kept from a refresh by it, and no program is ended.
+    @Test func aDamagedRecordIsRemoved() async throws {
+        let stage = try Stage()
+        let (one, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
+        try await expectError(.throttled) { try await acquire(one, first.account) }
+        let group = CacheGroup.application("test-client")
+        let (key, record) = try #require(try await stage.cache.records(of: .lease, in: group).first)
+        let damaged = CacheRecord(bytes: Array(#"{"noted_at":0,"seconds":-9223372036854775808}"#.utf8))
+        _ = try await stage.cache.replace(record, with: damaged, for: key)
+        #expect(try await acquire(try stage.application(), first.account).source == .identityProvider)
+        #expect(try await stage.cache.record(for: key) == nil)
+    }
 }

@@ -10,6 +10,7 @@ import Testing
 struct SilentFailureTests {
     static let failures: [TestIdentityProvider.Fault] = [
         .drop, .serverError(status: 500), .html, .throttled(retryAfter: .seconds(600)), .emptyBadRequest, .endless,
+        WrongAnswer.blockPage(status: 403),
     ]
 
     @Test(arguments: failures.indices)
@@ -52,6 +53,31 @@ struct SilentFailureTests {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
         stage.transport.isOffline = false
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+    }
+
+    /// A program that signs in whenever a person is needed would go round in a circle: the page stays where it is.
+    @Test(arguments: [403, 404, 407, 451])
+    func neverSendsThePersonToSignInForAFirewallsPage(_ status: Int) async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        let before = try await stage.storedCredentials(of: application)
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failAlways(.token, with: WrongAnswer.blockPage(status: status))
+        for interacts in [false, true] {
+            let error = try await expectError(.malformedResponse) {
+                guard interacts else {
+                    return try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+                }
+                return try await application.acquireTokenInteractively(scopes: ["api.read"])
+            }
+            #expect(!(.interactionRequired ~= error.code) && error.serverError?.httpStatus == status)
+            #expect(error.message.contains("\(status)") && error.message.contains("captive portal"))
+        }
+        #expect(stage.provider.count(of: .token) == 3, "Nothing is sent twice.")
+        #expect(try await stage.storedCredentials(of: application) == before)
+        stage.provider.failAlways(.token, with: nil)
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
     }

@@ -133,4 +133,19 @@ struct ProviderProfileTests {
         #expect(throws: SignatureError.unknownKey) { try before.verify(token) }
         #expect(try after.verify(token) == .rs256)
     }
+
+    @Test func publishesAnotherKeyUnderTheNameOfTheOldOne() async throws {
+        let provider = try TestIdentityProvider.approving()
+        let client = ProviderClient(provider: provider)
+        let before = try JSONWebKeySet(try await client.get("/keys").json)
+        for _ in 0..<2 {
+            provider.replaceSigningKey()
+            let tokens = try TokenResponse(try await client.redeem(code: client.code()).json)
+            let token = try JSONWebToken(compact: try #require(tokens.idToken))
+            let after = try JSONWebKeySet(try await client.get("/keys").json)
+            #expect(throws: SignatureError.badSignature) { try before.verify(token) }
+            #expect(try after.verify(token) == .rs256)
+            #expect(after.keys.map(\.keyID) == before.keys.map(\.keyID))
+        }
+    }
 }

@@ -40,12 +40,22 @@ import Testing
         #expect(claims.azp == "a")
         #expect(claims.oid == "o")
         #expect(claims.tid == "t")
-        #expect(claims.tfp == "B2C_1_x")
+        #expect(claims.raw.string("tfp") == "B2C_1_x")
         #expect(claims.preferredUsername == "me@h")
         #expect(claims.upn == "u")
         #expect(claims.email == "e")
         #expect(claims.name == nil)
         #expect(claims.raw.integer("x") == 1)
+    }
+
+    /// Another provider may use these names for what it likes (RFC 7519 §4.3).
+    @Test(arguments: ["42", "null", "\"\"", "true", "[]", #"["a"]"#, #"{"id":"a"}"#])
+    func privateClaimsOfAnotherTypeAreAbsent(value: String) throws {
+        let claims = try IDTokenClaims(
+            json(#"{"iss":"i","sub":"s","aud":"a","exp":1,"oid":\#(value),"tid":\#(value),"tfp":\#(value)}"#)
+        )
+        #expect(claims.oid == nil)
+        #expect(claims.tid == nil)
     }
 
     @Test(arguments: [

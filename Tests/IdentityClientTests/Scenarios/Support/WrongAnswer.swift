@@ -7,9 +7,20 @@ import IdentityTesting
 enum WrongAnswer {
     typealias Case = (TestIdentityProvider.Fault, AuthenticationError.Code)
 
+    /// What a firewall or a proxy says in place of the provider.
+    static func blockPage(status: Int) -> TestIdentityProvider.Fault {
+        .answer(
+            status: status,
+            headers: [("Content-Type", "text/html")],
+            body: "<!doctype html><title>Request blocked</title>"
+        )
+    }
+
     /// Whatever was redeemed.
     static let toAnyGrant: [Case] = [
         (.html, .malformedResponse),
+        (blockPage(status: 403), .malformedResponse),
+        (blockPage(status: 404), .malformedResponse),
         (.notUTF8, .malformedResponse),
         (.oversized(), .responseTooLarge),
         (.endless, .responseTooLarge),

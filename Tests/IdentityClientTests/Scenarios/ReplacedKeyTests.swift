@@ -1,0 +1,108 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// A provider that replaces its key, and whose tokens do not say so by a new name of it.
+@Suite(.timeLimit(.minutes(1)))
+struct ReplacedKeyTests {
+    @Test func signsInAfterAKeyWasReplacedUnderItsName() async throws {
+        let stage = try Stage()
+        _ = try await stage.signedIn()
+        #expect(stage.provider.count(of: .keys) == 1)
+        stage.provider.replaceSigningKey()
+        // A program that starts now finds the old keys in the cache.
+        let restarted = try stage.application()
+        #expect(try await restarted.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
+        #expect(stage.provider.count(of: .keys) == 2)
+        let next = try stage.application()
+        #expect(try await next.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
+        #expect(stage.provider.count(of: .keys) == 2, "What was fetched rests in the cache.")
+    }
+
+    @Test func refreshesAfterAKeyWasReplacedUnderItsName() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        for count in 2...3 {
+            stage.provider.replaceSigningKey()
+            stage.clock.advance(by: .seconds(3600))
+            let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            #expect(next.source == .identityProvider && next.idToken != first.idToken)
+            #expect(stage.provider.count(of: .keys) == count)
+        }
+    }
+
+    /// Such a provider publishes one key, and its tokens name none.
+    @Test func signsInAfterAKeyWithoutANameWasReplaced() async throws {
+        let stage = try Stage()
+        stage.provider.tamperNextIDToken(with: .keyID(nil), .keyID(nil))
+        let (application, _) = try await stage.signedIn()
+        stage.provider.rotateSigningKey()
+        #expect(try await application.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
+        #expect(stage.provider.count(of: .keys) == 2)
+    }
+
+    /// The key of RFC 7515 appendix A.3, published at first under the name of the one that signs.
+    @Test func signsInAfterAKeyBecameOneOfAnotherType() async throws {
+        let stage = try Stage()
+        stage.provider.failNext(
+            .keys,
+            with: .changing(
+                "keys",
+                to: """
+                    [{"kty":"EC","crv":"P-256","use":"sig","kid":"key-1",
+                      "x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+                      "y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}]
+                    """
+            )
+        )
+        let (application, result) = try await stage.signedIn()
+        #expect(stage.provider.count(of: .keys) == 2)
+        #expect(try await application.allAccounts() == [result.account])
+    }
+
+    static let forged: [IDTokenTampering] = [.keyID("made-up"), .brokenSignature, .unpublishedKey]
+
+    @Test(arguments: forged.indices)
+    func asksForKeysOnceInFiveMinutesHoweverATokenIsForged(_ index: Int) async throws {
+        let stage = try Stage()
+        let (application, _) = try await stage.signedIn()
+        #expect(stage.provider.count(of: .keys) == 1)
+        for (wait, count) in [(Duration.zero, 2), (.seconds(299), 2), (.seconds(1), 3), (.seconds(1), 3)] {
+            stage.clock.advance(by: wait)
+            stage.provider.tamperNextIDToken(with: Self.forged[index])
+            try await expectError(.invalidIDToken) {
+                try await application.acquireTokenInteractively(scopes: ["api.read"])
+            }
+            #expect(stage.provider.count(of: .keys) == count, "A stream of forgeries is not to be one of requests.")
+        }
+    }
+
+    /// Only a key that nobody knows leaves open who signed: `RefreshAnswerTests/refreshesWhenTheKeysCannotBeHad`.
+    @Test(arguments: [TestIdentityProvider.Fault.drop, .serverError(), .html])
+    func staysWrongWhereNoOtherKeysCanBeHad(_ fault: TestIdentityProvider.Fault) async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.provider.failAlways(.keys, with: fault)
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.tamperNextIDToken(with: .brokenSignature, .brokenSignature)
+        try await expectError(.invalidIDToken) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        // The refresh token of the answer that was not believed is there, and the next answer is right.
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider && next.idToken != first.idToken)
+    }
+
+    /// No keys can make such a token right.
+    @Test(arguments: ["none", "HS256"])
+    func asksForNoKeysWhereTheAlgorithmIsNotAccepted(_ algorithm: String) async throws {
+        let stage = try Stage()
+        let (application, _) = try await stage.signedIn()
+        stage.provider.tamperNextIDToken(with: .algorithm(algorithm))
+        try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        #expect(stage.provider.count(of: .keys) == 1)
+    }
+}
