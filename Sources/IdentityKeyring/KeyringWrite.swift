@@ -92,27 +92,28 @@ struct KeyringWrite {
         let isInPlace = new != nil && !inside.isEmpty ? await link.replacesInPlace(within: timeout) : false
         // Who was cancelled while that was asked has no answer.
         try Task.checkCancellation()
-        guard let new, let first = inside.first, isInPlace else {
-            try begin()
-            defer { cache.memory.forgetPlace(of: key) }
-            if let new {
-                try await store(
-                    KeyringItem(new, for: key).secret,
-                    as: key,
-                    label: cache.label(of: key.kind.rawValue),
-                    in: collection,
-                    by: link
-                )
-            }
-            for item in items where new == nil || !inside.contains(item) { try await remove(item, by: link) }
+        try begin()
+        if isInPlace, let new, let first = inside.first {
+            guard try await set(KeyringItem(new, for: key).secret, of: first, by: link) else { return false }
+            for item in items where !inside.contains(item) { try await remove(item, by: link) }
+            // Others look when they hear of it.
             lock.endChange()
+            await cache.place.hint(at: key)
             return true
         }
-        try begin()
-        guard try await set(KeyringItem(new, for: key).secret, of: first, by: link) else { return false }
-        for item in items where !inside.contains(item) { try await remove(item, by: link) }
+        defer { cache.memory.forgetPlace(of: key) }
+        if let new {
+            try await store(
+                KeyringItem(new, for: key).secret,
+                as: key,
+                label: cache.label(of: key.kind.rawValue),
+                in: collection,
+                by: link
+            )
+        }
+        for item in items where new == nil || !inside.contains(item) { try await remove(item, by: link) }
+        // What is read next is remembered.
         lock.endChange()
-        await cache.place.hint(at: key)
         return true
     }
 
