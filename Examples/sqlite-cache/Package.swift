@@ -18,7 +18,10 @@ let package = Package(
     targets: [
         .target(
             name: "SQLiteTokenCache",
-            dependencies: [identityClient, .product(name: "GRDB", package: "GRDB.swift")]
+            dependencies: [
+                identityClient, .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]
         ),
         // What the proof with many processes starts.
         .executableTarget(

@@ -372,6 +372,13 @@ const uint8_t *ccurl_transfer_body(const ccurl_transfer *transfer, size_t *count
 
 bool ccurl_transfer_was_too_large(const ccurl_transfer *transfer) { return transfer->too_large; }
 
+bool ccurl_transfer_was_sent(const ccurl_transfer *transfer) {
+    long bytes = 0;
+    // Who cannot tell may have sent it.
+    if (transfer->driver->library.easy_get(transfer->easy, INFO_REQUEST_SIZE, &bytes) != CCURL_OK) return true;
+    return bytes > 0;
+}
+
 long ccurl_transfer_tunnel_status(const ccurl_transfer *transfer) {
     long status = 0;
     transfer->driver->library.easy_get(transfer->easy, INFO_TUNNEL_STATUS, &status);

@@ -129,6 +129,9 @@ const uint8_t *ccurl_transfer_head(const ccurl_transfer *transfer, size_t *count
 const uint8_t *ccurl_transfer_body(const ccurl_transfer *transfer, size_t *count);
 /// Whether the transfer was ended because the answer was above a limit.
 bool ccurl_transfer_was_too_large(const ccurl_transfer *transfer);
+/// Whether any byte of the request may have gone out, on this connection or on one before; asking a proxy for a tunnel
+/// counts.
+bool ccurl_transfer_was_sent(const ccurl_transfer *transfer);
 /// The proxy's status when it was asked for a tunnel, else 0.
 long ccurl_transfer_tunnel_status(const ccurl_transfer *transfer);
 /// What libcurl says about `code`, never NULL. Valid until the transfer is freed.

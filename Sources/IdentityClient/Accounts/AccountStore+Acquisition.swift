@@ -26,17 +26,18 @@ extension AccountStore {
     ///
     /// - Parameters:
     ///   - name: The type of account.
+    ///   - change: Changes what is asked for: the type's scopes and extra items, and nothing else, unless it says so.
     ///   - prompt: Is called once, with what to show to the person.
     /// - Throws: As that, and `.configuration` when there is no such type.
     @discardableResult
     public func acquireToken(
         withDeviceCodeOfType name: AccountType.Name,
+        _ change: (inout DeviceCodeParameters) -> Void = { _ in },
         prompt: @Sendable (DeviceCodePrompt) -> Void
     ) async throws -> AuthenticationResult {
         let entry = try entry(name)
-        var parameters = DeviceCodeParameters(scopes: entry.type.scopes)
-        parameters.extraParameters = entry.type.extraQueryItems
-        return try await telling(of: name, nil) {
+        let parameters = entry.type.deviceParameters(change)
+        return try await telling(of: name, parameters.account) {
             try await entry.application.acquireToken(withDeviceCode: parameters, prompt: prompt)
         }
     }
@@ -115,6 +116,13 @@ extension AccountType {
     fileprivate func parameters(_ change: (inout InteractiveParameters) -> Void) -> InteractiveParameters {
         var parameters = InteractiveParameters(scopes: scopes)
         parameters.extraQueryItems = extraQueryItems
+        change(&parameters)
+        return parameters
+    }
+
+    fileprivate func deviceParameters(_ change: (inout DeviceCodeParameters) -> Void) -> DeviceCodeParameters {
+        var parameters = DeviceCodeParameters(scopes: scopes)
+        parameters.extraParameters = extraQueryItems
         change(&parameters)
         return parameters
     }

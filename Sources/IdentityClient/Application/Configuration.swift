@@ -48,7 +48,8 @@ extension PublicClientApplication {
         public var requestTimeout: Duration = .seconds(30)
 
         /// Whether a refresh is sent once more when nobody can tell whether the server acted on it: after a time-out, a
-        /// broken connection or a 5xx. A provider with a grace period answers the same again, and the sign-in is saved.
+        /// broken connection or a 5xx; not where ``CurlTransport`` had no connection that it could have been sent on. A
+        /// provider with a grace period answers the same again, and the sign-in is saved.
         /// Turn it off for a provider that takes the second time for theft. On unless set.
         public var retriesUnansweredRefreshes = true
 

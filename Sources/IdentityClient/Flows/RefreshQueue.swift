@@ -6,17 +6,32 @@ import Synchronization
 ///
 /// A caller joins a refresh of the same wish. Who forces a refresh joins only one that has not begun. The work runs in a
 /// task of its own: no caller's cancellation ends it.
+///
+/// A refresh that ends because the network is silent ends those that wait behind it, too: each of them would wait as
+/// long, one after the other. Who asks afterwards tries anew.
 final class RefreshQueue<Wish: Hashable & Sendable, Value: Sendable>: Sendable {
     private final class Flight: Sendable {
         let wish: Wish
         let isForced: Bool
         let result = SharedResult<Value>()
         let work: @Sendable () async throws -> Value
+        let failed: @Sendable (any Error) -> Void
 
-        init(wish: Wish, isForced: Bool, work: @escaping @Sendable () async throws -> Value) {
+        init(
+            wish: Wish,
+            isForced: Bool,
+            work: @escaping @Sendable () async throws -> Value,
+            failed: @escaping @Sendable (any Error) -> Void
+        ) {
             self.wish = wish
             self.isForced = isForced
             self.work = work
+            self.failed = failed
+        }
+
+        func end(_ outcome: Result<Value, any Error>) {
+            if case .failure(let error) = outcome { failed(error) }
+            result.finish(outcome)
         }
     }
 
@@ -33,8 +48,15 @@ final class RefreshQueue<Wish: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Begins the work, and lets nobody wait for it.
-    func start(_ wish: Wish, of credential: CacheKey, _ work: @escaping @Sendable () async throws -> Value) {
-        _ = enqueue(wish, of: credential, isForced: false, work)
+    ///
+    /// - Parameter failed: Is told how it failed, also where it never came to run. Where there is one to join, nobody is.
+    func start(
+        _ wish: Wish,
+        of credential: CacheKey,
+        _ work: @escaping @Sendable () async throws -> Value,
+        failed: @escaping @Sendable (any Error) -> Void = { _ in }
+    ) {
+        _ = enqueue(wish, of: credential, isForced: false, work, failed: failed)
     }
 
     /// Waits until everything that is under way or queued now has ended.
@@ -51,13 +73,14 @@ final class RefreshQueue<Wish: Hashable & Sendable, Value: Sendable>: Sendable {
         _ wish: Wish,
         of credential: CacheKey,
         isForced: Bool,
-        _ work: @escaping @Sendable () async throws -> Value
+        _ work: @escaping @Sendable () async throws -> Value,
+        failed: @escaping @Sendable (any Error) -> Void = { _ in }
     ) -> Flight {
         let (flight, begins) = queues.withLock { queues in
             let queue = queues[credential] ?? []
             let joinable = isForced ? queue.dropFirst().filter(\.isForced) : queue
             if let flight = joinable.first(where: { $0.wish == wish }) { return (flight, false) }
-            let flight = Flight(wish: wish, isForced: isForced, work: work)
+            let flight = Flight(wish: wish, isForced: isForced, work: work, failed: failed)
             queues[credential] = queue + [flight]
             return (flight, queue.isEmpty)
         }
@@ -69,13 +92,20 @@ final class RefreshQueue<Wish: Hashable & Sendable, Value: Sendable>: Sendable {
         Task {
             let outcome: Result<Value, any Error>
             do { outcome = .success(try await flight.work()) } catch { outcome = .failure(error) }
-            let next = queues.withLock { queues in
-                queues[credential]?.removeFirst()
-                if queues[credential]?.isEmpty == true { queues[credential] = nil }
-                return queues[credential]?.first
+            let (ended, next) = queues.withLock { queues in
+                let queue = queues[credential] ?? []
+                let ended = queue.prefix(Self.tellsOfSilence(outcome) ? queue.count : 1)
+                let rest = Array(queue.dropFirst(ended.count))
+                queues[credential] = rest.isEmpty ? nil : rest
+                return (ended, rest.first)
             }
-            flight.result.finish(outcome)
+            for flight in ended { flight.end(outcome) }
             if let next { begin(next, of: credential) }
         }
+    }
+
+    private static func tellsOfSilence(_ outcome: Result<Value, any Error>) -> Bool {
+        guard case .failure(let error) = outcome else { return false }
+        return AuthenticationError.Code.network ~= error
     }
 }

@@ -91,16 +91,14 @@ struct SilentFlow: Sendable {
     private func refreshInBackground(_ request: SilentRequest, key: CacheKey, _ parameters: SilentParameters) {
         let flow = RefreshFlow(environment: environment, context: environment.context(parameters.correlationID))
         environment.refreshes.start(request.wish, of: key) {
-            do {
-                return try await flow.run(request)
-            } catch let error as AuthenticationError {
-                environment.renewals.failed(key, at: environment.clock.unixSeconds)
-                flow.context.logger.info(
-                    "A background refresh failed; the token in the cache is still good",
-                    metadata: ["identity.error": "\(error.shortDescription)"]
-                )
-                throw error
-            }
+            try await flow.run(request)
+        } failed: { error in
+            guard let error = error as? AuthenticationError else { return }
+            environment.renewals.failed(key, at: environment.clock.unixSeconds)
+            flow.context.logger.info(
+                "A background refresh failed; the token in the cache is still good",
+                metadata: ["identity.error": "\(error.shortDescription)"]
+            )
         }
     }
 

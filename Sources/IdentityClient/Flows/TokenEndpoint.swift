@@ -7,7 +7,7 @@ import OAuthWire
 ///
 /// A code is sent once: a second time would look like theft. A refresh token is sent once more after an answer that
 /// leaves open whether the server acted, because a server with a grace period then answers the same again; a program can
-/// turn that off.
+/// turn that off. Where nothing was sent there is no such answer, and nothing is sent once more.
 /// - SeeAlso: [RFC 6749 §4.1.3](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3) and
 ///   [§6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
 struct TokenEndpoint: Sendable {
@@ -56,6 +56,7 @@ struct TokenEndpoint: Sendable {
 extension AuthenticationError {
     /// Whether the request may have been acted on although no answer came.
     fileprivate var mayHaveReachedTheServer: Bool {
-        ![.nameNotResolved, .tlsFailed, .proxyFailed, .transportUnavailable].contains(code)
+        if let failure = underlyingError as? CurlFailure, !failure.wasSent { return false }
+        return ![.nameNotResolved, .tlsFailed, .proxyFailed, .transportUnavailable].contains(code)
     }
 }

@@ -15,11 +15,12 @@ extension AuthenticatedClient {
     /// }
     /// ```
     /// The loop throws ``UnexpectedResponse`` for an answer outside 200 to 299, `.unexpectedRedirect` for a next link
-    /// that is not followed, `.malformedResponse` for a page that is not JSON, and what ``send(_:body:)`` throws.
+    /// that is not followed, `.malformedResponse` for a page that is not JSON, and what ``send(_:body:)`` throws. It gives
+    /// every page that it fetched before that, the one with the refused link included.
     /// - Parameters:
     ///   - url: Where the first page is.
-    ///   - limit: How many pages there may be; 10,000 unless given. Where the last of them names another one, the loop throws
-    ///     `.unexpectedRedirect` in its place.
+    ///   - limit: How many pages there may be; 10,000 unless given. Where the last of them names another one, the loop gives
+    ///     it, and throws `.unexpectedRedirect` in place of the other.
     /// - SeeAlso: [OData JSON Format 4.01 §4.6.5](https://docs.oasis-open.org/odata/odata-json-format/v4.01/odata-json-format-v4.01.html#sec_ControlInformationnextLinkodatanextLink)
     public func pages(from url: URL, limit: Int = 10_000) -> ResourcePages {
         pages(from: .json(url), limit: limit)
@@ -42,30 +43,32 @@ public struct ResourcePages: AsyncSequence, Sendable {
 
     /// Begins with the first page.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(client: client, next: request, left: limit)
+        AsyncIterator(client: client, next: .success(request), left: limit)
     }
 
     /// Where a loop is.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let client: AuthenticatedClient
-        var next: HTTPRequest?
+        /// What the next step is: a request, or the error of a link that is not followed.
+        var next: Result<HTTPRequest, any Error>?
         var left: Int
         var seen: Set<String> = []
 
-        /// Fetches the next page; `nil` after the last one.
+        /// Fetches the next page; `nil` after the last one, and after an error.
         ///
         /// - Throws: As ``AuthenticatedClient/send(_:body:)``; ``UnexpectedResponse`` for an answer outside 200 to 299,
         ///   `.unexpectedRedirect` for a next link that is not followed, `.malformedResponse` for a page that is not JSON.
         public mutating func next() async throws -> ResourcePage? {
-            guard let request = next else { return nil }
+            guard let step = next else { return nil }
             next = nil
+            let request = try step.get()
             let route = try ResourceRoute(request)
             seen.insert(route.address.text)
             left -= 1
             let (response, body) = try await client.send(request)
             guard response.status.kind == .successful else { throw UnexpectedResponse(response: response, body: body) }
             let page = try ResourcePage(response: response, body: body)
-            if let link = page.nextLink { next = try following(link, after: route) }
+            if let link = page.nextLink { next = Result { try following(link, after: route) } }
             return page
         }
 

@@ -62,12 +62,14 @@ final class CurlDriver: Sendable {
 
     let handle: CurlHandle
     let settings: CurlSettings
+    private let timeAsleepBefore: Duration
     private let state = Mutex(State())
 
     init(_ settings: CurlSettings) throws {
         guard let handle = CurlHandle() else { throw Self.exhausted() }
         self.handle = handle
         self.settings = settings
+        timeAsleepBefore = settings.timeAsleep()
     }
 
     /// Starts the thread, which holds the driver until it ends.
@@ -111,6 +113,10 @@ final class CurlDriver: Sendable {
     }
 
     var isRetired: Bool { state.withLock { $0.mail.isRetired } }
+
+    /// Whether the computer has slept since the driver was made. Routers and servers forget connections meanwhile, and
+    /// libcurl takes them for fresh: its clock stood still.
+    var hasSlept: Bool { settings.timeAsleep() - timeAsleepBefore > .seconds(2) }
 
     static func exhausted() -> AuthenticationError {
         AuthenticationError(

@@ -8,8 +8,10 @@ struct CurlFailure: Error, CustomStringConvertible {
     let reason: String
     let tunnelStatus: Int
     let isTooLarge: Bool
+    /// `false` where no byte of the request went out: there was no connection, or none that was ready in time.
+    let wasSent: Bool
 
-    init(code: Int, reason: String, tunnelStatus: Int = 0, isTooLarge: Bool = false) {
+    init(code: Int, reason: String, tunnelStatus: Int = 0, isTooLarge: Bool = false, wasSent: Bool = true) {
         self.code = code
         // It may quote the server, so it is kept short and plain.
         self.reason = String(
@@ -18,6 +20,7 @@ struct CurlFailure: Error, CustomStringConvertible {
         )
         self.tunnelStatus = tunnelStatus
         self.isTooLarge = isTooLarge
+        self.wasSent = wasSent
     }
 
     var description: String { "libcurl \(code): \(reason)" }

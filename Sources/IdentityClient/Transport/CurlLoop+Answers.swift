@@ -18,7 +18,8 @@ extension CurlLoop {
                 code: code,
                 reason: unsafe String(cString: ccurl_transfer_reason(pointer, Int32(code))),
                 tunnelStatus: unsafe ccurl_transfer_tunnel_status(pointer),
-                isTooLarge: unsafe ccurl_transfer_was_too_large(pointer)
+                isTooLarge: unsafe ccurl_transfer_was_too_large(pointer),
+                wasSent: unsafe ccurl_transfer_was_sent(pointer)
             ).error(host: transfer.host, settings: driver.settings)
         }
         guard unsafe ccurl_transfer_has_answer(pointer) else {

@@ -16,7 +16,8 @@ import Synchronization
 /// `no_proxy` are honoured, except that this computer is never reached through a proxy.
 ///
 /// One object keeps connections open and has one thread while it works; after a minute without a request both are
-/// given up until the next one. Keep one object per program, not one per request. Dropping it ends the thread.
+/// given up until the next one. The first request after the computer was suspended gets a connection of its own, and none
+/// from before. Keep one object per program, not one per request. Dropping it ends the thread.
 /// A process that was forked without `exec` cannot use its parent's object.
 public final class CurlTransport: StreamingHTTPTransport {
     private let settings: CurlSettings
@@ -82,6 +83,7 @@ public final class CurlTransport: StreamingHTTPTransport {
     public func prepare() {
         // What goes wrong here goes wrong again for the request, and is told to its caller.
         current.withLock { current in
+            Self.retireIfItSlept(&current)
             guard current?.isRetired != false, let driver = try? CurlDriver(settings) else { return }
             if (try? driver.start()) != nil { current = driver }
         }
@@ -89,6 +91,7 @@ public final class CurlTransport: StreamingHTTPTransport {
 
     func submit(_ request: CurlRequest, _ caller: CurlDriver.Caller) throws -> (CurlDriver, UInt64) {
         try current.withLock { current in
+            Self.retireIfItSlept(&current)
             if let driver = current, let ticket = driver.submit(request, caller) { return (driver, ticket) }
             let driver = try CurlDriver(settings)
             guard let ticket = driver.submit(request, caller) else { throw CurlDriver.exhausted() }
@@ -96,5 +99,12 @@ public final class CurlTransport: StreamingHTTPTransport {
             current = driver
             return (driver, ticket)
         }
+    }
+
+    /// What is under way goes on to its own end; connections that are idle are not used any more.
+    private static func retireIfItSlept(_ current: inout CurlDriver?) {
+        guard let driver = current, driver.hasSlept else { return }
+        driver.retire()
+        current = nil
     }
 }

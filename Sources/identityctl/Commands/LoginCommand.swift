@@ -41,6 +41,7 @@ struct LoginCommand: ToolCommand {
         let usesDeviceCode = try !manual && environment.isOn("device-code", deviceCode)
         let isManual = try !usesDeviceCode && environment.isOn("manual", manual)
         if usesDeviceCode { try refuseWhatADeviceCodeIgnores() }
+        if isManual { try refuseWhatManualIgnores() }
         var parameters = try signIn.parameters(token, environment)
         parameters.requiresPersistence = true
         let wanted = try environment.given("account", account.account)
@@ -78,10 +79,21 @@ extension LoginCommand {
             ("--browser", browser.browser),
         ]
         let ignored = values.filter { $0.1 != nil }.map(\.0) + (signIn.push ? ["--push"] : [])
-        guard !ignored.isEmpty else { return }
         let code = deviceCode ? "--device-code" : Environment.variable(for: "device-code")
+        try refuse(ignored, beside: code, which: "shows no page here")
+    }
+
+    /// Refuses the option that means nothing where the person opens the address themselves.
+    func refuseWhatManualIgnores() throws {
+        let ignored = browser.browser == nil ? [] : ["--browser"]
+        let way = manual ? "--manual" : Environment.variable(for: "manual")
+        try refuse(ignored, beside: way, which: "opens no browser")
+    }
+
+    private func refuse(_ ignored: [String], beside way: String, which reason: String) throws {
+        guard !ignored.isEmpty else { return }
         throw UsageError(
-            "\(ignored.joined(separator: ", ")): not together with \(code), which shows no page here. Leave one or the other out."
+            "\(ignored.joined(separator: ", ")): not together with \(way), which \(reason). Leave one or the other out."
         )
     }
 

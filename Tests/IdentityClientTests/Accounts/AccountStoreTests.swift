@@ -72,6 +72,47 @@ struct AccountStoreTests {
         #expect(token.header("x-tenant") == "blue" && token["audience"] == nil)
     }
 
+    @Test func signsInOnAnotherDeviceAsTheProgramSays() async throws {
+        let cache = UnreliableCache()
+        cache.refusedWrites = [.account]
+        let shop = try Stage(cache: cache)
+        let store = try AccountStore([type("shop", shop) { $0.extraQueryItems = ["audience": "orders"] }])
+        let prompts = Shared(0)
+        try await expectError(.cache) {
+            try await store.acquireToken(withDeviceCodeOfType: "shop") {
+                $0.requiresPersistence = true
+            } prompt: { _ in
+                prompts.withLock { $0 += 1 }
+            }
+        }
+        #expect(prompts.value == 0 && shop.transport.count == 0)
+        cache.refusedWrites = []
+        let (shown, show) = AsyncStream.makeStream(of: DeviceCodePrompt.self)
+        let task = Task {
+            try await store.acquireToken(
+                withDeviceCodeOfType: "shop",
+                {
+                    $0.requiresPersistence = true
+                    $0.extraParameters["colour"] = "red"
+                },
+                prompt: { show.yield($0) }
+            )
+        }
+        let prompt = try #require(await shown.first { _ in true })
+        let sent = try #require(shop.provider.requests.first { $0.endpoint == .deviceAuthorization })
+        #expect(sent["audience"] == "orders" && sent["colour"] == "red")
+        try await shop.clock.waitForSleepers()
+        #expect(shop.provider.approveDevice(userCode: prompt.userCode, as: .alice))
+        shop.clock.advance(by: .seconds(5))
+        let result = try await task.value
+        #expect(try await store.accounts().map(\.account) == [result.account])
+        // Nothing has to be said.
+        let other = Task { try await store.acquireToken(withDeviceCodeOfType: "shop") { show.yield($0) } }
+        _ = await shown.first { _ in true }
+        other.cancel()
+        await #expect(throws: CancellationError.self) { try await other.value }
+    }
+
     /// An API, and wherever it sends its caller, is nobody to whom a gateway's key is to be told.
     @Test func sendsExtraHeadersToTheProviderAlone() async throws {
         let network = Network(provider: shop.transport)

@@ -128,6 +128,71 @@ import Testing
         try await queue.finish()
     }
 
+    /// They would wait for as long as the first one, one after the other.
+    @Test(arguments: [
+        AuthenticationError.Code.network, .networkTimedOut, .connectionFailed, .nameNotResolved, .transportUnavailable,
+    ])
+    func aSilentNetworkEndsThoseThatWait(_ code: AuthenticationError.Code) async throws {
+        let gate = Barrier()
+        let runs = Shared(0)
+        let told = Shared<[String]>([])
+        func call(_ number: Int) -> Task<String, any Error> {
+            Task.immediate { [queue, first] in
+                try await queue.run("wish \(number)", of: first, isForced: number % 2 == 1) {
+                    runs.withLock { $0 += 1 }
+                    try await gate.wait()
+                    throw AuthenticationError(code, "silent")
+                }
+            }
+        }
+        let callers = (0..<6).map(call)
+        let cancelled = call(4)
+        queue.start("background", of: first) {
+            runs.withLock { $0 += 1 }
+            return ""
+        } failed: { error in
+            told.withLock { $0.append("\((error as? AuthenticationError)?.code.rawValue ?? "")") }
+        }
+        let elsewhere = Task.immediate { [queue, second] in
+            try await queue.run("wish 1", of: second, isForced: false) {
+                try await gate.wait()
+                return "elsewhere"
+            }
+        }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        gate.open()
+        for caller in callers {
+            let error = await #expect(throws: AuthenticationError.self) { try await caller.value }
+            #expect(error?.code == code && error?.message == "silent")
+        }
+        try await queue.finish()
+        #expect(runs.value == 1 && told.value == [code.rawValue])
+        #expect(try await elsewhere.value == "elsewhere")
+        // Who asks afterwards tries anew, whether forced or not.
+        #expect(try await queue.run("wish 1", of: first, isForced: true) { "again" } == "again")
+        #expect(try await queue.run("wish 2", of: first, isForced: false) { "again" } == "again")
+    }
+
+    @Test(arguments: [
+        AuthenticationError.Code.serverUnavailable, .throttled, .signInExpired, .cacheBusy, .malformedResponse,
+    ])
+    func anAnswerEndsNobodyElse(_ code: AuthenticationError.Code) async throws {
+        let gate = Barrier()
+        let failing = Task.immediate { [queue, first] in
+            try await queue.run("failing", of: first, isForced: false) {
+                try await gate.wait()
+                throw AuthenticationError(code, "answered")
+            }
+        }
+        let waiting = Task.immediate { [queue, first] in
+            try await queue.run("waiting", of: first, isForced: false) { "done" }
+        }
+        gate.open()
+        await #expect(throws: AuthenticationError.self) { try await failing.value }
+        #expect(try await waiting.value == "done")
+    }
+
     @Test func aFailureIsToldAndForgotten() async throws {
         await #expect(throws: Trouble.self) {
             try await queue.run("wish", of: first, isForced: false) { throw Trouble() }

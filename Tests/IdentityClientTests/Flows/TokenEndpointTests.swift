@@ -120,6 +120,7 @@ import Testing
             (.failure(.nameNotResolved), false), (.failure(.tlsFailed), false), (.failure(.proxyFailed), false),
             (.failure(.transportUnavailable), false),
             (.failure(.responseTooLarge), false),
+            (.unsent(.networkTimedOut), false), (.unsent(.connectionFailed), false),
         ] as [(Step, Bool)]
     )
     func sendsARefreshTokenOnceMoreOnlyWhereNobodyKnows(step: Step, isRetried: Bool) async throws {

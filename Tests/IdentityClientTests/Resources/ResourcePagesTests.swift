@@ -64,10 +64,26 @@ struct ResourcePagesTests {
         let (client, _) = try await stage.resourceClient()
         let other = try directory(pages: 1)
         let server = try linking(to: other.origin + "/users")
+        var pages = 0
         let error = try await expectError(.unexpectedRedirect) {
-            for try await _ in client.pages(from: try server.url()) {}
+            for try await _ in client.pages(from: try server.url()) { pages += 1 }
         }
         #expect(other.requests.isEmpty && server.requests.count == 1 && error.message.contains("another address"))
+        #expect(pages == 1)
+    }
+
+    /// What was fetched is given, whatever it links to; the error comes with the step after it, once.
+    @Test func givesThePageWhoseLinkIsRefused() async throws {
+        let stage = try Stage()
+        let (client, _) = try await stage.resourceClient()
+        let server = try directory(pages: 100)
+        var pages = client.pages(from: try server.url("/users"), limit: 2).makeAsyncIterator()
+        #expect(try await pages.next()?.values(of: Person.self).map(\.name) == ["a1", "b1"])
+        #expect(try await pages.next()?.values(of: Person.self).map(\.name) == ["a2", "b2"])
+        let error = await #expect(throws: AuthenticationError.self) { try await pages.next() }
+        #expect(error?.code == .unexpectedRedirect && error?.message.contains("more pages") == true)
+        #expect(try await pages.next()?.body == nil)
+        #expect(server.requests.count == 2)
     }
 
     @Test(arguments: ["http://user@127.0.0.1/", "mailto:x", "//evil.example/", "https://127.0.0.1/", "/a b"])

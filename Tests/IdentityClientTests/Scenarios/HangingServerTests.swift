@@ -43,6 +43,25 @@ struct HangingServerTests {
         #expect(next.source == .identityProvider)
     }
 
+    /// Six wishes of one account are not six time-outs in a row.
+    @Test func waitsOnceForAllWishesOfAnAccount() async throws {
+        let stage = try Stage(.entra)
+        let (application, first) = try await stage.signedIn { $0.requestTimeout = .milliseconds(200) }
+        let gate = Gate()
+        stage.provider.failAlways(.token, with: .held(by: gate))
+        let callers = (0..<6).map { number in
+            Task.immediate {
+                try await application.acquireTokenSilently(scopes: ["api.\(number)"], account: first.account)
+            }
+        }
+        for caller in callers { try await expectError(.networkTimedOut) { try await caller.value } }
+        #expect(stage.provider.requests.count { $0["refresh_token"] != nil } == 2)
+        stage.provider.failAlways(.token, with: nil)
+        gate.open()
+        let next = try await application.acquireTokenSilently(scopes: ["api.5"], account: first.account)
+        #expect(next.source == .identityProvider)
+    }
+
     @Test(arguments: [TestIdentityProvider.Endpoint.discovery, .token, .keys])
     func endsASignInThatIsCancelledWhileTheServerIsSilent(_ endpoint: TestIdentityProvider.Endpoint) async throws {
         let stage = try Stage(listensOnLoopback: true)

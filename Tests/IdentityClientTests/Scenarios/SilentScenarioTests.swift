@@ -154,6 +154,31 @@ struct SilentScenarioTests {
         }
     }
 
+    /// So is one that never began, because the network was silent for the refresh before it.
+    @Test func triesToRenewInTheBackgroundOnceAMinuteWhereTheNetworkIsSilent() async throws {
+        let stage = try Stage { $0.refreshIn = .seconds(1800) }
+        let (application, first) = try await stage.signedIn { $0.retriesUnansweredRefreshes = false }
+        stage.clock.advance(by: .seconds(1801))
+        let gate = Gate()
+        stage.provider.failNext(.token, with: .held(by: gate, then: .drop))
+        let forced = Task.immediate {
+            try await application.acquireTokenSilently(
+                SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+            )
+        }
+        try await stage.provider.waitForRequest(.token, count: 2)
+        _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        gate.open()
+        try await expectError(.connectionFailed) { try await forced.value }
+        try await application.finishPendingRefreshes()
+        let sent = stage.transport.count
+        for _ in 0..<5 {
+            _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            try await application.finishPendingRefreshes()
+        }
+        #expect(stage.transport.count == sent)
+    }
+
     @Test func renewsWhenForced() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()

@@ -10,6 +10,8 @@ final class ScriptedTransport: HTTPTransport {
     enum Step: Sendable {
         case answer(Int, String, [String: String] = [:])
         case failure(AuthenticationError.Code)
+        /// The same where libcurl knows that nothing was sent.
+        case unsent(AuthenticationError.Code)
         case oddity
     }
 
@@ -44,6 +46,9 @@ final class ScriptedTransport: HTTPTransport {
             }
             return (response, Array(text.utf8))
         case .failure(let code): throw AuthenticationError(code, "scripted")
+        case .unsent(let code):
+            let failure = CurlFailure(code: 28, reason: "scripted", wasSent: false)
+            throw AuthenticationError(code, "scripted", underlyingError: failure)
         case .oddity: throw Oddity()
         }
     }

@@ -1,8 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-import IdentityClient
 import Testing
+
+@testable import IdentityClient
 
 @Suite(.timeLimit(.minutes(1))) struct CurlTransportFailureTests {
     @Test func aVastAnswerIsRefusedWhenItIsAnnounced() async throws {
@@ -116,6 +117,37 @@ import Testing
         #expect(error?.code == .connectionFailed)
         #expect(error?.message.contains("127.0.0.1") == true)
         #expect(String(reflecting: error).contains("secret") == false)
+    }
+
+    /// Where there was no connection, the server has acted on nothing.
+    @Test(arguments: [CurlTransport(connectTimeout: .milliseconds(200)), .takenForAnOlderLibrary()])
+    func aRequestThatWasNeverSentIsKnown(transport: CurlTransport) async throws {
+        let closed = try ScriptedServer(answering: "")
+        closed.close()
+        #expect(await happens { closed.openConnections == 0 })
+        #expect(try await wasSent(.post(closed), by: transport) == (.connectionFailed, false))
+        let broken = try ScriptedServer { _ in [.close] }
+        defer { broken.close() }
+        #expect(try await wasSent(.post(broken), by: transport) == (.connectionFailed, true))
+    }
+
+    @Test func aTimeOutTellsWhetherTheRequestWasSent() async throws {
+        let server = try ScriptedServer { _ in [.stall] }
+        defer { server.close() }
+        let transport = CurlTransport(timeout: .milliseconds(300), connectTimeout: .milliseconds(300))
+        #expect(try await wasSent(.post(server), by: transport) == (.networkTimedOut, true))
+        // It waits for the rest of a head, and the transport for the answer to its TLS greeting.
+        var greeting = HTTPRequest.post(server)
+        greeting.scheme = "https"
+        #expect(try await wasSent(greeting, by: transport) == (.networkTimedOut, false))
+    }
+
+    private func wasSent(
+        _ request: HTTPRequest,
+        by transport: CurlTransport
+    ) async throws -> (AuthenticationError.Code?, Bool?) {
+        let error = try await transport.failure(request, body: [1])
+        return (error?.code, (error?.underlyingError as? CurlFailure)?.wasSent)
     }
 
     @Test func anUnknownNameIsSaid() async throws {

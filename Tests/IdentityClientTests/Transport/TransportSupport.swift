@@ -73,6 +73,13 @@ extension CurlTransport {
         return CurlTransport(settings)
     }
 
+    /// On a computer that has slept for as long as `time` says.
+    static func onAComputer(asleepFor time: Shared<Duration>) -> CurlTransport {
+        var settings = usual
+        settings.timeAsleep = { time.value }
+        return CurlTransport(settings)
+    }
+
     static func givingUp(after idleTime: Duration) -> CurlTransport {
         var settings = usual
         settings.idleTime = idleTime

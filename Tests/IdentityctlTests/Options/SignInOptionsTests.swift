@@ -109,6 +109,20 @@ import Testing
         #expect(variable?.message.contains("with IDENTITYCTL_DEVICE_CODE") == true)
     }
 
+    @Test func refusesTheBrowserThatManualWouldIgnore() throws {
+        func command(_ arguments: String...) throws -> LoginCommand {
+            try #require(try Identityctl.parseAsRoot(["login"] + arguments) as? LoginCommand)
+        }
+        #expect(throws: Never.self) { try command("--manual", "--prompt", "login").refuseWhatManualIgnores() }
+        let error = #expect(throws: UsageError.self) {
+            try command("--manual", "--browser", "w3m").refuseWhatManualIgnores()
+        }
+        #expect(error?.message.hasPrefix("--browser: not together with --manual") == true)
+        // IDENTITYCTL_MANUAL is what asks for it then.
+        let variable = #expect(throws: UsageError.self) { try command("--browser", "w3m").refuseWhatManualIgnores() }
+        #expect(variable?.message.contains("with IDENTITYCTL_MANUAL") == true)
+    }
+
     @Test func asksForNobodyByADeviceCodeWhoIsNotSignedIn() throws {
         let options = try SignInOptions.parse(["--timeout", "9"])
         let parameters = try Self.parameters([])

@@ -47,6 +47,14 @@ import Testing
         #expect(place.provider.count(of: .token) == 0)
     }
 
+    /// The variable that stands for the option may be there for other sign-ins.
+    @Test(.timeLimit(.minutes(1))) func refusesABrowserThatWouldNotBeOpened() async throws {
+        let place = try Surroundings()
+        let refused = try await place.run("login", "--manual", "--browser", "w3m")
+        #expect(refused.status == 64 && refused.errors.contains("--browser: not together with --manual"))
+        #expect(place.provider.requests.isEmpty)
+    }
+
     @Test(.timeLimit(.minutes(1))) func takesAnAddressThatIsLongerThanATerminalsLine() async throws {
         let place = try Surroundings()
         let terminal = try PseudoTerminal()

@@ -2,6 +2,7 @@
 
 import Dispatch
 import GRDB
+import GRDBSQLite
 import IdentityClient
 
 extension SQLiteTokenCache {
@@ -56,6 +57,19 @@ extension DatabaseQueue {
             }
             guard let value else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
             return value
+        }
+    }
+
+    /// Finds out whether a statement would be stored, and stores nothing.
+    func tryWriting(_ sql: String, _ arguments: StatementArguments) throws {
+        try writeWithoutTransaction { database in
+            try database.inTransaction(.immediate) {
+                try database.execute(sql: sql, arguments: arguments)
+                // SQLite would go to the disk with the commit only, and not see before that it is full.
+                let code = sqlite3_db_cacheflush(database.sqliteConnection)
+                guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+                return .rollback
+            }
         }
     }
 }

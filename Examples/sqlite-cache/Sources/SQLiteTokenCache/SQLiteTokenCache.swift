@@ -110,6 +110,13 @@ public final class SQLiteTokenCache: TokenCache {
         }
     }
 
+    /// Writes a record of a name that no other has, as far as SQLite lets it, and takes it back.
+    ///
+    /// - Throws: `.cacheBusy`, `.cacheFull`, `.cachePermissions` or `.cache`; `CancellationError`.
+    public func checkWritable(in group: CacheGroup) async throws {
+        try await asking { try $0.tryWriting("INSERT INTO token_record VALUES (?, '', '', x'')", [group.name]) }
+    }
+
     private static func bytes(at key: CacheKey, in database: Database) throws -> Data? {
         try Data.fetchOne(
             database,

@@ -2,6 +2,7 @@
 
 import Foundation
 import GRDB
+import Glibc
 import IdentityClient
 import IdentityTesting
 import SQLiteTokenCache
@@ -35,6 +36,36 @@ import Testing
                     randomDeaths: Self.number("SQLITE_CACHE_KILLS", or: 10)
                 )
         }
+    }
+
+    @Test func findsOutWhetherItCouldWriteAndStoresNothing() async throws {
+        let cache = try SQLiteTokenCache(path: path)
+        let group = try CacheGroup("suite")
+        try await cache.checkWritable(in: group)
+        try await cache.checkWritable(in: group)
+        let database = try DatabaseQueue(path: path)
+        #expect(try await database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM token_record") } == 0)
+        // A database that somebody else has spoiled.
+        try await database.write { try $0.execute(sql: "DROP TABLE token_record") }
+        let error = await #expect(throws: AuthenticationError.self) { try await cache.checkWritable(in: group) }
+        #expect(error?.code == .cache)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can mount")) func saysBeforehandThatTheDiskIsFull() async throws {
+        let disk = directory.appendingPathComponent("disk").path
+        try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: false)
+        try #require(mount("tmpfs", disk, "tmpfs", 0, "size=256k,mode=700") == 0)
+        defer { umount2(disk, Int32(MNT_DETACH)) }
+        let cache = try SQLiteTokenCache(path: "\(disk)/tokens.sqlite")
+        let group = try CacheGroup("suite")
+        let filler = open("\(disk)/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        let page = [UInt8](repeating: 0, count: 4096)
+        while write(filler, page, page.count) > 0 {}
+        close(filler)
+        let error = await #expect(throws: AuthenticationError.self) { try await cache.checkWritable(in: group) }
+        #expect(error?.code == .cacheFull)
+        try FileManager.default.removeItem(atPath: "\(disk)/filler")
+        try await cache.checkWritable(in: group)
     }
 
     @Test func isForItsOwnerAlone() async throws {
