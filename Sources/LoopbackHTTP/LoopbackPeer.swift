@@ -29,7 +29,7 @@ package struct LoopbackPeer: Sendable {
         (self.here, self.there) = (here, there)
     }
 
-    /// Whose program is at the other end, while this end is open; reads the system's tables, 0.1 ms.
+    /// Whose program is at the other end, while this end is open. Reads the system's tables, which takes milliseconds.
     package func owner() -> Owner {
         owner { SocketTable.ofThisSystem() }
     }
@@ -50,43 +50,52 @@ package struct LoopbackPeer: Sendable {
 
 /// The TCP sockets of this network namespace, as the kernel lists them in `/proc/net/tcp` and `tcp6`.
 struct SocketTable {
-    private let rows: [[Substring]]
+    /// Rows of: number, local address, remote address, state, queues, timer, retransmits, user, time-out, inode. Ended by a zero.
+    private let text: [CChar]
 
-    init(_ text: String) {
-        // The kernel's columns: number, local address, remote address, state, queues, timer, retransmits, user, time-out, inode.
-        rows = text.split(separator: "\n").map { $0.split(separator: " ") }.filter { $0.count > 9 }
+    init(_ text: [CChar]) {
+        self.text = text + [0]
     }
 
     /// `nil` where the system does not show its tables.
     static func ofThisSystem() -> SocketTable? {
         let texts = ["tcp", "tcp6"].map { text(of: "/proc/thread-self/net/\($0)") }
         // A system may have no IPv6.
-        return texts[0].map { SocketTable($0 + (texts[1] ?? "")) }
+        return texts[0].map { SocketTable($0 + (texts[1] ?? [])) }
     }
 
     func isConnected(from here: [String], to there: [String]) -> Bool {
-        row(from: here, to: there)?[3] == "01"  // TCP_ESTABLISHED
+        columns(from: here, to: there)?.first == "01"  // TCP_ESTABLISHED
     }
 
     /// Whose the socket is; `nil` when it is not listed.
     func owner(from here: [String], to there: [String]) -> LoopbackPeer.Owner? {
-        guard let row = row(from: here, to: there) else { return nil }
+        guard let columns = columns(from: here, to: there) else { return nil }
         // A socket that no process has any more has no inode, and counts as root's.
-        guard row[9] != "0", let user = UInt32(row[7]) else { return .gone }
+        guard columns.count > 6, columns[6] != "0", let user = UInt32(columns[4]) else { return .gone }
         return .user(user)
     }
 
-    private func row(from here: [String], to there: [String]) -> [Substring]? {
-        rows.first { row in here.contains { $0 == row[1] } && there.contains { $0 == row[2] } }
+    /// What stands behind the two addresses. Only their row is taken apart: there may be thousands.
+    private func columns(from here: [String], to there: [String]) -> [Substring]? {
+        unsafe text.withUnsafeBufferPointer { text in
+            for ends in here.flatMap({ here in there.map { "\(here) \($0) " } }) {
+                guard let start = text.baseAddress, let row = unsafe strstr(start, ends) else { continue }
+                let length = unsafe strcspn(row, "\n")
+                let bytes = unsafe UnsafeRawBufferPointer(start: row, count: length).dropFirst(ends.utf8.count)
+                return unsafe String(decoding: bytes, as: UTF8.self).split(separator: " ")
+            }
+            return nil
+        }
     }
 
-    private static func text(of path: String) -> String? {
+    private static func text(of path: String) -> [CChar]? {
         guard let file = unsafe fopen(path, "re") else { return nil }
         defer { unsafe fclose(file) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
-        while case let count = unsafe fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer[..<count] }
-        return unsafe ferror(file) == 0 ? String(decoding: bytes, as: UTF8.self) : nil
+        var text: [CChar] = []
+        var buffer = [CChar](repeating: 0, count: 64 * 1024)
+        while case let count = unsafe fread(&buffer, 1, buffer.count, file), count > 0 { text += buffer[..<count] }
+        return unsafe ferror(file) == 0 ? text : nil
     }
 }
 

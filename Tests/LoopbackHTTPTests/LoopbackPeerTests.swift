@@ -23,6 +23,39 @@ import Testing
     )
     private static let elsewhere = row("0100007F:C351 0100007F:1F90", "01", user: 1003, inode: 80)
 
+    @Test(
+        arguments: [
+            ([[here, there]], .user(1001)),
+            ([[hungUp, there]], .user(1001)),
+            ([[there, here]], .user(1001)),
+            ([[here, mapped]], .user(1002)),
+            ([[elsewhere, here, there]], .user(1001)),
+            ([[here, left]], .gone),
+            ([[hungUp, left]], .gone),
+            ([[hungUp]], .gone),
+            ([[elsewhere]], .gone),
+            ([[]], .gone),
+            // It was reset between the two rows of the first look.
+            ([[here], []], .gone),
+            ([[here], [here, there]], .user(1001)),
+            // Somewhere that these tables do not show.
+            ([[here], [here]], .unknown),
+            ([], .unknown),
+        ] as [([[String]], LoopbackPeer.Owner)]
+    )
+    func readsTheTables(_ looks: [[String]], _ owner: LoopbackPeer.Owner) {
+        var rest = looks.map { rows in
+            let text = "  sl  local_address …\n\(rows.joined(separator: "\n"))\n"
+            return SocketTable(text.utf8.map { CChar(bitPattern: $0) })
+        }[...]
+        let peer = LoopbackPeer(
+            here: LoopbackAddress(.ipv4, port: 8080),
+            there: LoopbackAddress(.ipv4, port: 50000)
+        )
+        #expect(peer.owner { rest.popFirst() } == owner)
+        #expect(rest.isEmpty)
+    }
+
     @Test(arguments: [LoopbackServer.Host.ipv4, .ipv6])
     func knowsWhoseProgramItIs(_ host: LoopbackServer.Host) async throws {
         let owners = Mutex<[LoopbackPeer.Owner?]>([])
@@ -31,7 +64,11 @@ import Testing
             return LoopbackResponse(status: 204)
         }
         guard server.hosts == [host] else { return }  // a machine without IPv6
-        let answer = try await exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n", port: server.port, overIPv6: host == .ipv6)
+        let answer = try await exchange(
+            "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+            port: server.port,
+            overIPv6: host == .ipv6
+        )
         #expect(answer.hasPrefix("HTTP/1.1 204"))
         #expect(owners.withLock { $0 } == [.user(geteuid())])
     }

@@ -84,11 +84,10 @@ final class RedirectInbox: Sendable {
 
     func respond(to request: LoopbackRequest) async -> LoopbackResponse {
         guard let (url, port) = state.withLock({ $0.address }) else { return refusal(503) }
-        if let peer = request.peer, !sender.mayBe(peer.owner()) { return refusal(403) }
         switch decide(request, url, port) {
         case .refused(let status): return refusal(status)
         case .donePage: return doneResponse()
-        case .redirect(let url): return await hold(url)
+        case .redirect(let url): return sender.mayBe(request.peer?.owner()) ? await hold(url) : refusal(403)
         }
     }
 
