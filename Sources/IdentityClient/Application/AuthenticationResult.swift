@@ -16,7 +16,8 @@ public struct AuthenticationResult: Sendable {
     public enum Persistence: Sendable {
         /// They are in the cache.
         case persisted
-        /// They could not be written and live until the program ends; another write is tried with the next acquisition.
+        /// They could not be written and live until the program ends; another write is tried with the next acquisition, and
+        /// after a refresh by itself.
         case failed(AuthenticationError)
     }
 
