@@ -81,7 +81,7 @@ struct RefreshAttempt: Sendable {
                 request: request,
                 snapshot: snapshot,
                 metadata: metadata,
-                requestedScopes: scopes.requested
+                scopes: scopes
             )
         } catch let error as AuthenticationError {
             if let secret = response.refreshToken, secret != sent.secret,
