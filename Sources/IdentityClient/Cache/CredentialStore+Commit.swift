@@ -5,13 +5,13 @@ import Synchronization
 // Writes that must not be lost.
 extension CredentialStore {
     /// Like `update`, for what must not be lost: where the write fails, the result is kept in memory, and written with
-    /// the next acquisition.
+    /// the next acquisition. `persistence` of what is returned tells which.
     package func commit(
         _ id: RecordID,
         fallback: @autoclosure () -> AccountCredentials,
         replacesDamaged: Bool = false,
         _ change: @escaping @Sendable (AccountCredentials?) throws -> AccountCredentials?
-    ) async throws -> (CredentialSnapshot?, AuthenticationResult.Persistence) {
+    ) async throws -> CredentialSnapshot? {
         let (earlier, known) = state.withLock { ($0.unsaved[id], $0.entries[id]?.snapshot) }
         var hadRecord = earlier?.hadRecord ?? (known != nil)
         do {
@@ -20,7 +20,7 @@ extension CredentialStore {
                 return try change(try earlier.applied(to: current))
             }
             saved(earlier, id)
-            return (snapshot, .persisted)
+            return snapshot
         } catch let failure as AuthenticationError where .cache ~= failure.code {
             let (fallback, key) = (fallback(), key(for: id))
             let commit = state.withLock { state in
@@ -30,7 +30,12 @@ extension CredentialStore {
                 // What cannot follow the other one stands for itself, until it is written.
                 let credentials = isAsBefore ? nil : try? before.flatMap { try change($0.snapshot.credentials) }
                 let commit = UnsavedCommit(
-                    snapshot: CredentialSnapshot(key: key, record: nil, credentials: credentials ?? fallback),
+                    snapshot: CredentialSnapshot(
+                        key: key,
+                        record: nil,
+                        credentials: credentials ?? fallback,
+                        persistence: .failed(failure)
+                    ),
                     hadRecord: isAsBefore ? hadRecord : before?.hadRecord ?? true,
                     end: before?.end ?? SharedResult(),
                     change: { current in try change(try before.applied(to: current)) }
@@ -38,7 +43,7 @@ extension CredentialStore {
                 state.unsaved[id] = commit
                 return commit
             }
-            return (commit.snapshot, .failed(failure))
+            return commit.snapshot
         }
     }
 

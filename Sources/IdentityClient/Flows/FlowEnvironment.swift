@@ -69,7 +69,6 @@ struct AcquiredToken: Sendable {
     let snapshot: CredentialSnapshot
     let token: CachedAccessToken
     let source: AuthenticationResult.Source
-    var persistence = AuthenticationResult.Persistence.persisted
     var correlationID: UUID?
 }
 
@@ -86,7 +85,7 @@ extension AuthenticationResult {
             snapshot.account,
             declinedScopes: Self.declined(requested, token: token, rule: rule),
             source: acquired.source,
-            persistence: acquired.persistence,
+            persistence: snapshot.persistence,
             correlationID: acquired.correlationID
         )
     }
