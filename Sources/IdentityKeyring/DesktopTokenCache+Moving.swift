@@ -67,7 +67,10 @@ extension DesktopTokenCache {
             guard isBusy else { return locks }
             locks.forEach { $0.end() }
             guard clock.now - begin < .seconds(60) else {
-                throw AuthenticationError(.cacheBusy, "Another program is refreshing a token. Try again.")
+                throw AuthenticationError(
+                    .cacheBusy,
+                    "A program is refreshing a token, or cannot store what it got. Try again."
+                )
             }
             try await Task.sleep(for: .milliseconds(20))
         }

@@ -80,7 +80,7 @@ extension AuthenticationError.Code {
     public static let cacheCorrupt = Self(rawValue: "cache.corrupt")
     /// Owner, mode or kind of the cache's files are not as they must be.
     public static let cachePermissions = Self(rawValue: "cache.permissions")
-    /// Another process holds the cache, or a refresh, for too long.
+    /// Another process holds the cache, or a refresh, for too long; it may be unable to store the answer.
     public static let cacheBusy = Self(rawValue: "cache.busy")
     /// There is no room to write.
     public static let cacheFull = Self(rawValue: "cache.full")

@@ -16,7 +16,8 @@ public struct AuthenticationResult: Sendable {
     public enum Persistence: Sendable {
         /// They are in the cache.
         case persisted
-        /// They could not be written and live until the program ends; another write is tried with the next acquisition.
+        /// They could not be written and live until the program ends; another write is tried with the next acquisition, and
+        /// after a refresh by itself.
         case failed(AuthenticationError)
     }
 
@@ -50,7 +51,7 @@ public struct AuthenticationResult: Sendable {
     /// Where the token came from.
     public var source: Source { parts.values.source }
 
-    /// Whether the tokens are in the cache.
+    /// Whether the tokens are in the cache, or live in memory only; of a result from memory, too.
     public var persistence: Persistence { parts.values.persistence }
 
     /// Names the request on both sides, for support; `nil` for a token from the cache.

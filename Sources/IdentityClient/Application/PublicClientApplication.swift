@@ -52,5 +52,6 @@ public final class PublicClientApplication: Sendable {
     public func finishPendingRefreshes() async throws {
         try await environment.refreshes.finish()
         try await environment.store.saveUnsaved()
+        await environment.keptLeases.finish()
     }
 }

@@ -9,16 +9,24 @@ package final class CredentialSnapshot: Sendable {
     package let record: CacheRecord?
     package let credentials: AccountCredentials
     package let account: Account
+    /// Whether they are in the cache; else why not.
+    package let persistence: AuthenticationResult.Persistence
     /// What a program is given for each access token while it is good and nothing was declined.
     private let results: [AuthenticationResult]
 
-    init(key: CacheKey, record: CacheRecord?, credentials: AccountCredentials) {
+    init(
+        key: CacheKey,
+        record: CacheRecord?,
+        credentials: AccountCredentials,
+        persistence: AuthenticationResult.Persistence = .persisted
+    ) {
         self.key = key
         self.record = record
         self.credentials = credentials
+        self.persistence = persistence
         account = credentials.account
         results = credentials.accessTokens.map { [account] token in
-            AuthenticationResult(token, of: credentials, account, source: .cache)
+            AuthenticationResult(token, of: credentials, account, source: .cache, persistence: persistence)
         }
     }
 
@@ -44,7 +52,7 @@ extension AuthenticationResult {
         _ account: Account,
         declinedScopes: Set<Scope> = [],
         source: Source,
-        persistence: Persistence = .persisted,
+        persistence: Persistence,
         correlationID: UUID? = nil
     ) {
         let index = credentials.profiles.firstIndex { $0.realm == token.realm }

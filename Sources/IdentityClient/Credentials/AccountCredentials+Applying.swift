@@ -16,6 +16,7 @@ extension AccountCredentials {
             var token = refreshToken ?? CachedRefreshToken(secret: secret, modifiedAt: now)
             token.secret = secret
             if token.scopes.isEmpty || isSignIn { token.scopes = grant.grantedScopes }
+            if isSignIn { token.declinedScopes = grant.declinedScopes }
             token.familyID = grant.response.familyID ?? token.familyID
             token.modifiedAt = now
             result.refreshToken = token

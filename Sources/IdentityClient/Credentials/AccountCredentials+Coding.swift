@@ -121,6 +121,7 @@ extension AccountCredentials {
                 "credential_type": "RefreshToken", "client_id": clientID, "secret": token.secret,
                 "family_id": token.familyID,
                 "target": token.scopes.isEmpty ? nil : token.scopes.joined(separator: " "),
+                "declined_target": token.declinedScopes.isEmpty ? nil : token.declinedScopes.joined(separator: " "),
                 "last_modification_time": String(token.modifiedAt),
             ]
         )

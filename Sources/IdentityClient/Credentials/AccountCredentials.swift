@@ -61,6 +61,8 @@ package struct CachedRefreshToken: Hashable, Sendable {
     package var familyID: String?
     /// What was granted when the person signed in; empty where that is not known.
     package var scopes: [String] = []
+    /// What was asked for when the person signed in, and not granted.
+    package var declinedScopes: [String] = []
     package var modifiedAt: Int64
     package var unknown = JSONObject()
 }

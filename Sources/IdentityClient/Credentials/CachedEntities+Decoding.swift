@@ -66,6 +66,8 @@ extension CachedRefreshToken {
         secret = try json.takeString("secret")
         familyID = try? json.takeString("family_id")  // Microsoft's own programs only
         scopes = (try? json.takeString("target")).map(CachedAccessToken.split) ?? []
+        // Absent where nothing was declined, and in what earlier versions wrote.
+        declinedScopes = (try? json.takeString("declined_target")).map(CachedAccessToken.split) ?? []
         modifiedAt = (try? json.takeTime("last_modification_time")) ?? 0  // absent in other libraries' entities
         unknown = json
     }

@@ -6,6 +6,8 @@ package import OAuthWire
 package struct TokenGrant: Sendable {
     package var response: TokenResponse
     package var requestedScopes: [String]
+    /// What a refresh that named no scopes yields where the server does not say (RFC 6749 §6).
+    package var impliedScopes: [String]?
     package var identity: AccountIdentity
     /// `nil` where the answer had no ID token, or none that could be verified.
     package var profile: CachedProfile?
@@ -15,7 +17,13 @@ package struct TokenGrant: Sendable {
     package var rule: ScopeRule
 
     /// What was granted; a server that says nothing granted what was asked for (RFC 6749 §5.1).
-    package var grantedScopes: [String] { response.scopes ?? requestedScopes }
+    package var grantedScopes: [String] { response.scopes ?? impliedScopes ?? requestedScopes }
+
+    /// What was asked for and not granted, but for the scopes that steer the sign-in.
+    package var declinedScopes: [String] {
+        let granted = rule.matchable(grantedScopes)
+        return requestedScopes.filter { !rule.matchable([$0]).isSubset(of: granted) }
+    }
 }
 
 /// Who the tokens are about.

@@ -16,6 +16,7 @@ final class FlowEnvironment: Sendable {
     let throttle = Throttle()
     let brake = LoopBrake()
     let renewals = EarlyRenewals()
+    let keptLeases: KeptLeases
     /// Of the configured authority, computed once.
     let partition: String
     let hasTenants: Bool
@@ -38,6 +39,7 @@ final class FlowEnvironment: Sendable {
             group: configuration.cacheGroup ?? .application(configuration.clientID),
             clientID: configuration.clientID.rawValue
         )
+        keptLeases = KeptLeases(store: store, request: client.deadline)
         userData = UserDataRecords(store: store, scope: configuration.authority.accountScope)
         accountsInUse = AccountsInUseRecord(store: store, scope: configuration.authority.accountScope)
         let documents = ProviderDocuments(
@@ -67,7 +69,6 @@ struct AcquiredToken: Sendable {
     let snapshot: CredentialSnapshot
     let token: CachedAccessToken
     let source: AuthenticationResult.Source
-    var persistence = AuthenticationResult.Persistence.persisted
     var correlationID: UUID?
 }
 
@@ -84,7 +85,7 @@ extension AuthenticationResult {
             snapshot.account,
             declinedScopes: Self.declined(requested, token: token, rule: rule),
             source: acquired.source,
-            persistence: acquired.persistence,
+            persistence: snapshot.persistence,
             correlationID: acquired.correlationID
         )
     }

@@ -10,7 +10,7 @@ extension GrantValidation {
         request: SilentRequest,
         snapshot: CredentialSnapshot,
         metadata: AuthorityMetadata,
-        requestedScopes: [String]
+        scopes: RefreshScopes
     ) async throws -> TokenGrant {
         try check(response)
         let before = snapshot.credentials
@@ -46,7 +46,8 @@ extension GrantValidation {
         try checkSamePerson(response, request.authority, before.accountID)
         return TokenGrant(
             response: response,
-            requestedScopes: requestedScopes,
+            requestedScopes: scopes.requested,
+            impliedScopes: scopes.implied,
             identity: identity,
             profile: profile,
             realm: profile?.realm ?? request.need.tenant ?? before.profiles.first?.realm ?? request.authority.realm,

@@ -6,7 +6,7 @@ import OAuthWire
 extension RefreshAttempt {
     func commit(_ grant: TokenGrant, _ metadata: AuthorityMetadata) async throws -> AcquiredToken {
         let (now, base, sent) = (environment.clock.unixSeconds, snapshot.credentials, sent)
-        let (stored, persistence) = try await environment.store.commit(
+        let stored = try await environment.store.commit(
             request.id,
             fallback: base.applying(grant, at: now)
         ) { current in
@@ -31,7 +31,6 @@ extension RefreshAttempt {
             snapshot: committed,
             token: token,
             source: .identityProvider,
-            persistence: persistence,
             correlationID: context.correlationID
         )
     }

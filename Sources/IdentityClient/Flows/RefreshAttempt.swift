@@ -19,13 +19,13 @@ struct RefreshAttempt: Sendable {
 
     func run(under lease: RefreshLeaseHolder.Held) async throws -> AcquiredToken {
         try await brakes.check(sent)
-        try await lease.outlast(environment.client.deadline)
+        try await outlast(lease)
         let metadata = try await environment.resolver.metadata(for: request.authority, context: context)
         var stored = sent
         do {
             let response = try await redeem(metadata, lease)
             // Until the new refresh token is stored, too. Who lost the lease stores it all the same.
-            try? await lease.outlast(environment.client.deadline)
+            try? await outlast(lease)
             let grant = try await validated(response, metadata, &stored)
             brakes.forget(sent)
             return try await commit(grant, metadata)
@@ -33,6 +33,11 @@ struct RefreshAttempt: Sendable {
             await brakes.note(error, for: stored)
             throw scopes.explaining(error)
         }
+    }
+
+    /// Makes sure that the lease outlasts one more request.
+    private func outlast(_ lease: RefreshLeaseHolder.Held) async throws {
+        try await environment.store.wrapping { try await lease.outlast(environment.client.deadline) }
     }
 
     private func redeem(
@@ -53,12 +58,12 @@ struct RefreshAttempt: Sendable {
             clock: environment.clock,
             context: context
         )
-        try await lease.outlast(environment.client.deadline)
+        try await outlast(lease)
         return try await endpoint.redeemRefreshToken(
             form,
             retries: environment.configuration.retriesUnansweredRefreshes
         ) {
-            try await lease.outlast(environment.client.deadline)
+            try await outlast(lease)
         }
     }
 
@@ -76,7 +81,7 @@ struct RefreshAttempt: Sendable {
                 request: request,
                 snapshot: snapshot,
                 metadata: metadata,
-                requestedScopes: scopes.requested
+                scopes: scopes
             )
         } catch let error as AuthenticationError {
             if let secret = response.refreshToken, secret != sent.secret,

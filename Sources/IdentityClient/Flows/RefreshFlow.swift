@@ -3,25 +3,15 @@
 /// Redeems the refresh token, once for all processes that share it, and stores what it yields.
 ///
 /// The order is: take the lease, read again, find the provider, redeem, commit, give the lease back. The refresh token
-/// decides the commit, not the lease. Whoever waits for another process's refresh needs nothing of the provider.
+/// decides the commit, not the lease. Whoever waits for another process's refresh needs nothing of the provider. What
+/// could not be written keeps the lease.
 struct RefreshFlow: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
 
     func run(_ request: SilentRequest) async throws -> AcquiredToken {
-        let holder = RefreshLeaseHolder(
-            cache: environment.store.cache,
-            key: environment.store.key(for: request.id).lease,
-            duration: environment.client.deadline + .seconds(15)
-        )
         var found: AcquiredToken?
-        let lease = try await environment.store.wrapping {
-            try await holder.acquire {
-                found = try await environment.settled(request)
-                return found != nil
-            }
-        }
-        guard let lease else {
+        guard let lease = try await lease(request, unlessSettledBy: &found) else {
             guard let found else { throw AuthenticationError.removed(context) }
             return found
         }
@@ -29,8 +19,27 @@ struct RefreshFlow: Sendable {
         environment.client.transport.prepare()
         let outcome: Result<AcquiredToken, any Error>
         do { outcome = .success(try await refresh(request, lease)) } catch { outcome = .failure(error) }
-        await lease.release()
+        await environment.keptLeases.giveBack(lease, of: request.id)
         return try outcome.get()
+    }
+
+    /// The lease that this process has kept, or a new one; `nil` when another process did the work.
+    private func lease(
+        _ request: SilentRequest,
+        unlessSettledBy found: inout AcquiredToken?
+    ) async throws -> RefreshLeaseHolder.Held? {
+        if let kept = await environment.keptLeases.take(request.id) { return kept }
+        let holder = RefreshLeaseHolder(
+            cache: environment.store.cache,
+            key: environment.store.key(for: request.id).lease,
+            duration: environment.client.deadline + .seconds(15)
+        )
+        return try await environment.store.wrapping {
+            try await holder.acquire {
+                found = try await environment.settled(request)
+                return found != nil
+            }
+        }
     }
 
     /// Under the lease: reads again, and redeems what is stored now. Who finds another refresh token after a refusal

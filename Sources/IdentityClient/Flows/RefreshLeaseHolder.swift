@@ -34,7 +34,7 @@ struct RefreshLeaseHolder: Sendable {
             guard clock.now - begin < duration * 3 else {
                 throw AuthenticationError(
                     .cacheBusy,
-                    "Another program has been refreshing this token for too long. Try again."
+                    "Another program has been refreshing this token for too long, or cannot store what it got. Try again."
                 )
             }
             guard let wait else {
@@ -87,15 +87,23 @@ extension RefreshLeaseHolder {
         ///
         /// - Throws: `.cacheBusy` when somebody else took it over meanwhile.
         func outlast(_ request: Duration) async throws {
-            let current = term.withLock { $0 }
-            guard current.deadline - ProcessTable.bootTime() < request.milliseconds + 2000 else { return }
-            guard let next = try await holder.begin(replacing: current.record, as: ProcessTable.current()) else {
+            guard try await isRenewed(toOutlast: request) else {
                 throw AuthenticationError(
                     .cacheBusy,
                     "Another program took over the refresh of this token. Try again."
                 )
             }
+        }
+
+        /// Renews the lease where it would not outlast one more request. `false` when somebody else took it over meanwhile.
+        func isRenewed(toOutlast request: Duration) async throws -> Bool {
+            let current = term.withLock { $0 }
+            guard current.deadline - ProcessTable.bootTime() < request.milliseconds + 2000 else { return true }
+            guard let next = try await holder.begin(replacing: current.record, as: ProcessTable.current()) else {
+                return false
+            }
             term.withLock { $0 = next }
+            return true
         }
 
         /// Gives the lease back. One that cannot be given back runs out by itself.

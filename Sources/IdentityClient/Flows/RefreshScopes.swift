@@ -3,7 +3,8 @@
 /// Which scopes a refresh names.
 ///
 /// Microsoft's refresh tokens are good for any resource, so the wanted scopes are always named. Elsewhere a refresh
-/// without scopes yields what was granted (RFC 6749 §6), and only a wish beyond that is named.
+/// without scopes yields what was granted (RFC 6749 §6), and only a wish beyond that is named. What the person declined
+/// is no such wish: to name it would be refused each time. But who wants nothing else has no use for what was granted.
 struct RefreshScopes: Sendable {
     private let request: SilentRequest
     private let isNamed: Bool
@@ -11,15 +12,19 @@ struct RefreshScopes: Sendable {
 
     init(_ request: SilentRequest, stored token: CachedRefreshToken) {
         self.request = request
-        let known = ScopeRule(ignoresCase: false).matchable(token.scopes)
+        let (rule, wanted) = (ScopeRule(ignoresCase: false), request.need.matchableScopes)
+        let known = rule.matchable(token.scopes)
         granted = token.scopes
-        isNamed = request.authority.isMicrosoft || !request.need.matchableScopes.isSubset(of: known)
+        let isAnswered = wanted.isSubset(of: known.union(rule.matchable(token.declinedScopes)))
+        let isUseful = wanted.isEmpty || !wanted.isDisjoint(with: known)
+        isNamed = request.authority.isMicrosoft || !isAnswered || !isUseful
     }
 
-    /// What the answer is filed under: all that was granted, where nothing is named.
-    var requested: [String] {
-        isNamed ? request.scopes : (granted.isEmpty ? request.scopes : granted)
-    }
+    /// What the answer is filed under, so that the next call for the same is answered by it, whatever was granted.
+    var requested: [String] { request.scopes }
+
+    /// What is granted where the answer does not say: what was asked for, or what was granted before.
+    var implied: [String]? { isNamed || granted.isEmpty ? nil : granted }
 
     func sent(defaults: [String]) -> [String] {
         isNamed ? request.scopes.appendingMissing(defaults) : []

@@ -15,7 +15,7 @@ struct SignInCommit: Sendable {
 
     func run(_ grant: TokenGrant) async throws -> AuthenticationResult {
         try checkPerson(grant)
-        let (stored, persistence) = try await store(grant)
+        let stored = try await store(grant)
         guard let stored, let token = grant.accessToken(at: environment.clock.unixSeconds) else {
             throw AuthenticationError(.malformedResponse, "The provider issued no access token.")
         }
@@ -25,7 +25,6 @@ struct SignInCommit: Sendable {
             snapshot: stored,
             token: token,
             source: .identityProvider,
-            persistence: persistence,
             correlationID: context.correlationID
         )
         let result = AuthenticationResult(acquired, requested: scopes, rule: rule)
@@ -49,9 +48,7 @@ struct SignInCommit: Sendable {
         )
     }
 
-    private func store(
-        _ grant: TokenGrant
-    ) async throws -> (CredentialSnapshot?, AuthenticationResult.Persistence) {
+    private func store(_ grant: TokenGrant) async throws -> CredentialSnapshot? {
         var identity = grant.identity
         if !authority.issuesIDTokens, let wanted {
             identity.accountID = wanted.id

@@ -115,6 +115,26 @@ import Testing
         #expect(gone.applying(try Fixture.grant(response), replacing: sent, at: Self.now).refreshToken == nil)
     }
 
+    @Test func remembersWhatASignInDeclined() throws {
+        func credentials(
+            after before: AccountCredentials?,
+            _ granted: String,
+            isSignIn: Bool
+        ) throws -> AccountCredentials {
+            let grant = try Fixture.grant(
+                #"{"access_token":"a","token_type":"Bearer","refresh_token":"r","scope":"\#(granted)"}"#,
+                requested: ["openid", "read", "write"]
+            )
+            return (before ?? Fixture.credentials()).applying(grant, at: Self.now, isSignIn: isSignIn)
+        }
+        let partly = try credentials(after: nil, "read", isSignIn: true)
+        #expect(partly.refreshToken?.scopes == ["read"] && partly.refreshToken?.declinedScopes == ["write"])
+        let refreshed = try credentials(after: partly, "read write", isSignIn: false)
+        #expect(refreshed.refreshToken?.declinedScopes == ["write"])
+        let wholly = try credentials(after: refreshed, "read write", isSignIn: true)
+        #expect(wholly.refreshToken?.scopes == ["read", "write"] && wholly.refreshToken?.declinedScopes == [])
+    }
+
     @Test func staysBelowTheLimitAndKeepsTheRefreshToken() throws {
         let big = String(repeating: "x", count: 30_000)
         var before = Fixture.credentials(refreshToken: String(repeating: "r", count: 20_000))

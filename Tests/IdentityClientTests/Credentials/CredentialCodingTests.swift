@@ -65,6 +65,18 @@ import Testing
         #expect(entity.string("credential_type") == "AccessToken")
     }
 
+    /// Absent in what an earlier version wrote; that version keeps it as an unknown member.
+    @Test func tellsWhichScopesWereDeclined() throws {
+        #expect(try decode(Self.record).refreshToken?.declinedScopes == [])
+        var credentials = try decode(Self.record)
+        credentials.refreshToken?.declinedScopes = ["write", "more"]
+        let text = String(decoding: credentials.encoded(), as: UTF8.self)
+        #expect(text.contains(#""declined_target":"write more""#))
+        #expect(try decode(text) == credentials)
+        credentials.refreshToken?.declinedScopes = []
+        #expect(!String(decoding: credentials.encoded(), as: UTF8.self).contains("declined_target"))
+    }
+
     @Test func keepsANewerVersion() throws {
         for spelled in ["2", #""2""#] {
             let credentials = try decode(Self.record.replacing(#""v":1"#, with: #""v":\#(spelled)"#))
@@ -158,6 +170,7 @@ import Testing
                 secret: text(&generator),
                 familyID: optional(&generator),
                 scopes: Bool.random(using: &generator) ? ["read", "Write"] : [],
+                declinedScopes: Bool.random(using: &generator) ? ["more", "Most"] : [],
                 modifiedAt: Int64.random(in: 0...Fixture.now, using: &generator)
             )
         }

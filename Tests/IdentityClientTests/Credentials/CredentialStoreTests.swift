@@ -98,7 +98,7 @@ import Testing
         #expect(try await store.allSnapshots().snapshots.keys.map(\.name) == [store.key(for: id).name])
         #expect(try await store.snapshot(for: id) != nil)
         await #expect(throws: AuthenticationError.self) { try await store.update(broken) { $0 } }
-        let (stored, persistence) = try await store.commit(
+        let stored = try await store.commit(
             broken,
             fallback: Fixture.credentials(),
             replacesDamaged: true
@@ -106,13 +106,12 @@ import Testing
             #expect(current == nil)
             return Fixture.credentials()
         }
-        #expect(stored != nil)
-        let isPersisted = if case .persisted = persistence { true } else { false }
+        let isPersisted = if case .persisted? = stored?.persistence { true } else { false }
         #expect(isPersisted)
         #expect(try await store.allSnapshots().snapshots.count == 2)
     }
 
-    private func isFailed(_ persistence: AuthenticationResult.Persistence, _ code: AuthenticationError.Code) -> Bool {
+    private func isFailed(_ persistence: AuthenticationResult.Persistence?, _ code: AuthenticationError.Code) -> Bool {
         if case .failed(let error) = persistence { error.code == code } else { false }
     }
 
@@ -121,10 +120,11 @@ import Testing
         let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer","refresh_token":"r1"}"#)
         cache.state.withLock { $0.writeFailure = AuthenticationError(.cacheFull, "full") }
         let next = Fixture.credentials().applying(grant, at: Self.now)
-        let (stored, persistence) = try await store.commit(id, fallback: next) { $0?.applying(grant, at: Self.now) }
-        #expect(isFailed(persistence, .cacheFull))
+        let stored = try await store.commit(id, fallback: next) { $0?.applying(grant, at: Self.now) }
         #expect(stored?.credentials == next && stored?.record == nil)
         for _ in 0..<2 { #expect(try await store.snapshot(for: id)?.credentials == next) }
+        #expect(isFailed(stored?.persistence, .cacheFull))
+        #expect(isFailed(try await store.snapshot(for: id)?.persistence, .cacheFull))
         #expect(try await store.allSnapshots().snapshots.values.map(\.credentials) == [next])
         await #expect(throws: AuthenticationError.self) { try await store.saveUnsaved() }
 
@@ -200,10 +200,10 @@ import Testing
             await #expect(throws: AuthenticationError.self) { try await store.allSnapshots() },
         ]
         #expect(errors.map { $0?.code } == Array(repeating: .cacheNewerVersion, count: 3))
-        let (_, persistence) = try await store.commit(other, fallback: Fixture.credentials(), replacesDamaged: true) {
-            _ in Fixture.credentials()
+        let stored = try await store.commit(other, fallback: Fixture.credentials(), replacesDamaged: true) { _ in
+            Fixture.credentials()
         }
-        #expect(isFailed(persistence, .cacheNewerVersion))
+        #expect(isFailed(stored?.persistence, .cacheNewerVersion))
         #expect(cache.kept.value.isEmpty)
         #expect(try await cache.record(for: store.key(for: other)) == newer)
         // It is told once; the others are listed.
@@ -235,9 +235,8 @@ import Testing
             try await store.update(id) { _ in Fixture.credentials() }
         }
         #expect(error?.code == .cacheBusy)
-        let (_, persistence) = try await store.commit(id, fallback: Fixture.credentials()) { _ in Fixture.credentials()
-        }
-        #expect(isFailed(persistence, .cacheBusy))
+        let stored = try await store.commit(id, fallback: Fixture.credentials()) { _ in Fixture.credentials() }
+        #expect(isFailed(stored?.persistence, .cacheBusy))
         let key = store.key(for: id)
         #expect(try await cache.storage.replace(nil, with: CacheRecord(bytes: [1]), for: key))
         let removal = await #expect(throws: AuthenticationError.self) { try await store.remove(key) }

@@ -22,6 +22,63 @@ struct ScopeScenarioTests {
         #expect(stage.provider.count(of: .token) == 1)
     }
 
+    /// RFC 6749 §6: a refresh that names no scope yields what was granted, and one that names more is refused.
+    @Test func asksNobodyAgainForWhatWasNotGranted() async throws {
+        let stage = try Stage { $0.declinedScopes = ["api.write"] }
+        let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.write"])
+        for count in 2...3 {
+            stage.clock.advance(by: .seconds(3600))
+            for source in [AuthenticationResult.Source.identityProvider, .cache] {
+                let next = try await application.acquireTokenSilently(
+                    scopes: ["api.read", "api.write"],
+                    account: first.account
+                )
+                #expect(next.source == source && next.declinedScopes == ["api.write"])
+                #expect(next.scopes.contains("api.read") && !next.scopes.contains("api.write"))
+            }
+            #expect(stage.provider.count(of: .token) == count)
+            #expect(stage.provider.requests.last { $0.endpoint == .token }?["scope"] == nil)
+        }
+        // Who wants nothing but that, or what nobody was asked for, has to ask the person.
+        for scopes in [["api.write"], ["api.read", "api.more"]] as [Set<Scope>] {
+            try await expectError(.consentRequired) {
+                try await application.acquireTokenSilently(scopes: scopes, account: first.account)
+            }
+        }
+    }
+
+    /// A server that grants what it granted before need not say so.
+    @Test func knowsWhatWasGrantedWhereARefreshDoesNotSay() async throws {
+        let stage = try Stage { $0.declinedScopes = ["api.write"] }
+        let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.write"])
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failNext(.token, with: .changing("scope", to: nil))
+        for source in [AuthenticationResult.Source.identityProvider, .cache] {
+            let next = try await application.acquireTokenSilently(
+                scopes: ["api.read", "api.write"],
+                account: first.account
+            )
+            #expect(next.source == source && next.declinedScopes == ["api.write"])
+        }
+    }
+
+    /// What an earlier version wrote says nothing about what was not granted.
+    @Test func asksAsBeforeWhereTheRecordSaysNothing() async throws {
+        let stage = try Stage { $0.declinedScopes = ["api.write"] }
+        let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.write"])
+        let (key, record) = try #require(try await stage.storedCredentials(of: application).first)
+        let earlier = String(decoding: record.bytes, as: UTF8.self)
+            .replacing(#""declined_target":"api.write","#, with: "")
+        #expect(!earlier.contains("declined_target"))
+        #expect(try await stage.cache.replace(record, with: CacheRecord(bytes: Array(earlier.utf8)), for: key))
+        stage.clock.advance(by: .seconds(3600))
+        try await expectError(.consentRequired) {
+            try await application.acquireTokenSilently(scopes: ["api.read", "api.write"], account: first.account)
+        }
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+    }
+
     @Test func refusesWhenNothingWasGrantedButRemembersThePerson() async throws {
         let stage = try Stage { $0.declinedScopes = ["api.write"] }
         let application = try stage.application()

@@ -45,6 +45,7 @@ extension Explorer {
             } else {
                 me.step = .commit
             }
+        case .keep: keep(&me, &next, index)
         case .release:
             if state.lease == me.held { next.lease = nil }
             me.end()
@@ -99,13 +100,25 @@ extension Explorer {
 
     /// Renews a lease that would not outlast the request, and sends.
     private mutating func send(_ me: inout ModelProcess, _ next: inout ModelState, _ index: Int) {
-        guard let held = me.held else { return }
-        if leases[held].deadline - Int64(next.tick) * Self.tick < Self.requestDeadline + 2000 {
-            guard next.lease == held else { return me.end() }  // somebody took over: busy
-            next.lease = lease(&me, next, index)
-        }
+        guard renews(&me, &next, index) else { return me.end() }  // somebody took over: busy
         me.sentAt = next.tick
         me.step = .arrive
+    }
+
+    /// After a write that failed: renews the lease, and tries again. Who lost it does so, too.
+    private mutating func keep(_ me: inout ModelProcess, _ next: inout ModelState, _ index: Int) {
+        _ = renews(&me, &next, index)
+        me.sentAt = next.tick
+        me.step = .commit
+    }
+
+    /// `false` where somebody took the lease over.
+    private mutating func renews(_ me: inout ModelProcess, _ next: inout ModelState, _ index: Int) -> Bool {
+        guard let held = me.held else { return false }
+        guard leases[held].deadline - Int64(next.tick) * Self.tick < Self.requestDeadline + 2000 else { return true }
+        guard next.lease == held else { return false }
+        next.lease = lease(&me, next, index)
+        return true
     }
 
     /// The provider acts: it rotates, answers once more where the newest token is not yet used, or takes it for theft.
@@ -218,6 +231,17 @@ extension Explorer {
                 var next = state
                 next.left.clockJumps -= 1
                 next.processes[index].clockOffset += jump
+                result.append(next)
+            }
+            if state.left.failedWrites > 0, process.step == .write {
+                var next = state
+                next.left.failedWrites -= 1
+                if bug == .noLeaseKept {
+                    if state.lease == process.held { next.lease = nil }
+                    next.processes[index].end()
+                } else {
+                    next.processes[index].step = .keep
+                }
                 result.append(next)
             }
             if state.left.suspensions > 0, process.isInAHurry {

@@ -12,6 +12,8 @@ enum PlantedBug: CaseIterable {
     case takeoverByWallClock
     /// An answer is stored although the account was signed out, or in anew.
     case ignoresTheIncarnation
+    /// The lease is given back although the answer could not be written.
+    case noLeaseKept
 }
 
 /// What may happen beside the steps of the protocol, and how often.
@@ -24,6 +26,8 @@ struct Budget: Hashable {
     var signIns = 0
     /// Somebody else changes the record: another client's token, a new name.
     var writesBeside = 0
+    /// A write of an answer fails, and is tried again.
+    var failedWrites = 0
     /// How far time may go, in steps of ten seconds.
     var ticks = 4
 }
@@ -40,7 +44,7 @@ extension Budget: CustomStringConvertible {
 
 /// Where a process is.
 enum Step: Hashable {
-    case start, readLease, settle, take, readAgain, send, arrive, commit, write, release, ended
+    case start, readLease, settle, take, readAgain, send, arrive, commit, write, keep, release, ended
 }
 
 /// One process, with what it has in its memory. Numbers stand for records and leases; see `Interner`.
@@ -72,8 +76,11 @@ struct ModelProcess: Hashable {
         clockOffset = offset
     }
 
-    /// From the request until the answer is written, a process that runs loses no ten seconds.
-    var isInAHurry: Bool { isAlive && !isSuspended && (step == .arrive || step == .commit || step == .write) }
+    /// From the request until the answer is written, or the lease is looked at again, a process that runs loses no ten
+    /// seconds.
+    var isInAHurry: Bool {
+        isAlive && !isSuspended && (step == .arrive || step == .commit || step == .write || step == .keep)
+    }
 }
 
 /// What the provider knows of one sign-in: refresh tokens have numbers, and only the last one is good.

@@ -21,3 +21,11 @@ func expectError<Value: Sendable>(
 }
 
 struct MissingError: Error {}
+
+/// Returns when `condition` holds, or throws when the test's time is over.
+func wait(until condition: () async throws -> Bool) async throws {
+    while try await !condition() {
+        try Task.checkCancellation()
+        await Task.yield()
+    }
+}

@@ -8,7 +8,7 @@ final class UnreliableCache: TokenCache {
     struct Failure: Error {}
 
     private let storage: InMemoryTokenCache
-    private let refusals = Mutex((reads: false, writes: Set<CacheKey.Kind>()))
+    private let refusals = Mutex((reads: false, writes: Set<CacheKey.Kind>(), count: 0))
 
     init(_ storage: InMemoryTokenCache = InMemoryTokenCache()) {
         self.storage = storage
@@ -26,13 +26,20 @@ final class UnreliableCache: TokenCache {
         set { refusals.withLock { $0.writes = newValue } }
     }
 
+    /// How many writes were refused.
+    var refusalCount: Int { refusals.withLock { $0.count } }
+
     func record(for key: CacheKey) async throws -> CacheRecord? {
         if refusesReads { throw Failure() }
         return try await storage.record(for: key)
     }
 
     func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
-        if refusedWrites.contains(key.kind) { throw Failure() }
+        let isRefused = refusals.withLock { refusals in
+            if refusals.writes.contains(key.kind) { refusals.count += 1 }
+            return refusals.writes.contains(key.kind)
+        }
+        if isRefused { throw Failure() }
         return try await storage.replace(expected, with: new, for: key)
     }
 

@@ -1,0 +1,156 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityTesting
+import Testing
+
+@testable import IdentityClient
+
+/// The refresh token in the cache is spent, and the one that followed it cannot be written: nobody may send the old one.
+@Suite(.timeLimit(.minutes(1)))
+struct UnwrittenRefreshTests {
+    /// Two programs on one storage. What the first one writes can be refused.
+    private let cache: UnreliableCache
+    private let othersCache = CountingCache()
+    private let stage: Stage
+    private let application: PublicClientApplication
+    private let other: PublicClientApplication
+
+    init() throws {
+        let cache = UnreliableCache(othersCache.storage)
+        let stage = try Stage(cache: cache)
+        (self.cache, self.stage) = (cache, stage)
+        application = try stage.application()
+        other = try stage.application { [othersCache] in $0.cache = othersCache }
+    }
+
+    @Test func keepsOthersFromSendingTheSpentOne() async throws {
+        let account = try await signIn()
+        cache.refusedWrites = [.account]
+        let refreshed = try await refresh(application, account)
+        #expect(isFailed(refreshed.persistence))
+        let waiting = try await waitingSilentCall(account)
+        cache.refusedWrites = []
+        let shared = try await waiting.value
+        #expect(shared.source == .cache && shared.accessToken == refreshed.accessToken)
+        #expect(try await refresh(other, account).source == .identityProvider)
+        expectEachSentOnce(2)
+    }
+
+    /// Nothing of the answer is believed but its refresh token.
+    @Test func keepsOthersFromSendingTheSpentOneAfterAnAnswerThatIsNotBelieved() async throws {
+        let account = try await signIn()
+        cache.refusedWrites = [.account]
+        stage.provider.tamperNextIDToken(with: .brokenSignature)
+        try await expectError(.invalidIDToken) { try await refresh(application, account) }
+        let waiting = try await waitingSilentCall(account)
+        cache.refusedWrites = []
+        #expect(try await waiting.value.source == .identityProvider)
+        expectEachSentOnce(2)
+    }
+
+    @Test func keepsOthersFromSendingTheSpentOneWhereALaterRefreshFails() async throws {
+        let account = try await signIn()
+        cache.refusedWrites = [.account]
+        let refreshed = try await refresh(application, account)
+        stage.provider.failNext(.token, with: .refusal("invalid_client", status: 401))
+        try await expectError(.clientNotRegistered) { try await refresh(application, account) }
+        let waiting = try await waitingSilentCall(account)
+        cache.refusedWrites = []
+        #expect(try await waiting.value.accessToken != refreshed.accessToken)
+        #expect(spent.count == 3 && Set(spent).count == 2, "The one that was refused is not spent.")
+    }
+
+    @Test func goesOnRefreshingItself() async throws {
+        let account = try await signIn()
+        cache.refusedWrites = [.account]
+        for _ in 0..<3 { #expect(isFailed(try await refresh(application, account).persistence)) }
+        #expect(try await leases().count == 1)
+        cache.refusedWrites = []
+        try await application.finishPendingRefreshes()
+        #expect(try await leases().isEmpty, "Who ends now leaves nothing that others wait for.")
+        #expect(try await refresh(other, account).source == .identityProvider)
+        expectEachSentOnce(4)
+    }
+
+    @Test(arguments: [true, false])
+    func holdsNobodyUpAfterASignOut(_ isElsewhere: Bool) async throws {
+        if !isElsewhere { cache.refusedWrites = [.account] }
+        let account = try await signIn()
+        cache.refusedWrites = [.account]
+        _ = try await refresh(application, account)
+        #expect(try await leases().count == 1)
+        try await (isElsewhere ? other : application).remove(account)
+        try await wait { try await leases().isEmpty }
+        try await expectError(.noTokensFound) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: account)
+        }
+    }
+
+    @Test func holdsNobodyUpAfterANewSignIn() async throws {
+        let account = try await signIn()
+        cache.refusedWrites = [.account]
+        _ = try await refresh(application, account)
+        _ = try await other.acquireTokenInteractively(scopes: ["api.read"])
+        try await wait { try await leases().isEmpty }
+        #expect(try await refresh(other, account).source == .identityProvider)
+        expectEachSentOnce(2)
+    }
+
+    /// What could not be written is gone with the application object, and so is what tries to write it.
+    @Test func endsWithTheApplicationObject() async throws {
+        weak var cache: UnreliableCache?
+        do {
+            let own = UnreliableCache()
+            cache = own
+            let stage = try Stage(cache: own)
+            let (application, first) = try await stage.signedIn()
+            own.refusedWrites = [.account]
+            stage.clock.advance(by: .seconds(3600))
+            _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        try await wait { cache == nil }
+    }
+}
+
+extension UnwrittenRefreshTests {
+    private func signIn() async throws -> Account {
+        try await application.acquireTokenInteractively(scopes: ["api.read"]).account
+    }
+
+    /// Refreshes an access token that has expired.
+    private func refresh(
+        _ application: PublicClientApplication,
+        _ account: Account
+    ) async throws -> AuthenticationResult {
+        stage.clock.advance(by: .seconds(3600))
+        return try await application.acquireTokenSilently(scopes: ["api.read"], account: account)
+    }
+
+    /// A call of the second program that has looked at the lease again and again, and waits on.
+    private func waitingSilentCall(_ account: Account) async throws -> Task<AuthenticationResult, any Error> {
+        let (before, hasEnded) = (othersCache.state.value.reads, Shared(false))
+        let task = Task {
+            defer { hasEnded.withLock { $0 = true } }
+            return try await other.acquireTokenSilently(scopes: ["api.read"], account: account)
+        }
+        try await wait { othersCache.state.value.reads >= before + 10 || hasEnded.value }
+        #expect(!hasEnded.value, "It has to wait.")
+        return task
+    }
+
+    private func leases() async throws -> [CacheKey: CacheRecord] {
+        let group = CacheGroup.application(application.configuration.clientID)
+        return try await othersCache.storage.records(of: .lease, in: group)
+    }
+
+    private var spent: [String] { stage.provider.requests.compactMap { $0["refresh_token"] } }
+
+    private func expectEachSentOnce(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(spent.count == count && Set(spent).count == count, sourceLocation: sourceLocation)
+    }
+
+    private func isFailed(_ persistence: AuthenticationResult.Persistence) -> Bool {
+        if case .failed = persistence { true } else { false }
+    }
+}
