@@ -51,7 +51,13 @@ public final class PublicClientApplication: Sendable {
     /// - Throws: `AuthenticationError.cache` when tokens could not be written; `CancellationError`.
     public func finishPendingRefreshes() async throws {
         try await environment.refreshes.finish()
-        try await environment.store.saveUnsaved()
+        do {
+            try await environment.store.saveUnsaved()
+        } catch {
+            // Other accounts' may have been written.
+            await environment.keptLeases.finish()
+            throw error
+        }
         await environment.keptLeases.finish()
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// What rests in the cache then is spent already: another process that got the lease would send it again, and the provider
 /// would take that for theft. So the write is tried again and again, and the lease renewed meanwhile. The next refresh in
-/// this process takes the lease over. Where the lease cannot be renewed either it runs out, as a dead holder's does.
+/// this process takes the lease over. Where the lease cannot be renewed either it runs out.
 final class KeptLeases: Sendable {
     private let store: CredentialStore
     /// How long a request may take: who takes a lease over can begin with one at once.

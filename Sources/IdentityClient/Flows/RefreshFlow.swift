@@ -28,7 +28,11 @@ struct RefreshFlow: Sendable {
         _ request: SilentRequest,
         unlessSettledBy found: inout AcquiredToken?
     ) async throws -> RefreshLeaseHolder.Held? {
-        if let kept = await environment.keptLeases.take(request.id) { return kept }
+        if let kept = await environment.keptLeases.take(request.id) {
+            // One that cannot be renewed, on a full disk, counts until it runs out.
+            let isHeld = (try? await kept.isRenewed(toOutlast: environment.client.deadline)) ?? true
+            if isHeld { return kept }
+        }
         let holder = RefreshLeaseHolder(
             cache: environment.store.cache,
             key: environment.store.key(for: request.id).lease,

@@ -106,10 +106,10 @@ extension RefreshLeaseHolder {
             return true
         }
 
-        /// Gives the lease back. One that cannot be given back runs out by itself.
+        /// Gives the lease back, in a task that was cancelled, too. One that cannot be given back runs out by itself.
         func release() async {
             let record = term.withLock { $0.record }
-            _ = try? await holder.cache.replace(record, with: nil, for: holder.key)  // it runs out by itself
+            await Task { _ = try? await holder.cache.replace(record, with: nil, for: holder.key) }.value
         }
     }
 }

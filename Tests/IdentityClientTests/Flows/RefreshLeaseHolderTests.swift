@@ -34,6 +34,20 @@ import Testing
         #expect(try await cache.record(for: key) == nil)
     }
 
+    /// Storage that heeds cancellation must not keep it: this process would wait for itself.
+    @Test func givesItBackInATaskThatWasCancelled() async throws {
+        let directory = try TemporaryDirectory()
+        let files = FileTokenCache(directory: directory.path)
+        let holder = RefreshLeaseHolder(cache: files, key: key, duration: .seconds(60))
+        let held = try #require(try await holder.acquire { false })
+        let task = Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            await held.release()
+        }
+        await task.value
+        #expect(try await files.record(for: key) == nil)
+    }
+
     @Test func waitsForALivingHolder() async throws {
         let held = try #require(try await holder().acquire { false })
         let asked = Shared(0)
