@@ -60,10 +60,11 @@ extension AccountCredentials {
     /// The fitting token that lives longest.
     private func bestToken(for request: CredentialRequest, at now: Int64, leeway: Int64) -> CachedAccessToken? {
         var best: Int?
+        let declined = refreshToken?.declinedScopes ?? []
         for index in accessTokens.indices {
-            guard accessTokens[index].isUsable(at: now, leeway: leeway), accessTokens[index].fits(request) else {
-                continue
-            }
+            guard accessTokens[index].isUsable(at: now, leeway: leeway),
+                accessTokens[index].fits(request, declined: declined)
+            else { continue }
             if let other = best, accessTokens[other].expiresOn >= accessTokens[index].expiresOn { continue }
             best = index
         }
@@ -73,10 +74,17 @@ extension AccountCredentials {
 
 extension CachedAccessToken {
     /// Whether the token's tenant and scopes are what is asked for.
-    func fits(_ request: CredentialRequest) -> Bool {
+    /// - Parameter declined: What the person did not grant at sign-in: a refresh would not yield it either.
+    func fits(_ request: CredentialRequest, declined: [String] = []) -> Bool {
         guard tokenType == "Bearer" else { return false }
         if let tenant = request.tenant, tenant != realm, tenant != authorityTenant { return false }
-        return request.scopes.allSatisfy { covers($0, by: request.rule) } || request.matchableScopes == requested
+        if request.scopes.allSatisfy({ covers($0, by: request.rule) }) || request.matchableScopes == requested {
+            return true
+        }
+        // Microsoft's providers take scopes at a refresh for a new wish.
+        guard !declined.isEmpty, !request.rule.ignoresCase else { return false }
+        let wanted = request.matchableScopes
+        return wanted.isSubset(of: granted.union(declined)) && !wanted.isDisjoint(with: granted)
     }
 
     /// Whether a scope was granted, or is one that matters to the sign-in only.

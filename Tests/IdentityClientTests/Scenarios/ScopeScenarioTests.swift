@@ -47,6 +47,23 @@ struct ScopeScenarioTests {
         }
     }
 
+    /// Each finds the other's answer, or every call would be a refresh.
+    @Test func answersEveryWishWithinWhatThePersonWasAskedFor() async throws {
+        let stage = try Stage { $0.declinedScopes = ["api.write"] }
+        let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.more", "api.write"])
+        stage.clock.advance(by: .seconds(3600))
+        for _ in 1...2 {
+            for scope in ["api.read", "api.more"] as [Scope] {
+                let next = try await application.acquireTokenSilently(
+                    scopes: [scope, "api.write"],
+                    account: first.account
+                )
+                #expect(next.scopes.contains(scope) && next.declinedScopes == ["api.write"])
+            }
+        }
+        #expect(stage.provider.count(of: .token) == 2)
+    }
+
     /// A server that grants what it granted before need not say so.
     @Test func knowsWhatWasGrantedWhereARefreshDoesNotSay() async throws {
         let stage = try Stage { $0.declinedScopes = ["api.write"] }
