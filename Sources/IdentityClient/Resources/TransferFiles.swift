@@ -88,6 +88,14 @@ final class PartialFile: Sendable {
     /// - Returns: `nil` for a FIFO that nobody reads yet.
     private static func openNow(_ path: String) throws -> PartialFile? {
         var status = stat()
+        let named = descriptor(namedBy: path)
+        if let named {
+            // One that is open for reading could be opened anew for writing, where nobody would see what is written.
+            let flags = fcntl(named, F_GETFL)
+            guard flags >= 0, flags & O_ACCMODE != O_RDONLY else {
+                throw TransferFiles.failure("written", path, number: EBADF)
+            }
+        }
         guard unsafe stat(path, &status) == 0 else {
             let number = errno
             // An empty name, and a link to nothing, are no places for a file.
@@ -97,12 +105,11 @@ final class PartialFile: Sendable {
             return try begin(path, at: path, mode: nil)
         }
         switch status.st_mode & S_IFMT {
+        case S_IFREG where named != nil, S_IFSOCK where named != nil:
+            let descriptor = fcntl(named ?? -1, F_DUPFD_CLOEXEC, 3)
+            guard descriptor >= 0 else { throw TransferFiles.failure("written", path, number: errno) }
+            return PartialFile(path, descriptor)
         case S_IFREG:
-            if let number = descriptor(namedBy: path) {
-                let descriptor = fcntl(number, F_DUPFD_CLOEXEC, 3)
-                guard descriptor >= 0 else { throw TransferFiles.failure("written", path, number: errno) }
-                return PartialFile(path, descriptor)
-            }
             guard let final = unsafe realpath(path, nil) else {
                 throw TransferFiles.failure("written", path, number: errno)
             }
@@ -120,13 +127,18 @@ final class PartialFile: Sendable {
 
     /// The descriptor of this process that a path stands for: `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`, or a link to one.
     private static func descriptor(namedBy path: String) -> Int32? {
-        var target = [CChar](repeating: 0, count: 64)
-        let length = unsafe readlink(path, &target, target.count)
-        let link = String(decoding: target.prefix(max(0, length)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        for name in [path, link] {
-            for folder in ["/dev/fd/", "/proc/self/fd/"] where name.hasPrefix(folder) {
+        var name = path
+        for _ in 0..<8 {
+            for folder in ["/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/", "/proc/\(getpid())/fd/"]
+            where name.hasPrefix(folder) {
                 return Int32(name.dropFirst(folder.count))
             }
+            var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let length = unsafe readlink(name, &target, target.count)
+            guard length > 0 else { return nil }
+            let link = String(decoding: target[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let directory = name.lastIndex(of: "/").map { String(name[...$0]) } ?? ""
+            name = link.hasPrefix("/") ? link : directory + link
         }
         return nil
     }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import IdentityTesting
 import Testing
 
 /// What a shell can do to standard input, output and error.
@@ -22,11 +23,24 @@ import Testing
         #expect(silent.status == 0 && !silent.output.isEmpty)
     }
 
-    /// What was in the file before, and what others write to it afterwards, stays.
-    @Test(arguments: ["/dev/stdout", "-", "/dev/fd/1", "/proc/self/fd/1"])
-    func writesToStandardOutputInsteadOfReplacingItsFile(path: String) async throws {
+    @Test func aBodyThatNobodyCanGetIsNotAskedFor() async throws {
         let place = try Surroundings()
         #expect(try await place.login().status == 0)
+        place.provider.forgetRequests()
+        let arguments = ["call", place.issuer + "/userinfo", "--output", "-"]
+        let outcome = try await Tool.run(arguments, place.variables, redirections: ">&-")
+        #expect(outcome.status == 1 && outcome.errors.contains("Bad file descriptor"), "\(outcome.errors)")
+        #expect(place.provider.requests.isEmpty)
+    }
+
+    /// What was in the file before, and what others write to it afterwards, stays.
+    @Test(arguments: ["/dev/stdout", "-", "/dev/fd/1", "/proc/self/fd/1", "link"])
+    func writesToStandardOutputInsteadOfReplacingItsFile(name: String) async throws {
+        let place = try Surroundings()
+        #expect(try await place.login().status == 0)
+        let link = place.directory.path + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/stdout")
+        let path = name == "link" ? link : name
         let file = place.directory.path + "/log"
         try Data("before\n".utf8).write(to: URL(fileURLWithPath: file))
         let arguments = ["call", place.issuer + "/userinfo", "--output", path]
