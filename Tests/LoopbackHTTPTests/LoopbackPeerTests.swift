@@ -76,23 +76,24 @@ import Testing
     /// Whoever does not wait for the answer is nobody's: it may have sent its request for the effect alone.
     @Test(arguments: [false, true]) func knowsThatItHasHungUp(isReset: Bool) async throws {
         let (requests, received) = AsyncStream.makeStream(of: LoopbackRequest.self)
-        let (goOn, hungUp) = AsyncStream.makeStream(of: Void.self)
-        let (owners, found) = AsyncStream.makeStream(of: LoopbackPeer.Owner?.self)
+        let (goOn, isOver) = AsyncStream.makeStream(of: Void.self)
         let server = try LoopbackServer.start { request in
             received.yield(request)
-            for await _ in goOn { break }
-            found.yield(request.peer?.owner())
+            for await _ in goOn {}
             return LoopbackResponse(status: 204)
         }
+        defer { isOver.finish() }
         var connection: RawConnection? = try RawConnection(port: server.port)
         connection?.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        for await _ in requests { break }
-        if isReset { connection?.resetsWhenClosed() }
-        connection = nil
-        hungUp.yield()
-        for await owner in owners {
-            #expect(owner == .gone)
+        var sent: LoopbackRequest?
+        for await request in requests {
+            sent = request
             break
         }
+        let peer = try #require(sent?.peer)
+        #expect(peer.owner() == .user(geteuid()))
+        if isReset { connection?.resetsWhenClosed() }
+        connection = nil
+        #expect(try await eventually { peer.owner() == .gone })
     }
 }

@@ -48,6 +48,7 @@ final class RedirectInbox: Sendable {
 
     /// More than a person's browser ever has open; a flood is told to come back.
     private static let maximumWaiting = 16
+    private static let executor = QueueExecutor("identity-client.redirect-sender")
 
     private let path: String
     private let responseMode: ResponseMode
@@ -87,8 +88,15 @@ final class RedirectInbox: Sendable {
         switch decide(request, url, port) {
         case .refused(let status): return refusal(status)
         case .donePage: return doneResponse()
-        case .redirect(let url): return sender.mayBe(request.peer?.owner()) ? await hold(url) : refusal(403)
+        case .redirect(let url): return await isFromElsewhere(request) ? refusal(403) : await hold(url)
         }
+    }
+
+    private func isFromElsewhere(_ request: LoopbackRequest) async -> Bool {
+        guard let peer = request.peer else { return false }
+        // The kernel takes a while to write its tables.
+        let owner = try? await Self.executor.run { peer.owner() }
+        return !sender.mayBe(owner)
     }
 
     /// Keeps the request until it is answered, its client is gone, or the inbox is closed.
