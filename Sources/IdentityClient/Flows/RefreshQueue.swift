@@ -28,11 +28,6 @@ final class RefreshQueue<Wish: Hashable & Sendable, Value: Sendable>: Sendable {
             self.work = work
             self.failed = failed
         }
-
-        func end(_ outcome: Result<Value, any Error>) {
-            if case .failure(let error) = outcome { failed(error) }
-            result.finish(outcome)
-        }
     }
 
     /// The flights of each credential; the first one is under way.
@@ -49,7 +44,7 @@ final class RefreshQueue<Wish: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Begins the work, and lets nobody wait for it.
     ///
-    /// - Parameter failed: Is told how it failed, also where it never came to run. Where there is one to join, nobody is.
+    /// - Parameter failed: Is told how it failed, also where it never came to run. Where it joins one that is there, it is never called.
     func start(
         _ wish: Wish,
         of credential: CacheKey,
@@ -99,7 +94,9 @@ final class RefreshQueue<Wish: Hashable & Sendable, Value: Sendable>: Sendable {
                 queues[credential] = rest.isEmpty ? nil : rest
                 return (ended, rest.first)
             }
-            for flight in ended { flight.end(outcome) }
+            // Who waits for one of them finds it noted that all have failed.
+            if case .failure(let error) = outcome { for flight in ended { flight.failed(error) } }
+            for flight in ended { flight.result.finish(outcome) }
             if let next { begin(next, of: credential) }
         }
     }
