@@ -96,7 +96,7 @@ struct KeyringWrite {
         if isInPlace, let new, let first = inside.first {
             guard try await set(KeyringItem(new, for: key).secret, of: first, by: link) else { return false }
             for item in items where !inside.contains(item) { try await remove(item, by: link) }
-            // Others look when they hear of it.
+            // Before the others are told: who looks while the change is under way remembers nothing.
             lock.endChange()
             await cache.place.hint(at: key)
             return true
@@ -112,7 +112,7 @@ struct KeyringWrite {
             )
         }
         for item in items where new == nil || !inside.contains(item) { try await remove(item, by: link) }
-        // What is read next is remembered.
+        // The keyring's own signal tells the others. What is read next, to see that it is there, is remembered.
         lock.endChange()
         return true
     }

@@ -16,8 +16,8 @@ public struct AuthenticationResult: Sendable {
     public enum Persistence: Sendable {
         /// They are in the cache.
         case persisted
-        /// They could not be written and live until the program ends; another write is tried with the next acquisition, and
-        /// after a refresh by itself.
+        /// They could not be written and live until the program ends. Another write is tried with the next acquisition; after
+        /// a refresh the library tries by itself, too.
         case failed(AuthenticationError)
     }
 
@@ -51,7 +51,8 @@ public struct AuthenticationResult: Sendable {
     /// Where the token came from.
     public var source: Source { parts.values.source }
 
-    /// Whether the tokens are in the cache, or live in memory only; of a result from memory, too.
+    /// Whether the tokens are in the cache. A token that a silent call takes from memory says `.failed` as well, until it is
+    /// written.
     public var persistence: Persistence { parts.values.persistence }
 
     /// Names the request on both sides, for support; `nil` for a token from the cache.

@@ -53,6 +53,8 @@ import Testing
         let refused = try await place.run("login", "--manual", "--browser", "w3m")
         #expect(refused.status == 64 && refused.errors.contains("--browser: not together with --manual"))
         #expect(place.provider.requests.isEmpty)
+        let variables = place.variables.merging(["IDENTITYCTL_BROWSER": "w3m"]) { $1 }
+        #expect(try await Tool.run(["login", "--manual"], variables).status == 6)
     }
 
     @Test(.timeLimit(.minutes(1))) func takesAnAddressThatIsLongerThanATerminalsLine() async throws {
