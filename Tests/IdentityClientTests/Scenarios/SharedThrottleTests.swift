@@ -17,13 +17,19 @@ struct SharedThrottleTests {
         try await application.acquireTokenSilently(scopes: [scope], account: account)
     }
 
-    @Test func anotherProgramWaitsToo() async throws {
+    /// An application whose provider has said that it wants no request for a minute.
+    private func throttled() async throws -> (Stage, PublicClientApplication, AuthenticationResult) {
         let stage = try Stage()
         let (one, first) = try await stage.signedIn()
-        let other = try stage.application()
         stage.clock.advance(by: .seconds(3600))
         stage.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
         try await expectError(.throttled) { try await acquire(one, first.account) }
+        return (stage, one, first)
+    }
+
+    @Test func anotherProgramWaitsToo() async throws {
+        let (stage, _, first) = try await throttled()
+        let other = try stage.application()
         let sent = stage.provider.count(of: .token)
         stage.clock.advance(by: .seconds(20))
         let error = try await expectError(.throttled) { try await acquire(other, first.account) }
@@ -44,11 +50,7 @@ struct SharedThrottleTests {
     }
 
     @Test func leavesNothingBehindWhenTheWaitIsOver() async throws {
-        let stage = try Stage()
-        let (one, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
-        try await expectError(.throttled) { try await acquire(one, first.account) }
+        let (stage, one, first) = try await throttled()
         let group = CacheGroup.application("test-client")
         #expect(try await stage.cache.records(of: .lease, in: group).count == 1)
         stage.clock.advance(by: .seconds(61))
@@ -68,12 +70,8 @@ struct SharedThrottleTests {
 
     /// A program whose clock is a day behind neither waits for a day nor ends the others' wait.
     @Test func bearsAClockThatIsADayWrong() async throws {
-        let stage = try Stage()
-        let (one, first) = try await stage.signedIn()
+        let (stage, _, first) = try await throttled()
         let other = try stage.application()
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
-        try await expectError(.throttled) { try await acquire(one, first.account) }
         let behind = ManualClock(now: stage.clock.now.addingTimeInterval(-86_400))
         let wrong = try stage.application { $0.clock = behind }
         #expect(
@@ -106,11 +104,7 @@ struct SharedThrottleTests {
 
     /// Nobody can be kept from a refresh by it, and no program is ended.
     @Test func aDamagedRecordIsRemoved() async throws {
-        let stage = try Stage()
-        let (one, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
-        try await expectError(.throttled) { try await acquire(one, first.account) }
+        let (stage, _, first) = try await throttled()
         let group = CacheGroup.application("test-client")
         let (key, record) = try #require(try await stage.cache.records(of: .lease, in: group).first)
         let damaged = CacheRecord(bytes: Array(#"{"noted_at":0,"seconds":-9223372036854775808}"#.utf8))
