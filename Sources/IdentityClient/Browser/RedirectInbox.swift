@@ -96,7 +96,7 @@ final class RedirectInbox: Sendable {
         guard let peer = request.peer else { return false }
         // The kernel takes a while to write its tables.
         let owner = try? await Self.executor.run { peer.owner() }
-        return !sender.mayBe(owner)
+        return !sender.mayBe(owner ?? .unknown)
     }
 
     /// Keeps the request until it is answered, its client is gone, or the inbox is closed.

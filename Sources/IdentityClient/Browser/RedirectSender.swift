@@ -25,10 +25,8 @@ struct RedirectSender: Sendable {
     }
 
     /// A system that does not tell whose program it is (a browser outside this virtual machine) is believed.
-    /// - Parameter owner: `nil` where the redirect came through a socket of this user's.
-    func mayBe(_ owner: LoopbackPeer.Owner?) -> Bool {
+    func mayBe(_ owner: LoopbackPeer.Owner) -> Bool {
         switch owner {
-        case nil: true
         case .user(let user): users.contains(user)
         case .gone: false
         case .unknown: true

@@ -104,11 +104,13 @@ final class PartialFile: Sendable {
             }
             return try begin(path, at: path, mode: nil)
         }
-        switch status.st_mode & S_IFMT {
-        case S_IFREG where named != nil, S_IFSOCK where named != nil:
-            let descriptor = fcntl(named ?? -1, F_DUPFD_CLOEXEC, 3)
+        let kind = status.st_mode & S_IFMT
+        if let named, kind == S_IFREG || kind == S_IFSOCK {
+            let descriptor = fcntl(named, F_DUPFD_CLOEXEC, 3)
             guard descriptor >= 0 else { throw TransferFiles.failure("written", path, number: errno) }
             return PartialFile(path, descriptor)
+        }
+        switch kind {
         case S_IFREG:
             guard let final = unsafe realpath(path, nil) else {
                 throw TransferFiles.failure("written", path, number: errno)
@@ -119,7 +121,7 @@ final class PartialFile: Sendable {
             throw TransferFiles.failure("written", path, number: EISDIR)
         default:
             let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-            if descriptor < 0, errno == ENXIO, status.st_mode & S_IFMT == S_IFIFO { return nil }
+            if descriptor < 0, errno == ENXIO, kind == S_IFIFO { return nil }
             guard descriptor >= 0 else { throw TransferFiles.failure("written", path, number: errno) }
             return PartialFile(path, descriptor)
         }
