@@ -37,7 +37,7 @@ final class KeyringLink: Sendable {
     /// Connects. Unbounded: whoever waits has a deadline of its own.
     ///
     /// What does not depend on each other's answers is asked at once: libsecret is loaded while the bus greets, and the
-    /// default collection is asked for with the session.
+    /// default collection is asked for with the session, once the keyring knows us.
     ///
     /// - Parameter changed: Called, on the link's thread, for each signal of the keyring; with `nil` when the link is
     ///   of no more use.
@@ -66,6 +66,7 @@ final class KeyringLink: Sendable {
         // An owner that comes is the answer to our first call; one that goes takes the session along.
         bus.whenOwnerLeaves(service) { end.reach() }
         let patience = Duration.seconds(600)
+        await introduce(on: bus, within: patience)
         // Whoever needs the collection and does not have it asks again, and is told what is wrong.
         let collection = ScopedTask { try await defaultCollection(on: bus, within: patience) }
         let opened = try await call(
@@ -85,6 +86,14 @@ final class KeyringLink: Sendable {
         )
         end.watch(link)
         return link
+    }
+
+    /// Asks for something that needs nothing of us, and waits for the answer, whatever it is.
+    ///
+    /// GNOME Keyring (seen in 42.1 and 50.0) notes a new caller beside its first call, and sometimes too late for it. Is
+    /// that call for a session, the daemon ends, and comes back locked; is it for the default collection, there is none.
+    private static func introduce(on bus: BusConnection, within timeout: Duration) async {
+        _ = try? await call("ReadAlias", of: "Service", at: root, "('none',)", "(o)", on: bus, within: timeout)
     }
 
     /// libsecret, which uses our connection from when something is first stored.

@@ -70,6 +70,15 @@ struct KeyringStateTests {
         )
     }
 
+    /// GNOME Keyring ends, and comes back locked, when a session is the first that it hears of a connection.
+    @Test(.timeLimit(.minutes(1))) func opensNoSessionBeforeAFirstAnswer() async throws {
+        let session = try KeyringSession(.fake)
+        try session.tell("forgets", "yes")
+        let (cache, key) = (try session.cache(), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("kept"), for: key))
+        #expect(try await session.cache().record(for: key) == CacheRecord("kept"))
+    }
+
     @Test(.timeLimit(.minutes(1))) func answersInTimeWhenTheDaemonIsStoppedAndRecovers() async throws {
         let session = try KeyringSession(.unlocked)
         let key = try randomKey()

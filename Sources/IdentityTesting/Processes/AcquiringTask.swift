@@ -8,7 +8,7 @@ struct AcquiringTask: WorkerTask {
     private let orders: WorkerOrders
     private let transport: FatalTransport
     private let application: PublicClientApplication
-    private let account: Account?
+    private let account: Result<Account?, any Error>
 
     init(_ orders: WorkerOrders, _ cache: any TokenCache) async throws {
         let point = orders.crash.flatMap(CrashPoint.init)
@@ -24,7 +24,12 @@ struct AcquiringTask: WorkerTask {
         configuration.requestTimeout = .seconds(15)
         self.orders = orders
         application = try PublicClientApplication(configuration)
-        account = try await application.allAccounts().first { orders.username == nil || $0.username == orders.username }
+        do {
+            let accounts = try await application.allAccounts()
+            account = .success(accounts.first { orders.username == nil || $0.username == orders.username })
+        } catch {
+            account = .failure(error)  // reported when it is told to go: a process that ends says nothing
+        }
     }
 
     func report() async -> WorkerReport {
@@ -39,10 +44,10 @@ struct AcquiringTask: WorkerTask {
     }
 
     private func attempt() async -> WorkerReport {
-        guard let account else { return WorkerReport(error: "no_account") }
         let begin = ContinuousClock.now
         var report = WorkerReport()
         do {
+            guard let account = try account.get() else { return WorkerReport(error: "no_account") }
             if orders.removes { try await application.remove(account) } else { try await acquire(account, &report) }
         } catch let error as AuthenticationError {
             report.error = error.shortDescription

@@ -26,7 +26,7 @@ public enum TokenCacheWorker {
     /// so run nothing else in the process.
     ///
     /// - Parameter cache: The cache in question, on the same storage as the kit's.
-    /// - Throws: ``NotAWorker`` when the process was not started by the kit; what the cache throws before the first task.
+    /// - Throws: ``NotAWorker`` when the process was not started by the kit. What the cache throws is told to the kit.
     public static func run(_ cache: any TokenCache) async throws {
         guard let text = environment(WorkerOrders.variable),
             let orders = try? JSONDecoder().decode(WorkerOrders.self, from: Data(text.utf8))
