@@ -8,7 +8,6 @@ import Synchronization
 final class RedirectInbox: Sendable {
     private typealias Receiver = CheckedContinuation<ReceivedRedirect, any Error>
     private typealias Browser = CheckedContinuation<LoopbackResponse, Never>
-    private typealias Closer = CheckedContinuation<Void, Never>
 
     private struct State {
         var address: (url: URL, port: UInt16)?
@@ -22,10 +21,6 @@ final class RedirectInbox: Sendable {
         var browsers: [UInt64: Browser] = [:]
         /// What the address that the browser is sent to shows.
         var donePage: RedirectPage?
-        /// Answers that the browser does not have yet, and those of them that it will fetch as `donePage`.
-        var undelivered: Set<UInt64> = []
-        var redirected: Set<UInt64> = []
-        var closers: [(id: UInt64, continuation: Closer)] = []
 
         mutating func nextID() -> UInt64 {
             lastID += 1
@@ -55,6 +50,7 @@ final class RedirectInbox: Sendable {
     private let decide: @Sendable (LoopbackRequest, URL, UInt16) -> RedirectRequest
     private let template: RedirectPageTemplate
     private let sender: RedirectSender
+    private let deliveries = PageDeliveries()
     private let state = Mutex(State())
 
     /// - Parameters:
@@ -117,10 +113,8 @@ final class RedirectInbox: Sendable {
     private func doneResponse() -> LoopbackResponse {
         guard let page = state.withLock({ $0.donePage }) else { return refusal(404) }
         var response = template.response(page, status: 200)
-        response.onDelivery = { isDelivered in
-            self.settle { state in
-                if isDelivered { state.undelivered.subtract(state.redirected) }
-            }
+        response.onDelivery = { [deliveries] isDelivered in
+            if isDelivered { deliveries.endAllRedirected() }
         }
         return response
     }
@@ -159,7 +153,7 @@ final class RedirectInbox: Sendable {
         let browser = state.withLock { state -> Browser? in
             guard let browser = state.browsers.removeValue(forKey: redirect.id) else { return nil }
             if page.outcome != .refused {
-                state.undelivered.insert(redirect.id)
+                deliveries.begin([redirect.id])
                 if responseMode == .query { state.donePage = page }
             }
             return browser
@@ -171,16 +165,14 @@ final class RedirectInbox: Sendable {
         guard page.outcome != .refused else { return template.response(page, status: 400) }
         guard responseMode == .query else {
             var response = template.response(page, status: 200)
-            response.onDelivery = { _ in self.settle { $0.undelivered.remove(id) } }
+            response.onDelivery = { [deliveries] _ in deliveries.end(id) }
             return response
         }
         // 303 and not 302 or 307: whatever it was, the browser gets the page, with an address that has no code.
         var response = LoopbackResponse(status: 303, headers: RedirectPageTemplate.headers, closesConnection: true)
         response.headers["Location"] = (path.isEmpty ? "/" : path) + "?done"
-        response.onDelivery = { isDelivered in
-            self.settle { state in
-                if isDelivered { state.redirected.insert(id) } else { state.undelivered.remove(id) }
-            }
+        response.onDelivery = { [deliveries] isDelivered in
+            if isDelivered { deliveries.redirect(id) } else { deliveries.end(id) }
         }
         return response
     }
@@ -190,56 +182,19 @@ final class RedirectInbox: Sendable {
         let (receivers, browsers) = state.withLock { state in
             state.isClosed = true
             defer { (state.receivers, state.waiting, state.browsers) = ([], [], [:]) }
-            state.undelivered.formUnion(state.browsers.keys)
+            deliveries.begin(state.browsers.keys)
             return (state.receivers, state.browsers)
         }
         for receiver in receivers { receiver.continuation.resume(throwing: CancellationError()) }
         for (id, browser) in browsers {
             var response = template.endedResponse()
-            response.onDelivery = { _ in self.settle { $0.undelivered.remove(id) } }
+            response.onDelivery = { [deliveries] _ in deliveries.end(id) }
             browser.resume(returning: response)
         }
     }
 
     /// Returns when the answers have reached the browser, after `patience`, or when the task is cancelled.
     func delivered(within patience: Duration) async {
-        guard !Task.isCancelled else { return }
-        await withTaskGroup { group in
-            group.addTask { await self.delivered() }
-            // It ends early by being cancelled only.
-            group.addTask { try? await Task.sleep(for: patience) }
-            await group.next()
-            group.cancelAll()
-        }
-    }
-
-    private func delivered() async {
-        let id = state.withLock { $0.nextID() }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { closer in
-                let isDone = state.withLock { state in
-                    guard !state.undelivered.isEmpty, !Task.isCancelled else { return true }
-                    state.closers.append((id, closer))
-                    return false
-                }
-                if isDone { closer.resume() }
-            }
-        } onCancel: {
-            let closer = state.withLock { state in
-                state.closers.firstIndex { $0.id == id }.map { state.closers.remove(at: $0).continuation }
-            }
-            closer?.resume()
-        }
-    }
-
-    /// Notes a delivery and wakes those who wait for the last.
-    private func settle(_ change: (inout State) -> Void) {
-        let closers = state.withLock { state in
-            change(&state)
-            guard state.undelivered.isEmpty else { return [Closer]() }
-            defer { state.closers = [] }
-            return state.closers.map(\.continuation)
-        }
-        for closer in closers { closer.resume() }
+        await deliveries.ended(within: patience)
     }
 }

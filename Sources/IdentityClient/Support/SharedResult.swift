@@ -48,14 +48,17 @@ package final class SharedResult<Value: Sendable>: Sendable {
     }
 
     /// Ends the wait of all. Only the first outcome counts.
-    package func finish(_ outcome: Result<Value, any Error>) {
-        let waiters = state.withLock { state in
-            guard state.outcome == nil else { return [CheckedContinuation<Value, any Error>]() }
+    /// - Returns: Whether this was the first.
+    @discardableResult
+    package func finish(_ outcome: Result<Value, any Error>) -> Bool {
+        let waiters = state.withLock { state -> [CheckedContinuation<Value, any Error>]? in
+            guard state.outcome == nil else { return nil }
             state.outcome = outcome
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
         }
-        for waiter in waiters { waiter.resume(with: outcome) }
+        for waiter in waiters ?? [] { waiter.resume(with: outcome) }
+        return waiters != nil
     }
 }
 

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import CCurl
+import HTTPTypes
 import Synchronization
 
 /// The C side of a driver.
@@ -25,6 +26,11 @@ import Synchronization
 
 /// The counter between callers and the one thread that talks to libcurl.
 final class CurlDriver: Sendable {
+    struct Answer: Sendable {
+        var response: HTTPResponse
+        var body: [UInt8]
+    }
+
     struct Job: Sendable {
         let ticket: UInt64
         let request: CurlRequest
@@ -33,12 +39,12 @@ final class CurlDriver: Sendable {
 
     /// Who waits for it.
     enum Caller: Sendable {
-        case answer(PendingAnswer)
+        case answer(SharedResult<Answer>)
         case stream(CurlStream)
 
         func fail(_ error: any Error) {
             switch self {
-            case .answer(let pending): pending.settle(.failure(error))
+            case .answer(let pending): pending.finish(.failure(error))
             case .stream(let stream): stream.end(.failure(error))
             }
         }

@@ -5,9 +5,9 @@ import HTTPTypes
 
 /// What came of a transfer.
 extension CurlLoop {
-    func answer(of transfer: Transfer, code: Int) throws -> PendingAnswer.Answer {
+    func answer(of transfer: Transfer, code: Int) throws -> CurlDriver.Answer {
         try checkEnd(of: transfer, code: code)
-        return PendingAnswer.Answer(response: try head(of: transfer), body: body(of: transfer))
+        return CurlDriver.Answer(response: try head(of: transfer), body: body(of: transfer))
     }
 
     /// Throws where the transfer did not end well.

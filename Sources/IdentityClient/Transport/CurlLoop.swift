@@ -146,7 +146,7 @@ extension CurlLoop {
             stragglers.removeValue(forKey: ticket)
             if let transfer = transfers.removeValue(forKey: ticket) {
                 switch transfer.caller {
-                case .answer(let pending): pending.settle(Result { try answer(of: transfer, code: Int(code)) })
+                case .answer(let pending): pending.finish(Result { try answer(of: transfer, code: Int(code)) })
                 case .stream(let stream): finish(stream, of: transfer, code: Int(code))
                 }
             }

@@ -68,13 +68,13 @@ public final class CurlTransport: StreamingHTTPTransport {
     ///   libcurl; `CancellationError` when the task was cancelled.
     public func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         try Task.checkCancellation()
-        let pending = PendingAnswer()
+        let pending = SharedResult<CurlDriver.Answer>()
         let (driver, ticket) = try submit(CurlRequest(request, body: body), .answer(pending))
         let answer = try await withTaskCancellationHandler {
             try await pending.value()
         } onCancel: {
             // The caller first: taking the transfer down may have to wait for a resolver.
-            if pending.settle(.failure(CancellationError())) { driver.abandon(ticket) }
+            if pending.finish(.failure(CancellationError())) { driver.abandon(ticket) }
         }
         return (answer.response, answer.body)
     }

@@ -38,31 +38,32 @@ struct LoginCommand: ToolCommand {
     func run(in session: Session) async throws {
         let environment = session.environment
         let command = try browser.command(environment)
-        let usesDeviceCode = try !manual && environment.isOn("device-code", deviceCode)
-        let isManual = try !usesDeviceCode && environment.isOn("manual", manual)
-        if usesDeviceCode { try refuseWhatADeviceCodeIgnores() }
-        if isManual { try refuseWhatManualIgnores() }
+        let way = try way(environment)
+        try refuseWhatIsIgnored(by: way)
         var parameters = try signIn.parameters(token, environment)
         parameters.requiresPersistence = true
         let wanted = try environment.given("account", account.account)
         var configuration = try provider.configuration(environment, logger: session.logger)
-        configuration.redirectURI = try signIn.redirect(environment, isManual: isManual)
+        configuration.redirectURI = try signIn.redirect(environment, isManual: way == .manual)
         configuration.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
         configuration.browser = ReportingBrowser(
             launcher: SystemBrowserLauncher(command: command),
             console: session.console,
             recommendation: InteractionEnvironment.current(browserCommand: command).recommendation
         )
-        configuration.redirectReceiver = receiver(for: configuration.redirectURI, isManual, session)
+        configuration.redirectReceiver = receiver(for: configuration.redirectURI, way, session)
         let application = try session.application(configuration)
         try await parameters.address(wanted, application)
-        let result =
-            usesDeviceCode
-            ? try await DeviceSignIn(application: application, session: session)
-                .run(try signIn.deviceParameters(parameters, environment, for: wanted))
-            : isManual
-                ? try await ManualSignIn(application: application, console: session.console).run(parameters)
-                : try await BrowserSignIn(application: application, console: session.console).run(parameters)
+        let result: AuthenticationResult
+        switch way {
+        case .browser:
+            result = try await BrowserSignIn(application: application, console: session.console).run(parameters)
+        case .manual:
+            result = try await ManualSignIn(application: application, console: session.console).run(parameters)
+        case .deviceCode:
+            let parameters = try signIn.deviceParameters(parameters, environment, for: wanted)
+            result = try await DeviceSignIn(application: application, session: session).run(parameters)
+        }
         let declined = result.declinedScopes.map(\.rawValue.printable).sorted()
         if !declined.isEmpty { session.console.line("Warning: not granted: \(declined.joined(separator: ", "))") }
         session.console.line("Signed in as \(result.account.shortLabel).")
@@ -71,36 +72,48 @@ struct LoginCommand: ToolCommand {
 }
 
 extension LoginCommand {
-    /// Refuses the options that mean nothing on another device. Their variables may be there for other sign-ins.
-    func refuseWhatADeviceCodeIgnores() throws {
-        let values = [
-            ("--prompt", signIn.prompt), ("--login-hint", signIn.loginHint), ("--response-mode", signIn.responseMode),
-            ("--redirect-uri", signIn.redirectURI), ("--redirect-ports", signIn.redirectPorts),
-            ("--browser", browser.browser),
-        ]
-        let ignored = values.filter { $0.1 != nil }.map(\.0) + (signIn.push ? ["--push"] : [])
-        let code = deviceCode ? "--device-code" : Environment.variable(for: "device-code")
-        try refuse(ignored, beside: code, which: "shows no page here")
+    /// Where the person signs in.
+    enum Way {
+        case browser, manual, deviceCode
     }
 
-    /// Refuses the option that means nothing where the person opens the address themselves.
-    func refuseWhatManualIgnores() throws {
-        let ignored = browser.browser == nil ? [] : ["--browser"]
-        let way = manual ? "--manual" : Environment.variable(for: "manual")
-        try refuse(ignored, beside: way, which: "opens no browser")
+    /// An option counts more than the other one's variable.
+    private func way(_ environment: Environment) throws -> Way {
+        if try !manual && environment.isOn("device-code", deviceCode) { return .deviceCode }
+        return try environment.isOn("manual", manual) ? .manual : .browser
     }
 
-    private func refuse(_ ignored: [String], beside way: String, which reason: String) throws {
+    /// Refuses the options that mean nothing on that way. Their variables may be there for other sign-ins.
+    func refuseWhatIsIgnored(by way: Way) throws {
+        switch way {
+        case .browser: break
+        case .manual:
+            let ignored = browser.browser == nil ? [] : ["--browser"]
+            let name = manual ? "--manual" : Environment.variable(for: "manual")
+            try refuse(ignored, beside: name, which: "opens no browser")
+        case .deviceCode:
+            let values = [
+                ("--prompt", signIn.prompt), ("--login-hint", signIn.loginHint),
+                ("--response-mode", signIn.responseMode), ("--redirect-uri", signIn.redirectURI),
+                ("--redirect-ports", signIn.redirectPorts), ("--browser", browser.browser),
+            ]
+            let ignored = values.filter { $0.1 != nil }.map(\.0) + (signIn.push ? ["--push"] : [])
+            let name = deviceCode ? "--device-code" : Environment.variable(for: "device-code")
+            try refuse(ignored, beside: name, which: "shows no page here")
+        }
+    }
+
+    private func refuse(_ ignored: [String], beside name: String, which reason: String) throws {
         guard !ignored.isEmpty else { return }
         throw UsageError(
-            "\(ignored.joined(separator: ", ")): not together with \(way), which \(reason). Leave one or the other out."
+            "\(ignored.joined(separator: ", ")): not together with \(name), which \(reason). Leave one or the other out."
         )
     }
 
     /// A scheme of its own needs the desktop's help, which may not be set up yet.
     private func receiver(
         for redirectURI: RedirectURI,
-        _ isManual: Bool,
+        _ way: Way,
         _ session: Session
     ) -> any RedirectReceiver {
         guard let scheme = redirectURI.customScheme else {
@@ -108,7 +121,7 @@ extension LoginCommand {
         }
         let places = try? SchemeRegistration.Places(session.environment)  // without a home nothing is registered
         let isInstalled = places.map { SchemeRegistration(scheme: scheme, places: $0).isInstalled } ?? false
-        if !isManual, !isInstalled {
+        if way != .manual, !isInstalled {
             session.console.line(
                 "Note: unless another program handles it, run 'identityctl register-scheme \(scheme)' first."
             )

@@ -97,14 +97,16 @@ import Testing
         func command(_ arguments: String...) throws -> LoginCommand {
             try #require(try Identityctl.parseAsRoot(["login"] + arguments) as? LoginCommand)
         }
-        #expect(throws: Never.self) { try command("--device-code", "--timeout", "9").refuseWhatADeviceCodeIgnores() }
-        #expect(throws: UsageError.self) { try command("--push", "--device-code").refuseWhatADeviceCodeIgnores() }
+        #expect(throws: Never.self) {
+            try command("--device-code", "--timeout", "9").refuseWhatIsIgnored(by: .deviceCode)
+        }
+        #expect(throws: UsageError.self) { try command("--push", "--device-code").refuseWhatIsIgnored(by: .deviceCode) }
         let chosen = try command("--\(option)", "query", "--device-code")
-        let error = #expect(throws: UsageError.self) { try chosen.refuseWhatADeviceCodeIgnores() }
+        let error = #expect(throws: UsageError.self) { try chosen.refuseWhatIsIgnored(by: .deviceCode) }
         #expect(error?.message.hasPrefix("--\(option): not together with --device-code") == true)
         // IDENTITYCTL_DEVICE_CODE is what asks for one then.
         let variable = #expect(throws: UsageError.self) {
-            try command("--\(option)", "query").refuseWhatADeviceCodeIgnores()
+            try command("--\(option)", "query").refuseWhatIsIgnored(by: .deviceCode)
         }
         #expect(variable?.message.contains("with IDENTITYCTL_DEVICE_CODE") == true)
     }
@@ -113,13 +115,15 @@ import Testing
         func command(_ arguments: String...) throws -> LoginCommand {
             try #require(try Identityctl.parseAsRoot(["login"] + arguments) as? LoginCommand)
         }
-        #expect(throws: Never.self) { try command("--manual", "--prompt", "login").refuseWhatManualIgnores() }
+        #expect(throws: Never.self) { try command("--manual", "--prompt", "login").refuseWhatIsIgnored(by: .manual) }
         let error = #expect(throws: UsageError.self) {
-            try command("--manual", "--browser", "w3m").refuseWhatManualIgnores()
+            try command("--manual", "--browser", "w3m").refuseWhatIsIgnored(by: .manual)
         }
         #expect(error?.message.hasPrefix("--browser: not together with --manual") == true)
         // IDENTITYCTL_MANUAL is what asks for it then.
-        let variable = #expect(throws: UsageError.self) { try command("--browser", "w3m").refuseWhatManualIgnores() }
+        let variable = #expect(throws: UsageError.self) {
+            try command("--browser", "w3m").refuseWhatIsIgnored(by: .manual)
+        }
         #expect(variable?.message.contains("with IDENTITYCTL_MANUAL") == true)
     }
 
