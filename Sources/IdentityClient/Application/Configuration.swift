@@ -4,10 +4,16 @@ import HTTPTypes
 public import Logging
 
 extension PublicClientApplication {
-    /// What an application object is made of. Everything but the first three has a default.
+    /// What an application object is made of. Everything that ``init(clientID:authority:cache:)`` does not ask for has a default.
     public struct Configuration: Sendable {
         /// The identifier the provider gave the program.
         public var clientID: ClientID
+
+        /// What the provider demands beside it from installed programs, as Google does; `nil`, the default, for a client
+        /// without one. Sent with the requests for tokens, never by the browser.
+        ///
+        /// - SeeAlso: [RFC 6749 §2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)
+        public var clientSecret: ClientSecret?
 
         /// Who issues the tokens.
         public var authority: Authority

@@ -22,7 +22,7 @@ public final class PublicClientApplication: Sendable {
     /// Makes an application object. No network, no files.
     ///
     /// - Throws: `AuthenticationError.invalidArgument` when the client identifier is empty, longer than 1,024 bytes or not
-    ///   printable ASCII, `requestTimeout` is not above 0 and at most 60 s, or `expirationLeeway` or `clockTolerance` is
+    ///   printable ASCII, the client secret is empty or longer than 1,024 bytes, `requestTimeout` is not above 0 and at most 60 s, or `expirationLeeway` or `clockTolerance` is
     ///   negative.
     public init(_ configuration: Configuration) throws {
         let clientID = configuration.clientID.rawValue
@@ -31,6 +31,12 @@ public final class PublicClientApplication: Sendable {
             throw AuthenticationError(
                 .invalidArgument,
                 "The client id is empty, or has other than printable ASCII characters."
+            )
+        }
+        if let secret = configuration.clientSecret?.rawValue, secret.isEmpty || secret.utf8.count > 1024 {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The client secret is empty, or longer than 1,024 bytes. Leave it out for a client that has none."
             )
         }
         guard configuration.requestTimeout > .zero, configuration.requestTimeout <= .seconds(60),

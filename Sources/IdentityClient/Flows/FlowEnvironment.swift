@@ -32,7 +32,10 @@ final class FlowEnvironment: Sendable {
         client = EndpointClient(
             transport: configuration.transport,
             deadline: configuration.requestTimeout,
-            extraFields: configuration.extraHeaderFields
+            extraFields: configuration.extraHeaderFields,
+            credentials: configuration.clientSecret.map {
+                ClientCredentials(clientID: configuration.clientID.rawValue, secret: $0)
+            }
         )
         store = CredentialStore(
             cache: configuration.cache,

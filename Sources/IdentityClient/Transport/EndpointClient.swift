@@ -28,6 +28,18 @@ package struct EndpointAnswer: Sendable {
     }
 }
 
+/// A client and its secret.
+package struct ClientCredentials: Sendable {
+    let clientID: String
+    let secret: ClientSecret
+
+    /// The form with the secret, where it is this client's: of a group's tokens some are other clients'.
+    func added(to form: [(String, String)]) -> [(String, String)] {
+        guard form.contains(where: { $0 == ("client_id", clientID) }) else { return form }
+        return form + [("client_secret", secret.rawValue)]
+    }
+}
+
 /// Sends requests to a provider's endpoints through the replaceable transport, with a deadline.
 package struct EndpointClient: Sendable {
     let transport: any HTTPTransport
@@ -35,15 +47,19 @@ package struct EndpointClient: Sendable {
     let deadline: Duration
     /// The program's own header fields. They replace none of the request's.
     let extraFields: [HTTPField]
+    /// What the client shows of itself where the server gave it a secret.
+    let credentials: ClientCredentials?
 
     package init(
         transport: any HTTPTransport,
         deadline: Duration = .seconds(30),
-        extraFields: [HTTPField] = []
+        extraFields: [HTTPField] = [],
+        credentials: ClientCredentials? = nil
     ) {
         self.transport = transport
         self.deadline = deadline
         self.extraFields = extraFields
+        self.credentials = credentials
     }
 
     /// Fetches a document.
@@ -58,7 +74,7 @@ package struct EndpointClient: Sendable {
         context: RequestContext,
         authority: Authority
     ) async throws -> EndpointAnswer {
-        let body = Array(FormURLEncoded.encode(form).utf8)
+        let body = Array(FormURLEncoded.encode(credentials?.added(to: form) ?? form).utf8)
         return try await send(.post, url, body: body, context: context, authority: authority)
     }
 

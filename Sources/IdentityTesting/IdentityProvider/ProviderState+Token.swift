@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityClient
 import OAuthWire
 
 // The token endpoint's decisions.
@@ -31,8 +32,11 @@ extension ProviderState {
         guard Set(request.form.map(\.0)).count == request.form.count else {
             throw Refusal("invalid_request", "A parameter occurs twice.", number: 90_014)
         }
-        guard let clientID = request["client_id"], clients[clientID] != nil else {
+        guard let clientID = request["client_id"], let client = clients[clientID] else {
             throw Refusal("invalid_client", "The client is not known.", status: 401, number: 700_016)
+        }
+        guard client.secret == nil || client.secret?.rawValue == request["client_secret"] else {
+            throw Refusal("invalid_client", "The client secret is missing or wrong.", status: 401, number: 7_000_218)
         }
         return clientID
     }

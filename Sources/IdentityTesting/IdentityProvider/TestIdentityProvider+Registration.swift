@@ -3,18 +3,21 @@
 public import IdentityClient
 
 extension TestIdentityProvider {
-    /// A program that the provider knows. It has no secret: a public client.
+    /// A program that the provider knows.
     public struct Client: Hashable, Sendable {
         /// The identifier.
         public var id: ClientID
         /// Where answers may be sent. Empty means any loopback address. The port of a loopback address is not compared
         /// (RFC 8252 §7.3).
         public var redirectURIs: [String]
+        /// What has to come with its requests for tokens; `nil`, the default, for a client without a secret.
+        public var secret: ClientSecret?
 
         /// Registers a program.
-        public init(id: ClientID = "test-client", redirectURIs: [String] = []) {
+        public init(id: ClientID = "test-client", redirectURIs: [String] = [], secret: ClientSecret? = nil) {
             self.id = id
             self.redirectURIs = redirectURIs
+            self.secret = secret
         }
 
         func allows(_ redirectURI: String) -> Bool {

@@ -6,7 +6,13 @@ import Logging
 
 /// Whose sign-in it is: the client, the provider, and where tokens rest.
 struct ProviderOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The client id that the provider gave your program.", valueName: "id"))
+    @Option(
+        help: ArgumentHelp(
+            "The client id that the provider gave your program. A secret that came with it goes into "
+                + "IDENTITYCTL_CLIENT_SECRET.",
+            valueName: "id"
+        )
+    )
     var clientID: String?
 
     @Option(
@@ -48,6 +54,8 @@ extension ProviderOptions {
             authority: try chosenAuthority(environment),
             cache: try cacheChoice(environment).cache(logger: logger)
         )
+        // A variable only: everybody can read the command line.
+        configuration.clientSecret = try environment.given("client-secret", nil).map { ClientSecret(rawValue: $0.text) }
         configuration.cacheGroup = try namedGroup(environment)
         return configuration
     }

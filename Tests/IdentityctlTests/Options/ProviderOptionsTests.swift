@@ -30,6 +30,12 @@ import Testing
         #expect(made.cache is DesktopTokenCache)
     }
 
+    @Test func takesTheSecretFromTheEnvironment() throws {
+        let secret = ["IDENTITYCTL_CLIENT_SECRET": "not so secret"]
+        #expect(try Self.configuration([], Self.complete.merging(secret) { $1 }).clientSecret == "not so secret")
+        #expect(try Self.configuration([], Self.complete).clientSecret == nil)
+    }
+
     @Test func takesOptionsFromTheEnvironment() throws {
         var variables = Self.complete
         variables["IDENTITYCTL_CACHE"] = "memory"
