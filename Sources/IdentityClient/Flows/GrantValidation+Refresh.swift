@@ -49,7 +49,10 @@ extension GrantValidation {
         )
         try checkSamePerson(response, request.authority, before.accountID)
         return TokenGrant(
-            response: response,
+            response: response.separatingScopes(
+                of: request.authority,
+                asked: scopes.requested + (before.refreshToken?.scopes ?? [])
+            ),
             requestedScopes: scopes.requested,
             impliedScopes: scopes.implied,
             identity: identity,

@@ -44,13 +44,14 @@ struct GrantValidation: Sendable {
             }
         }
         return TokenGrant(
-            response: response,
+            response: response.separatingScopes(of: authority, asked: requestedScopes),
             requestedScopes: requestedScopes,
             identity: identity,
             profile: profile,
             realm: profile?.realm ?? authority.realm,
             authorityTenant: authority.tenant,
-            rule: authority.scopeRule
+            rule: authority.scopeRule,
+            unstatedLifetime: TokenGrant.unstatedLifetime(of: response, authority)
         )
     }
 
