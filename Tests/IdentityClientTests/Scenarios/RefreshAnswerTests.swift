@@ -53,7 +53,7 @@ struct RefreshAnswerTests {
     }
 
     static let unusable: [TestIdentityProvider.Fault] = [
-        .changing("access_token", to: nil), .changing("access_token", to: "7"), .changing("token_type", to: nil),
+        .changing("access_token", to: nil), .changing("access_token", to: "7"),
         .changing("token_type", to: #""mac""#), .changing("expires_in", to: "-1"), .changing("scope", to: "true"),
     ]
 
@@ -267,10 +267,10 @@ struct RefreshAnswerTests {
         #expect(try await application.allAccounts() == [first.account])
     }
 
-    @Test(arguments: ["bearer", "BEARER"])
-    func acceptsTheTokenTypeInAnyCase(_ type: String) async throws {
+    @Test(arguments: [#""bearer""#, #""BEARER""#, #""""#, nil])
+    func acceptsTheTokenTypeInAnyCaseAndItsAbsence(_ json: String?) async throws {
         let stage = try Stage()
-        stage.provider.failNext(.token, with: .changing("token_type", to: "\"\(type)\""))
+        stage.provider.failNext(.token, with: .changing("token_type", to: json))
         let (application, first) = try await stage.signedIn()
         #expect(first.tokenType == "Bearer")
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
