@@ -4,7 +4,7 @@ extension AuthenticationError.Code {
     // A person is needed
     /// A person is needed: call `acquireTokenInteractively` with the same scopes.
     public static let interactionRequired = Self(rawValue: "interaction_required")
-    /// Nobody is signed in with this account here.
+    /// Nobody is signed in with this account here, or its token does not do and nothing is kept to get another with.
     public static let noTokensFound = Self(rawValue: "interaction_required.no_tokens")
     /// The provider wants the person to sign in again.
     public static let loginRequired = Self(rawValue: "interaction_required.login")
@@ -138,7 +138,7 @@ extension AuthenticationError.Code {
     public static let redirectNotRegistered = Self(rawValue: "configuration.redirect_not_registered")
     /// The provider does not know this client, or not as a public one.
     public static let clientNotRegistered = Self(rawValue: "configuration.client_not_registered")
-    /// The provider does not know a scope.
+    /// The provider does not know a scope, or the API that it is of.
     public static let invalidScope = Self(rawValue: "configuration.invalid_scope")
     /// The organisation's policy blocks this sign-in; asking again will not help.
     public static let blockedByPolicy = Self(rawValue: "configuration.blocked_by_policy")

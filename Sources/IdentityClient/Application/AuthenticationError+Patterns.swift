@@ -5,7 +5,7 @@ extension AuthenticationError {
     // A person is needed
     /// A person is needed: call `acquireTokenInteractively` with the same scopes.
     public static var interactionRequired: Code { .interactionRequired }
-    /// Nobody is signed in with this account here.
+    /// Nobody is signed in with this account here, or its token does not do and nothing is kept to get another with.
     public static var noTokensFound: Code { .noTokensFound }
     /// The provider wants the person to sign in again.
     public static var loginRequired: Code { .loginRequired }
@@ -139,7 +139,7 @@ extension AuthenticationError {
     public static var redirectNotRegistered: Code { .redirectNotRegistered }
     /// The provider does not know this client, or not as a public one.
     public static var clientNotRegistered: Code { .clientNotRegistered }
-    /// The provider does not know a scope.
+    /// The provider does not know a scope, or the API that it is of.
     public static var invalidScope: Code { .invalidScope }
     /// The organisation's policy blocks this sign-in; asking again will not help.
     public static var blockedByPolicy: Code { .blockedByPolicy }

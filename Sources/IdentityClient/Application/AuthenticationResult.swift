@@ -30,7 +30,8 @@ public struct AuthenticationResult: Sendable {
     /// The scheme of the `Authorization` header, spelled `Bearer` whatever case the server used.
     public var tokenType: String { parts.values.tokenType }
 
-    /// When the token expires, by this computer's clock.
+    /// When the token expires, by this computer's clock. Where the provider does not say: an hour after it came; ten years
+    /// for a plain OAuth 2.0 server's without a refresh token, whose end only the API tells (401).
     public var expiresOn: Date { parts.values.expiresOn }
 
     /// The scopes that were granted. They may be more than were asked for.

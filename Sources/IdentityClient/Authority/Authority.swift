@@ -97,7 +97,10 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
 
     /// A plain OAuth 2.0 server whose endpoints are given by hand. It tells nothing about the person.
     ///
-    /// Each sign-in makes an account of its own, because nothing says whether it is the same person.
+    /// Each sign-in makes an account of its own, because nothing says whether it is the same person: name the account
+    /// (``InteractiveParameters/account``) to sign in for it again. That is needed when the API refuses an access token that
+    /// came without an end and without a refresh token, as GitHub's do: silent calls give it until then. Scopes that the
+    /// server separates by commas are told apart, unless one that is asked for has a comma in it.
     /// - Throws: `AuthenticationError.configuration` when an endpoint is not an `https` address.
     public static func oauth2(_ endpoints: OAuth2Endpoints) throws -> Authority {
         for endpoint in endpoints.all { _ = try address(endpoint) }

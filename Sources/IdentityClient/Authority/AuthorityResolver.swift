@@ -27,26 +27,12 @@ struct AuthorityResolver: Sendable {
         }
     }
 
-    /// The keys that ID tokens are signed with.
-    ///
-    /// - Parameter isRefetch: Whether a token is not signed with any of the kept ones.
-    func keys(
-        of metadata: AuthorityMetadata,
-        authority: Authority,
-        isRefetch: Bool = false,
-        context: RequestContext
-    ) async throws -> JSONWebKeySet {
-        guard let url = metadata.jwksURI else {
-            throw AuthenticationError(
-                .unsupported,
-                "The provider publishes no keys (jwks_uri), so its ID tokens cannot be verified.",
-                correlationID: context.correlationID
-            )
-        }
+    /// The keys that ID tokens are signed with, in one of the places where they are looked for.
+    func keys(at place: KeyPlace, authority: Authority, context: RequestContext) async throws -> JSONWebKeySet {
         let document = try await documents.document(
-            at: [url],
+            at: [place.url],
             for: authority,
-            isRefetch: isRefetch,
+            isRefetch: place.isRefetch,
             context: context,
             check: { json in _ = try Self.keySet(json) }
         )

@@ -27,48 +27,57 @@ struct IDTokenVerifier: Sendable {
         } catch {
             throw IDTokenExpectation.refused("it could not be read: \(error)")
         }
-        let algorithm = try await verifySignature(of: token, expectation.authority, metadata, context)
+        let algorithm = try await verifySignature(of: token, expectation, metadata, context)
         try expectation.check(claims, algorithm: algorithm, at: clock.unixSeconds)
         return claims
     }
 
     private func verifySignature(
         of token: JSONWebToken,
-        _ authority: Authority,
+        _ expectation: IDTokenExpectation,
         _ metadata: AuthorityMetadata,
         _ context: RequestContext
     ) async throws -> SignatureAlgorithm {
         guard let algorithm = token.signatureAlgorithm else {
-            throw IDTokenExpectation.refused("its signature algorithm is none that is accepted (alg)")
+            throw Self.refusal(.algorithmNotAllowed)
         }
         if metadata.jwksURI == nil, allowsUnpublishedKeys { return algorithm }
-        let keys = try await resolver.keys(of: metadata, authority: authority, context: context)
-        do {
-            return try keys.verify(token)
-        } catch SignatureError.algorithmNotAllowed {
-            throw Self.refusal(.algorithmNotAllowed)
-        } catch {
-            // Also where the name is known: a provider may publish another key under the old name, or under none.
-            let fresh = try await freshKeys(after: error, metadata, authority, context)
+        let places = metadata.keyPlaces(for: expectation.clientID, of: expectation.authority)
+        guard !places.isEmpty else {
+            throw AuthenticationError(
+                .unsupported,
+                "The provider publishes no keys (jwks_uri), so its ID tokens cannot be verified.",
+                correlationID: context.correlationID
+            )
+        }
+        // On to the next one also where the key's name is known: a provider may publish another key under the old name, or
+        // under none.
+        var problems: [SignatureError] = []
+        for place in places {
+            let keys = try await keys(at: place, after: problems, expectation.authority, context)
             do {
-                return try fresh.verify(token)
+                return try keys.verify(token)
+            } catch SignatureError.algorithmNotAllowed {
+                throw Self.refusal(.algorithmNotAllowed)
             } catch {
-                throw Self.refusal(error)
+                problems.append(error)
             }
         }
+        throw Self.refusal(problems.last ?? .unknownKey)
     }
 
-    /// The keys that are published now. What is wrong by the known ones stays wrong where no others can be had; a key that
-    /// is not among them leaves open who signed.
-    private func freshKeys(
-        after problem: SignatureError,
-        _ metadata: AuthorityMetadata,
+    /// The keys of one place. What is wrong by the known ones stays wrong where no others can be had; a key that is not among
+    /// them leaves open who signed.
+    private func keys(
+        at place: KeyPlace,
+        after problems: [SignatureError],
         _ authority: Authority,
         _ context: RequestContext
     ) async throws -> JSONWebKeySet {
         do {
-            return try await resolver.keys(of: metadata, authority: authority, isRefetch: true, context: context)
-        } catch let error as AuthenticationError where problem != .unknownKey {
+            return try await resolver.keys(at: place, authority: authority, context: context)
+        } catch let error as AuthenticationError {
+            guard let problem = problems.first(where: { $0 != .unknownKey }) else { throw error }
             context.logger.debug(
                 "The keys could not be fetched anew",
                 metadata: ["identity.error": "\(error.shortDescription)"]

@@ -81,12 +81,9 @@ extension TokenGrant {
             requestedScopes: requestedScopes,
             tokenType: response.tokenType,
             cachedAt: now,
-            expiresOn: now + Int64(response.expiresIn ?? Self.unstatedLifetime),
+            expiresOn: now + Int64(response.expiresIn ?? unstatedLifetime),
             refreshOn: response.refreshIn.map { now + Int64($0) },
             rule: rule
         )
     }
-
-    /// RFC 6749 §5.1 only recommends `expires_in`: without it an hour is assumed, as every MSAL does.
-    private static var unstatedLifetime: Int { 3600 }
 }

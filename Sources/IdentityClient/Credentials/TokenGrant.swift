@@ -15,6 +15,11 @@ package struct TokenGrant: Sendable {
     package var realm: String
     package var authorityTenant: String?
     package var rule: ScopeRule
+    /// Seconds that the access token counts as good where the server does not say.
+    package var unstatedLifetime = Self.usualLifetime
+
+    /// RFC 6749 §5.1 only recommends `expires_in`: without it an hour is assumed, as every MSAL does.
+    package static var usualLifetime: Int { 3600 }
 
     /// What was granted; a server that says nothing granted what was asked for (RFC 6749 §5.1).
     package var grantedScopes: [String] { response.scopes ?? impliedScopes ?? requestedScopes }

@@ -4,7 +4,8 @@ import Logging
 import OAuthWire
 
 extension GrantValidation {
-    /// The response to a refresh. Without ID token, or without keys to verify it, the earlier claims stay.
+    /// The response to a refresh. Without ID token, without keys to verify it, or with another nonce in it, the earlier
+    /// claims stay.
     func refreshGrant(
         _ response: TokenResponse,
         request: SilentRequest,
@@ -19,16 +20,19 @@ extension GrantValidation {
             var expectation = expectation(request.authority, metadata, response)
             let earlier = before.idToken(inRealm: request.need.tenant)
             expectation.subject = earlier?.claims.string("sub")
-            expectation.earlierNonce = earlier?.claims.string("nonce")
             expectation.checksTimes = false
             do {
                 let claims = try await claims(of: idToken, expectation, metadata)
-                profile = CachedProfile(
-                    claims,
-                    idToken: idToken,
-                    authority: request.authority,
-                    homeTenant: before.accountID.homeTenant
-                )
+                if claims.isUsable(after: earlier) {
+                    profile = CachedProfile(
+                        claims,
+                        idToken: idToken,
+                        authority: request.authority,
+                        homeTenant: before.accountID.homeTenant
+                    )
+                } else {
+                    context.logger.debug("The ID token of a refresh has another nonce and is left out")
+                }
             } catch let error as AuthenticationError where error.code != .invalidIDToken {
                 // The keys could not be had. Whose token it says it is counts all the same.
                 guard isAboutThePerson(response, request, snapshot) else { throw mismatch }
@@ -45,7 +49,10 @@ extension GrantValidation {
         )
         try checkSamePerson(response, request.authority, before.accountID)
         return TokenGrant(
-            response: response,
+            response: response.separatingScopes(
+                of: request.authority,
+                asked: scopes.requested + (before.refreshToken?.scopes ?? [])
+            ),
             requestedScopes: scopes.requested,
             impliedScopes: scopes.implied,
             identity: identity,
@@ -103,8 +110,22 @@ extension GrantValidation {
     }
 }
 
+extension IDTokenClaims {
+    /// Whether a refresh's ID token, right in all else, may take the place of the `earlier` one: it leaves out the nonce, or
+    /// has the same.
+    ///
+    /// Deviation: Gitea and Forgejo keep one nonce for a person and a client, the newest sign-in's, and put it into every ID
+    /// token. Once the person signs in on a second computer, each refresh on the first brings a nonce that is not its own.
+    /// OpenID Connect Core §12.2 forbids to use such a token, and it is not used; the access token needs none.
+    fileprivate func isUsable(after earlier: JSONWebToken?) -> Bool {
+        guard let nonce, let expected = earlier?.claims.string("nonce") else { return true }
+        return constantTimeEquals(nonce, expected)
+    }
+}
+
 extension AccountCredentials {
-    /// The earlier ID token, whose `sub` and `nonce` a refresh must repeat. Entra's differ from tenant to tenant.
+    /// The earlier ID token, whose `sub` a refresh must repeat, and its `nonce` to replace it. Entra's differ from tenant to
+    /// tenant.
     func idToken(inRealm realm: String?) -> JSONWebToken? {
         let profile = realm.map { realm in profiles.first { $0.realm == realm } } ?? profiles.first
         // It was verified when it came; one that can no longer be read binds to nobody.

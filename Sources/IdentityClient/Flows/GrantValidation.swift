@@ -44,13 +44,14 @@ struct GrantValidation: Sendable {
             }
         }
         return TokenGrant(
-            response: response,
+            response: response.separatingScopes(of: authority, asked: requestedScopes),
             requestedScopes: requestedScopes,
             identity: identity,
             profile: profile,
             realm: profile?.realm ?? authority.realm,
             authorityTenant: authority.tenant,
-            rule: authority.scopeRule
+            rule: authority.scopeRule,
+            unstatedLifetime: TokenGrant.unstatedLifetime(of: response, authority)
         )
     }
 
@@ -71,13 +72,26 @@ struct GrantValidation: Sendable {
 
     func check(_ response: TokenResponse) throws {
         if let fault = response.fault { throw EndpointVerdict.malformed("\(fault)", context) }
-        guard response.tokenType.lowercased() == "bearer", response.accessToken != nil else {
-            throw AuthenticationError(
-                .malformedResponse,
-                "The token endpoint answered with another type of token than Bearer.",
-                correlationID: context.correlationID
+        guard response.accessToken != nil else {
+            throw unusable(
+                """
+                The provider gave an ID token and no access token. Ask for a scope of the API that is to be called: some \
+                give an access token for nothing less.
+                """
             )
         }
+        guard response.tokenType.lowercased() == "bearer" else {
+            throw unusable(
+                """
+                The provider gave an access token of another type than Bearer, which this library cannot use. Configure \
+                the client there for Bearer tokens.
+                """
+            )
+        }
+    }
+
+    private func unusable(_ message: String) -> AuthenticationError {
+        AuthenticationError(.malformedResponse, message, correlationID: context.correlationID)
     }
 }
 

@@ -30,9 +30,11 @@ struct RefreshScopes: Sendable {
         isNamed ? request.scopes.appendingMissing(defaults) : []
     }
 
-    /// A scope beyond what was granted is for the person to agree to.
+    /// A scope beyond what was granted is for the person to agree to. Nobody can agree to an API that is not known.
     func explaining(_ error: AuthenticationError) -> AuthenticationError {
-        guard error.code == .invalidScope, !request.authority.isMicrosoft, isNamed else { return error }
+        guard error.code == .invalidScope, error.serverError?.error == "invalid_scope",
+            !request.authority.isMicrosoft, isNamed
+        else { return error }
         return AuthenticationError(
             .consentRequired,
             "These scopes go beyond what was granted: sign in interactively.",

@@ -5,8 +5,8 @@ import OAuthWire
 /// A refusal in the server's words, and what it means for the program.
 ///
 /// Decided by `error`, `suberror` and, only where nothing else tells the cases apart, Microsoft's numbers. Descriptions
-/// are never looked at, but for B2C's, which has no other place for its numbers. Without words the status decides; whose
-/// words are no JSON is no refusal, unless its status is one of OAuth's (``EndpointVerdict``).
+/// are never looked at, but for Microsoft's numbers where these stand nowhere else, as at B2C. Without words the status
+/// decides; whose words are no JSON is no refusal, unless its status is one of OAuth's (``EndpointVerdict``).
 struct ServerRefusal {
     let error: AuthenticationError
 
@@ -32,6 +32,11 @@ struct ServerRefusal {
         if let code = codeByNumber(server) { return code }
         if let code = server.suberror.flatMap({ codeBySuberror[$0] }), isGrantProblem(server.error) { return code }
         if asksForClaims, isGrantProblem(server.error) { return .claimsChallenge }
+        // Deviation: Gitea and Forgejo say so of a refresh token that expired or was used before. A client that really may
+        // not refresh is told the same while the person signs in.
+        if grant == .refreshToken, server.error == "unauthorized_client", !isMicrosofts(server) {
+            return .signInExpired
+        }
         if let code = codeByError[server.error] { return code }
         if grant == .refreshToken, status != 404 { return .signInExpired }
         if server.error == "invalid_grant" || server.error == "invalid_code" { return .loginRequired }
@@ -45,6 +50,12 @@ struct ServerRefusal {
         ["invalid_grant", "interaction_required", "consent_required", "access_denied", "unauthorized_client"].contains(
             error
         )
+    }
+
+    /// Whether a refusal has one of the numbers of Entra ID, B2C or AD FS.
+    private static func isMicrosofts(_ server: ServerError) -> Bool {
+        let description = server.errorDescription ?? ""
+        return !server.errorCodes.isEmpty || ["AADSTS", "AADB2C", "MSIS"].contains(where: description.hasPrefix)
     }
 
     /// B2C says what happened in the description alone; Entra's numbers tell an administrator's consent from a person's.
@@ -84,6 +95,8 @@ struct ServerRefusal {
         "expired_token": .interactionTimedOut, "code_expired": .interactionTimedOut,
         "invalid_client": .clientNotRegistered,
         "unauthorized_client": .clientNotRegistered, "invalid_scope": .invalidScope,
+        // The API that the scopes are of: Entra ID's word for it, and RFC 8707's.
+        "invalid_resource": .invalidScope, "invalid_target": .invalidScope,
         "unsupported_grant_type": .unsupported, "unsupported_response_type": .unsupported,
         "redirect_uri_mismatch": .redirectNotRegistered, "invalid_redirect_uri": .redirectNotRegistered,
         "temporarily_unavailable": .serverUnavailable, "server_error": .serverUnavailable,
@@ -114,7 +127,7 @@ struct ServerRefusal {
         flows are allowed for it.
         """,
         .redirectNotRegistered: "The redirect URI is not registered for this client: add it to the registration.",
-        .invalidScope: "The provider does not know one of the scopes.",
+        .invalidScope: "The provider does not know one of the scopes, or the API that they are of.",
         .blockedByPolicy:
             "The organisation's policy blocks this sign-in: ask its administrator; trying again will not help.",
         .requestLoop: "The provider stopped a loop of identical requests. Wait some minutes.",

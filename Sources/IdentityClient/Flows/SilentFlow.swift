@@ -43,7 +43,7 @@ struct SilentFlow: Sendable {
             let acquired = try await refresh(request, snapshot, parameters)
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         case .unavailable:
-            throw Self.noTokens(parameters)
+            throw Self.nothingToRenewWith(parameters)
         }
     }
 
@@ -100,6 +100,15 @@ struct SilentFlow: Sendable {
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )
         }
+    }
+
+    /// The account is there. Its token does not do, or a resource refused it, and there is no refresh token.
+    private static func nothingToRenewWith(_ parameters: SilentParameters) -> AuthenticationError {
+        AuthenticationError(
+            .noTokensFound,
+            "Nothing is kept that would give this account a new token: sign in interactively, for this account.",
+            correlationID: parameters.correlationID
+        )
     }
 
     private static func noTokens(_ parameters: SilentParameters) -> AuthenticationError {

@@ -2,7 +2,7 @@
 
 import OAuthWire
 
-/// One thing that is wrong with an ID token.
+/// What is wrong with an ID token.
 public struct IDTokenTampering: Sendable {
     enum Kind: Sendable {
         case claim(String, JSONValue?)
@@ -15,7 +15,9 @@ public struct IDTokenTampering: Sendable {
 
     let kinds: [Kind]
 
-    private init(_ kinds: Kind...) { self.kinds = kinds }
+    private init(_ kinds: Kind...) { self.init(kinds: kinds) }
+
+    private init(kinds: [Kind]) { self.kinds = kinds }
 
     /// Another issuer (`iss`).
     public static func issuer(_ issuer: String) -> Self { Self(.claim("iss", .string(issuer))) }
@@ -54,6 +56,9 @@ public struct IDTokenTampering: Sendable {
 
     /// A claim with another text, or without it.
     public static func claim(_ name: String, _ text: String?) -> Self { Self(.claim(name, text.map { .string($0) })) }
+
+    /// Several things that are wrong with one token.
+    public static func all(_ tamperings: Self...) -> Self { Self(kinds: tamperings.flatMap(\.kinds)) }
 
     func token(_ claims: JSONObject, key: SigningKey) throws -> String {
         var claims = claims

@@ -28,7 +28,8 @@ package enum Base64URL {
 
     /// The bytes behind `text` in either alphabet, with or without padding.
     ///
-    /// Deviation: `client_info` and claims challenges come in both forms, and base64 writers differ in the last bits.
+    /// Deviation: `client_info`, claims challenges and published keys come in both forms, and base64 writers differ in the
+    /// last bits.
     package static func decodeLenient(_ text: some StringProtocol) -> [UInt8]? {
         let bytes = Array(String(text).utf8)
         let padding = bytes.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count

@@ -45,7 +45,8 @@ package struct JSONWebKey: Sendable {
     }
 
     private static func material(_ json: JSONObject) -> Material? {
-        func bytes(_ name: String) -> [UInt8]? { json.string(name).flatMap { Base64URL.decode($0) } }
+        // Deviation: UAA pads the numbers, and IdentityServer wrote them in the standard alphabet. No signature is over them.
+        func bytes(_ name: String) -> [UInt8]? { json.string(name).flatMap { Base64URL.decodeLenient($0) } }
         switch (json.string("kty"), json.string("crv")) {
         case ("RSA", _):
             guard let modulus = bytes("n"), let exponent = bytes("e") else { return nil }

@@ -5,7 +5,7 @@
 package struct TokenResponse: Sendable {
     /// The access token: visible ASCII, fit for a header. `nil` only when the answer has an ID token alone.
     package var accessToken: String?
-    /// As the server wrote it; compare without regard to case.
+    /// As the server wrote it; compare without regard to case. `Bearer` when the server did not say.
     package var tokenType: String
     /// In seconds; `nil` when the server did not say. At most ten years, as the other durations.
     package var expiresIn: Int?
@@ -43,14 +43,15 @@ package struct TokenResponse: Sendable {
     }
 
     /// Reads the answer.
-    /// - Throws: `WireError`: no access token (unless there is an ID token), no token type, a wrong type, a negative
-    ///   duration, or an access token with characters that cannot stand in a header.
+    /// - Throws: `WireError`: no access token (unless there is an ID token), a wrong type, a negative duration, or an access
+    ///   token with characters that cannot stand in a header.
     package init(_ json: JSONObject) throws(WireError) {
         accessToken = try json.optionalString("access_token")
         idToken = try json.optionalString("id_token")
         guard accessToken != nil || idToken != nil else { throw WireError.missing("access_token") }
         if let accessToken, !WireText.isVisibleASCII(accessToken) { throw WireError.malformed("access_token") }
-        tokenType = try json.requiredString("token_type")
+        // Deviation: LinkedIn leaves it out.
+        tokenType = try json.optionalString("token_type") ?? "Bearer"
         expiresIn = try json.optionalDuration("expires_in")
         extendedExpiresIn = try json.optionalDuration("ext_expires_in")
         refreshIn = try json.optionalDuration("refresh_in")

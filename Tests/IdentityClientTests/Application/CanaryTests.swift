@@ -124,7 +124,7 @@ import Testing
 
     /// Whatever the server sends beside or instead of what was asked for.
     @Test(arguments: [
-        (200, #"{"access_token":"c4n4ry","refresh_token":"c4n4ry","id_token":"c4n4ry"}"#),
+        (200, #"{"access_token":"c4n4ry","token_type":7,"refresh_token":"c4n4ry","id_token":"c4n4ry"}"#),
         (200, #"{"access_token":"c4n4ry x","token_type":"Bearer"}"#),
         (200, #"{"access_token":"c4n4ry","token_type":"Bearer","expires_in":"c4n4ry"}"#), (200, "c4n4ry"),
         (200, #"{"c4n4ry":1,"c4n4ry":2}"#),

@@ -102,6 +102,13 @@ import Testing
         #expect(token.scopes == ["read"] && token.tokenType == "Bearer")
     }
 
+    @Test(arguments: [("", 99), (#","expires_in":60"#, 60)] as [(String, Int64)])
+    func takesTheLifetimeOfTheGrantWhereTheServerSaysNone(member: String, lifetime: Int64) throws {
+        var grant = try Fixture.grant(#"{"access_token":"a"\#(member)}"#)
+        grant.unstatedLifetime = 99
+        #expect(grant.accessToken(at: Self.now)?.expiresOn == Self.now + lifetime)
+    }
+
     @Test(arguments: [#"{"access_token":"a","token_type":"Bearer","refresh_token":"r2"}"#])
     func neverOverwritesANewerRefreshToken(response: String) throws {
         let before = Fixture.credentials(refreshToken: "newer")

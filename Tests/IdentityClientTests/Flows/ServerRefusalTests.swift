@@ -29,8 +29,38 @@ import Testing
             (#"{"error":"access_denied"}"#, .accessDenied, .accessDenied, .accessDenied),
             (#"{"error":"access_denied","error_subcode":"cancel"}"#, .userCancelled, .userCancelled, .userCancelled),
             (#"{"error":"invalid_client"}"#, .clientNotRegistered, .clientNotRegistered, .clientNotRegistered),
-            (#"{"error":"unauthorized_client"}"#, .clientNotRegistered, .clientNotRegistered, .clientNotRegistered),
+            // Gitea and Forgejo say so of a refresh token that expired or was used before; Microsoft of a client.
+            (#"{"error":"unauthorized_client"}"#, .signInExpired, .clientNotRegistered, .clientNotRegistered),
+            (
+                #"{"error":"unauthorized_client","error_description":"token was already used"}"#,
+                .signInExpired, .clientNotRegistered, .clientNotRegistered
+            ),
+            (
+                #"{"error":"unauthorized_client","error_codes":[12345]}"#, .clientNotRegistered,
+                .clientNotRegistered, .clientNotRegistered
+            ),
+            (
+                #"{"error":"unauthorized_client","error_codes":[700016]}"#, .clientNotRegistered,
+                .clientNotRegistered, .clientNotRegistered
+            ),
+            (
+                #"{"error":"unauthorized_client","suberror":"client_mismatch"}"#, .clientNotRegistered,
+                .clientNotRegistered, .clientNotRegistered
+            ),
+            (
+                #"{"error":"unauthorized_client","error_description":"AADB2C90057: The application is not set up."}"#,
+                .clientNotRegistered, .clientNotRegistered, .clientNotRegistered
+            ),
+            (
+                #"{"error":"unauthorized_client","error_description":"MSIS9605: The client is not allowed."}"#,
+                .clientNotRegistered, .clientNotRegistered, .clientNotRegistered
+            ),
             (#"{"error":"invalid_scope"}"#, .invalidScope, .invalidScope, .invalidScope),
+            // No sign-in makes an API known.
+            (
+                #"{"error":"invalid_resource","error_codes":[500011]}"#, .invalidScope, .invalidScope, .invalidScope
+            ),
+            (#"{"error":"invalid_target"}"#, .invalidScope, .invalidScope, .invalidScope),
             (#"{"error":"invalid_request"}"#, .signInExpired, .configuration, .configuration),
             (#"{"error":"unsupported_grant_type"}"#, .unsupported, .unsupported, .unsupported),
             (#"{"error":"unsupported_response_type"}"#, .unsupported, .unsupported, .unsupported),

@@ -29,8 +29,11 @@ struct RefreshAnswerTests {
     }
 
     static let unbelievable: [IDTokenTampering] = [
-        .issuer("https://evil.example.test"), .audience(["another-client"]), .nonce("another"), .brokenSignature,
+        .issuer("https://evil.example.test"), .audience(["another-client"]), .brokenSignature,
         .unpublishedKey, .accessTokenHash, .algorithm("none"), .claim("sub", nil),
+        // Another nonce excuses nothing.
+        .all(.nonce("another"), .brokenSignature), .all(.nonce("another"), .issuer("https://evil.example.test")),
+        .all(.nonce("another"), .audience(["another-client"])), .all(.nonce("another"), .accessTokenHash),
     ]
 
     /// The server has spent the old refresh token by then: losing the new one would end the sign-in.
@@ -50,7 +53,7 @@ struct RefreshAnswerTests {
     }
 
     static let unusable: [TestIdentityProvider.Fault] = [
-        .changing("access_token", to: nil), .changing("access_token", to: "7"), .changing("token_type", to: nil),
+        .changing("access_token", to: nil), .changing("access_token", to: "7"),
         .changing("token_type", to: #""mac""#), .changing("expires_in", to: "-1"), .changing("scope", to: "true"),
     ]
 
@@ -124,11 +127,28 @@ struct RefreshAnswerTests {
         }
     }
 
-    @Test(arguments: [false, true])
-    func keepsNothingOfAnotherPersonsIDToken(_ rotates: Bool) async throws {
+    /// Gitea and Forgejo repeat the nonce of the newest sign-in, which may have been on another computer.
+    @Test func leavesOutAnIDTokenWithAnotherNonce() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        for _ in 0..<6 {
+            stage.clock.advance(by: .seconds(3600))
+            stage.provider.tamperNextIDToken(with: .nonce("of another computer"))
+            let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            #expect(next.source == .identityProvider)
+            #expect(next.idToken == first.idToken && next.tenantProfile == first.tenantProfile)
+        }
+        stage.clock.advance(by: .seconds(3600))
+        let right = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(right.source == .identityProvider && right.idToken != first.idToken)
+    }
+
+    @Test(arguments: [false, true], [false, true])
+    func keepsNothingOfAnotherPersonsIDToken(_ rotates: Bool, _ hasAnotherNonce: Bool) async throws {
         let stage = try Stage { $0.rotatesRefreshTokens = rotates }
         let (application, first) = try await stage.signedIn()
-        stage.provider.tamperNextIDToken(with: .subject("subject-bob"))
+        let bob = IDTokenTampering.subject("subject-bob")
+        stage.provider.tamperNextIDToken(with: hasAnotherNonce ? .all(bob, .nonce("another")) : bob)
         try await expectUnchanged(stage, application, first.account, .invalidIDToken)
         guard !rotates else { return }  // the provider has spent the refresh token
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
@@ -247,10 +267,10 @@ struct RefreshAnswerTests {
         #expect(try await application.allAccounts() == [first.account])
     }
 
-    @Test(arguments: ["bearer", "BEARER"])
-    func acceptsTheTokenTypeInAnyCase(_ type: String) async throws {
+    @Test(arguments: [#""bearer""#, #""BEARER""#, #""""#, nil])
+    func acceptsTheTokenTypeInAnyCaseAndItsAbsence(_ json: String?) async throws {
         let stage = try Stage()
-        stage.provider.failNext(.token, with: .changing("token_type", to: "\"\(type)\""))
+        stage.provider.failNext(.token, with: .changing("token_type", to: json))
         let (application, first) = try await stage.signedIn()
         #expect(first.tokenType == "Bearer")
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)

@@ -38,6 +38,20 @@ struct RefusedTokenAnswerTests {
         #expect(try await application.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
     }
 
+    static let unusable: [(TestIdentityProvider.Fault, String)] = [
+        (.changing("access_token", to: nil), "no access token. Ask for a scope"),
+        (.changing("token_type", to: #""mac""#), "another type than Bearer"),
+    ]
+
+    @Test(arguments: unusable.indices)
+    func saysWhatIsWrongWithTheTokenAndWhatToDo(_ index: Int) async throws {
+        let (fault, words) = Self.unusable[index]
+        let stage = try Stage()
+        stage.provider.failNext(.token, with: fault)
+        let error = try await expectError(.malformedResponse) { try await stage.signedIn() }
+        #expect(error.message.contains(words))
+    }
+
     /// The same over sockets and libcurl, where the answers are bytes.
     static let overSockets: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
         (.html, .malformedResponse),

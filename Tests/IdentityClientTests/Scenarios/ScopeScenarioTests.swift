@@ -47,6 +47,18 @@ struct ScopeScenarioTests {
         }
     }
 
+    /// RFC 8707 §2: to agree to a scope would not make its API known.
+    @Test(arguments: ["invalid_target", "invalid_resource"])
+    func asksNobodyToAgreeToAnUnknownAPI(_ refusal: String) async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.provider.failNext(.token, with: .refusal(refusal))
+        try await expectError(.invalidScope) {
+            try await application.acquireTokenSilently(scopes: ["api.more"], account: first.account)
+        }
+        #expect(stage.provider.requests.last { $0.endpoint == .token }?["scope"]?.contains("api.more") == true)
+    }
+
     /// Each finds the other's answer, or every call would be a refresh.
     @Test func answersEveryWishWithinWhatThePersonWasAskedFor() async throws {
         let stage = try Stage { $0.declinedScopes = ["api.write"] }

@@ -109,7 +109,7 @@ struct SecretsScenarioTests {
 
         // Answers that quote what they were sent, and ones that are only half there.
         let faults: [TestIdentityProvider.Fault?] = [
-            nil, .html, .notUTF8, .truncated, .drop, .repeating("access_token"), .changing("token_type", to: nil),
+            nil, .html, .notUTF8, .truncated, .drop, .repeating("access_token"), .changing("token_type", to: "7"),
             .changing("id_token", to: #""not.a.token""#), .changing("expires_in", to: "-1"), .serverError(),
             .refusal("invalid_grant", suberror: "message_only"), .throttled(retryAfter: .seconds(1)),
         ]

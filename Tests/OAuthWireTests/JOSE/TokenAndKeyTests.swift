@@ -90,6 +90,20 @@ import Testing
         #expect(usable.keys.count == 3)
     }
 
+    /// As UAA and older versions of IdentityServer publish them.
+    @Test(arguments: [SignatureAlgorithm.rs256, .es256, .es512, .edDSA], [false, true])
+    func readsKeysInStandardBase64AndWithPadding(_ algorithm: SignatureAlgorithm, usesStandardAlphabet: Bool) throws {
+        var key = try TestKeys.published(for: algorithm)
+        for name in ["n", "e", "x", "y"] {
+            guard let text = key.string(name) else { continue }
+            let padded = text + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+            let standard = padded.replacing("-", with: "+").replacing("_", with: "/")
+            key = key.with(name, .string(usesStandardAlphabet ? standard : padded))
+        }
+        let token = try JSONWebToken(compact: TestKeys.token(algorithm))
+        #expect(try keySet(key).verify(token) == algorithm)
+    }
+
     @Test func rsaKeysHave2048To8192Bits() throws {
         func isUsable(bits: Int, leadingZeros: Int = 0) -> Bool {
             var modulus = [UInt8](repeating: 0xFF, count: (bits + 7) / 8)

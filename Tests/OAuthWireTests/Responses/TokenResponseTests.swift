@@ -60,6 +60,12 @@ import Testing
         #expect(response.idToken == "i")
     }
 
+    /// LinkedIn leaves it out.
+    @Test(arguments: [#"{"access_token":"a"}"#, #"{"access_token":"a","token_type":null}"#])
+    func takesAnAbsentTokenTypeForBearer(source: String) throws {
+        #expect(try TokenResponse(json(source)).tokenType == "Bearer")
+    }
+
     @Test func hugeDurationsCannotOverflow() throws {
         let response = try TokenResponse(
             json(#"{"access_token":"a","token_type":"b","expires_in":9223372036854775807}"#)
@@ -72,7 +78,7 @@ import Testing
         (#"{"access_token":"","token_type":"b"}"#, .missing("access_token")),
         (#"{"access_token":null,"token_type":"b"}"#, .missing("access_token")),
         (#"{"access_token":1,"token_type":"b"}"#, .wrongType("access_token")),
-        (#"{"access_token":"a"}"#, .missing("token_type")),
+        (#"{"access_token":"a","token_type":7}"#, .wrongType("token_type")),
         (#"{"access_token":"a b","token_type":"b"}"#, .malformed("access_token")),
         (#"{"access_token":"a\r\nX: y","token_type":"b"}"#, .malformed("access_token")),
         (#"{"access_token":"a\u0000","token_type":"b"}"#, .malformed("access_token")),

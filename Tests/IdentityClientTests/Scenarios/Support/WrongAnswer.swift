@@ -30,7 +30,6 @@ enum WrongAnswer {
         (.changing("access_token", to: nil), .malformedResponse),
         (.changing("access_token", to: #""two\r\nlines""#), .malformedResponse),
         (.changing("access_token", to: "7"), .malformedResponse),
-        (.changing("token_type", to: nil), .malformedResponse),
         (.changing("token_type", to: #""mac""#), .malformedResponse),
         (.changing("expires_in", to: "-1"), .malformedResponse),
         (.answer(status: 200), .malformedResponse),

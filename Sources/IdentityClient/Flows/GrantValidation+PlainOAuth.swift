@@ -1,0 +1,27 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+// What servers of plain OAuth 2.0, GitHub above all, say in ways of their own.
+extension TokenResponse {
+    /// With the scopes one by one.
+    ///
+    /// Deviation: GitHub separates them by commas. A comma may also be part of a scope (RFC 6749 §3.3): so only at plain
+    /// OAuth 2.0 servers, and only where none of the scopes that were asked for has one.
+    func separatingScopes(of authority: Authority, asked: [String]) -> TokenResponse {
+        guard !authority.issuesIDTokens, !asked.contains(where: { $0.contains(",") }) else { return self }
+        var response = self
+        response.scopes = scopes?.flatMap { $0.split(separator: ",").map(String.init) }
+        return response
+    }
+}
+
+extension TokenGrant {
+    /// How long the access token of a sign-in counts as good where the server does not say.
+    ///
+    /// Deviation: GitHub's tokens for OAuth apps have no end, no `expires_in` and no refresh token. After an hour a person
+    /// would have to sign in for a token that is still good, so that it is kept, and the resource's 401 tells when it is not.
+    static func unstatedLifetime(of response: TokenResponse, _ authority: Authority) -> Int {
+        authority.issuesIDTokens || response.refreshToken != nil ? usualLifetime : JSONObject.longestDuration
+    }
+}

@@ -1,0 +1,38 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import IdentityClient
+
+@Suite struct KeyPlaceTests {
+    private func metadata(keys: String?) -> AuthorityMetadata {
+        AuthorityMetadata(authorizationEndpoint: "https://h/a", tokenEndpoint: "https://h/t", jwksURI: keys)
+    }
+
+    @Test(arguments: [
+        ("https://h/keys", "https://h/keys?appid=a%26b"), ("https://h/keys?p=x", "https://h/keys?p=x&appid=a%26b"),
+    ])
+    func entraHasASetOfTheApplicationsOwn(published: String, own: String) throws {
+        for authority in [try Authority.entra(.organizations), try .externalID(host: "contoso.ciamlogin.com")] {
+            let places = metadata(keys: published).keyPlaces(for: "a&b", of: authority)
+            #expect(
+                places == [KeyPlace(url: published), KeyPlace(url: own), KeyPlace(url: own, isRefetch: true)]
+            )
+        }
+    }
+
+    @Test func othersHaveOneSet() throws {
+        let others = [
+            try Authority.openIDConnect(issuer: "https://h"), try .adfs(host: "h"),
+            try .b2c(host: "contoso.b2clogin.com", tenant: "contoso.onmicrosoft.com", policy: "b2c_1_susi"),
+        ]
+        for authority in others {
+            let places = metadata(keys: "https://h/keys").keyPlaces(for: "client", of: authority)
+            #expect(places == [KeyPlace(url: "https://h/keys"), KeyPlace(url: "https://h/keys", isRefetch: true)])
+        }
+    }
+
+    @Test func thereIsNoneWhereNoKeysArePublished() throws {
+        #expect(metadata(keys: nil).keyPlaces(for: "client", of: try .entra(.organizations)).isEmpty)
+    }
+}

@@ -1,0 +1,100 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// An application of Entra ID with claims mapping: its signing key is not among those that are published for all, but in a
+/// set of its own, which has its name (`appid`) in the address.
+@Suite(.timeLimit(.minutes(1)))
+struct ApplicationKeyTests {
+    /// The key of RFC 7515 appendix A.3, under a name that no token has.
+    private static let commonKeys: TestIdentityProvider.Fault = .changing(
+        "keys",
+        to: """
+            [{"kty":"EC","crv":"P-256","use":"sig","kid":"common",
+              "x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+              "y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}]
+            """
+    )
+
+    /// Whose keys were asked for, in turn; `-` for those of all.
+    private func askedFor(_ stage: Stage) -> [String] {
+        stage.provider.requests.filter { $0.endpoint == .keys }.map { $0["appid"] ?? "-" }
+    }
+
+    @Test func findsTheApplicationsOwnKeyAndKeepsIt() async throws {
+        let stage = try Stage(.entra)
+        stage.provider.failNext(.keys, with: Self.commonKeys)
+        let (application, first) = try await stage.signedIn()
+        #expect(askedFor(stage) == ["-", "test-client"])
+        // Neither a refresh nor a program that starts anew asks again while both sets are fresh.
+        var before = first
+        for application in [application, try stage.application()] {
+            stage.clock.advance(by: .seconds(3600))
+            let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            #expect(next.source == .identityProvider && next.idToken != before.idToken)
+            before = next
+        }
+        #expect(askedFor(stage) == ["-", "test-client"])
+    }
+
+    @Test func fetchesTheOwnSetAnewWhenItsKeyWasReplaced() async throws {
+        let stage = try Stage(.entra)
+        stage.provider.failNext(.keys, with: Self.commonKeys)
+        let (application, first) = try await stage.signedIn()
+        stage.provider.rotateSigningKey()
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.idToken != first.idToken)
+        #expect(askedFor(stage) == ["-", "test-client", "test-client"])
+    }
+
+    /// What one application was given is not taken for everybody's, nor for another's.
+    @Test func keepsTheSetsOfTwoApplicationsApart() async throws {
+        let stage = try Stage(.entra, clients: [.init(), .init(id: "other-client")])
+        let group = try CacheGroup("shared")
+        stage.provider.failNext(.keys, with: Self.commonKeys)
+        _ = try await stage.signedIn { $0.cacheGroup = group }
+        let other = try stage.application { configuration in
+            configuration.clientID = "other-client"
+            configuration.cacheGroup = group
+        }
+        _ = try await other.acquireTokenInteractively(scopes: ["api.read"])
+        #expect(askedFor(stage) == ["-", "test-client", "other-client"])
+    }
+
+    @Test func findsANewCommonKeyInTheSameWay() async throws {
+        let stage = try Stage(.entra)
+        let (application, first) = try await stage.signedIn()
+        stage.provider.rotateSigningKey()
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.idToken != first.idToken)
+        #expect(askedFor(stage) == ["-", "test-client"])
+    }
+
+    @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .adfs, .b2c])
+    func otherProvidersHaveNoSuchSets(_ profile: TestIdentityProvider.Profile) async throws {
+        let stage = try Stage(profile)
+        let (application, first) = try await stage.signedIn()
+        stage.provider.rotateSigningKey()
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.idToken != first.idToken)
+        #expect(askedFor(stage) == ["-", "-"])
+    }
+
+    @Test func asksNoMoreThanTwiceForAForgedToken() async throws {
+        let stage = try Stage(.entra)
+        let (application, _) = try await stage.signedIn()
+        for (wait, count) in [(Duration.zero, 3), (.seconds(299), 3), (.seconds(1), 4)] {
+            stage.clock.advance(by: wait)
+            stage.provider.tamperNextIDToken(with: .keyID("made-up"))
+            try await expectError(.invalidIDToken) {
+                try await application.acquireTokenInteractively(scopes: ["api.read"])
+            }
+            #expect(stage.provider.count(of: .keys) == count)
+        }
+    }
+}

@@ -1,0 +1,155 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import HTTPTypes
+import IdentityClient
+import IdentityTesting
+import LoopbackHTTP
+import Testing
+
+/// Servers of plain OAuth 2.0 that answer as GitHub does.
+@Suite(.timeLimit(.minutes(1)))
+struct PlainOAuthTests {
+    private static let tenYears = 315_360_000
+
+    private func stage(issuesRefreshTokens: Bool = false) throws -> Stage {
+        try Stage { settings in
+            settings.requiresOfflineAccess = false
+            settings.issuesRefreshTokens = issuesRefreshTokens
+        }
+    }
+
+    private func signedIn(
+        _ stage: Stage,
+        scopes: Set<Scope> = ["api.read"]
+    ) async throws -> (PublicClientApplication, AuthenticationResult) {
+        let authority = try Authority.oauth2(
+            .init(authorization: "https://login.example.test/authorize", token: "https://login.example.test/token")
+        )
+        return try await stage.signedIn(scopes: scopes) { $0.authority = authority }
+    }
+
+    /// What is answered, and what was granted by it of `api.read` and `api.write`.
+    @Test(
+        arguments: [
+            ("api.read,api.write", ["api.read", "api.write"]), ("api.write,api.read", ["api.read", "api.write"]),
+            ("api.read, api.write", ["api.read", "api.write"]), ("api.read api.write", ["api.read", "api.write"]),
+            ("api.read,api.more", ["api.read", "api.more"]), ("api.write", ["api.write"]),
+        ] as [(String, Set<Scope>)]
+    )
+    func readsScopesThatAreSeparatedByCommas(answer: String, granted: Set<Scope>) async throws {
+        let stage = try stage()
+        let scopes: Set<Scope> = ["api.read", "api.write"]
+        stage.provider.failNext(.token, with: .changing("scope", to: "\"\(answer)\""))
+        let (application, first) = try await signedIn(stage, scopes: scopes)
+        #expect(first.scopes == granted && first.declinedScopes == scopes.subtracting(granted))
+        #expect(try await application.allAccounts().count == 1)
+        let hit = try await application.acquireTokenSilently(scopes: scopes, account: first.account)
+        #expect(hit.source == .cache && hit.scopes == granted)
+    }
+
+    @Test func readsThemInTheAnswerToARefresh() async throws {
+        let stage = try stage(issuesRefreshTokens: true)
+        let (application, first) = try await signedIn(stage, scopes: ["api.read", "api.write"])
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failNext(.token, with: .changing("scope", to: #""api.read,api.write""#))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider && next.scopes == ["api.read", "api.write"])
+    }
+
+    /// RFC 6749 §3.3 allows a comma in a scope. Who asks for one talks to a server that has such scopes.
+    @Test func leavesScopesWithACommaWhole() async throws {
+        let stage = try stage(issuesRefreshTokens: true)
+        let (application, first) = try await signedIn(stage, scopes: ["api.read,all", "api.more"])
+        #expect(first.scopes == ["api.read,all", "api.more"] && first.declinedScopes.isEmpty)
+        // Also when this wish has none, and the answer names all that was granted.
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.more"], account: first.account)
+        #expect(next.source == .identityProvider && next.scopes == ["api.read,all", "api.more"])
+    }
+
+    /// Providers of OpenID Connect keep to the specification.
+    @Test func splitsNoScopesOfAnOpenIDConnectProvider() async throws {
+        let stage = try Stage()
+        stage.provider.failNext(.token, with: .changing("scope", to: #""api.read,api.write api.read""#))
+        let (_, first) = try await stage.signedIn(scopes: ["api.read", "api.write"])
+        #expect(first.scopes == ["api.read,api.write", "api.read"] && first.declinedScopes == ["api.write"])
+    }
+
+    /// `expires_in`, whether there is a refresh token, and how long the token counts as good.
+    @Test(
+        arguments: [
+            (nil, false, tenYears), (nil, true, 3600), ("600", false, 600), ("600", true, 600),
+        ] as [(String?, Bool, Int)]
+    )
+    func assumesNoEndWhereNothingSpeaksOfOne(json: String?, issuesRefreshTokens: Bool, lifetime: Int) async throws {
+        let stage = try stage(issuesRefreshTokens: issuesRefreshTokens)
+        stage.provider.failNext(.token, with: .changing("expires_in", to: json))
+        let (application, first) = try await signedIn(stage)
+        #expect(first.expiresOn == stage.clock.now.addingTimeInterval(Double(lifetime)))
+        stage.clock.advance(by: .seconds(lifetime - 400))
+        let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(hit.source == .cache)
+    }
+
+    @Test func assumesAnHourWhereARefreshOrOpenIDConnectDoesNotSay() async throws {
+        let refreshed = try stage(issuesRefreshTokens: true)
+        let (application, first) = try await signedIn(refreshed)
+        refreshed.clock.advance(by: .seconds(3600))
+        // A refresh token that is not replaced is still there.
+        refreshed.provider.failNext(
+            .token,
+            with: .all(.changing("expires_in", to: nil), .changing("refresh_token", to: nil))
+        )
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.expiresOn == refreshed.clock.now.addingTimeInterval(3600))
+
+        let openID = try Stage { $0.issuesRefreshTokens = false }
+        openID.provider.failNext(.token, with: .changing("expires_in", to: nil))
+        #expect(try await openID.signedIn().1.expiresOn == openID.clock.now.addingTimeInterval(3600))
+    }
+
+    @Test func aForcedRefreshOfATokenWithoutEndNeedsThePerson() async throws {
+        let stage = try stage()
+        stage.provider.failNext(.token, with: .changing("expires_in", to: nil))
+        let (application, first) = try await signedIn(stage)
+        stage.clock.advance(by: .seconds(365 * 86_400))
+        for _ in 0..<3 {
+            let error = try await expectError(.noTokensFound) {
+                try await application.acquireTokenSilently(
+                    SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+                )
+            }
+            #expect(AuthenticationError.interactionRequired ~= error.code && error.message.contains("for this account"))
+        }
+        #expect(stage.provider.count(of: .token) == 1)
+    }
+
+    /// The API alone knows when such a token ends.
+    @Test func aRefusedTokenWithoutEndNeedsThePersonAndNotALoop() async throws {
+        let stage = try stage()
+        stage.provider.failAlways(.token, with: .changing("expires_in", to: nil))
+        let (application, first) = try await signedIn(stage)
+        let refused = "Bearer \(first.accessToken)"
+        let server = try ResourceServer { request in
+            request.headers["Authorization"] == refused
+                ? .unauthorized("Bearer error=\"invalid_token\"") : LoopbackResponse(status: 200, text: "welcome")
+        }
+        let client = AuthenticatedClient(
+            application: application,
+            account: first.account,
+            scopes: ["api.read"],
+            transport: CurlTransport()
+        )
+        // A year later the token is still given, and the API takes it no more.
+        stage.clock.advance(by: .seconds(365 * 86_400))
+        try await expectError(.noTokensFound) { try await client.get(server.url()) }
+        #expect(server.requests.count == 1 && stage.provider.count(of: .token) == 1)
+
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.account = first.account
+        _ = try await application.acquireTokenInteractively(parameters)
+        #expect(try await client.get(server.url()).response.status == .ok)
+        #expect(try await application.allAccounts().map(\.id) == [first.account.id])
+    }
+}
