@@ -67,10 +67,11 @@ extension Interaction {
         prompts = Set((request["prompt"] ?? "").split(separator: " ").map(String.init))
         maxAge = request["max_age"].flatMap { Int($0) }
         loginHint = request["login_hint"]
-        if let refusal = refusal(request, in: state) {
-            if !state.settings.responseModes.contains(responseMode) { responseMode = "query" }
-            throw .redirect(self, refusal)
+        let refusal = refusal(request, in: state)
+        if state.settings.forgetsResponseMode || !state.settings.responseModes.contains(responseMode) {
+            responseMode = "query"
         }
+        if let refusal { throw .redirect(self, refusal) }
     }
 
     private func refusal(_ request: ProviderRequest, in state: ProviderState) -> Refusal? {
