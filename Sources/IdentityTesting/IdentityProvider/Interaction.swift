@@ -87,15 +87,13 @@ extension Interaction {
         if challenge == nil && state.settings.requiresPKCE {
             return Refusal("invalid_request", "A code challenge is required.")
         }
-        if let challenge, request["code_challenge_method"] != "S256" || Base64URL.decode(challenge)?.count != 32 {
-            return Refusal("invalid_request", "The code challenge must be one of method S256.")
-        }
         if !prompts.isSubset(of: ["none", "login", "consent", "select_account", "create"])
             || (prompts.contains("none") && prompts.count > 1)
         {
             return Refusal("invalid_request", "The prompt is not understood.")
         }
         do {
+            try state.checkChallenge(challenge, request)
             try state.checkKnown(scopes)
             return nil
         } catch {
