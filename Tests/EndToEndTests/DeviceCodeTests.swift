@@ -5,7 +5,7 @@ import IdentityClient
 import Testing
 
 extension EndToEnd {
-    /// Signing in on another device (RFC 8628). glewlwyd publishes S256, and gets a challenge with the request.
+    /// Signing in on another device (RFC 8628). Both providers publish S256, and get a challenge with the request.
     @Suite struct DeviceCodeTests {
         /// A sign-in that somebody finishes in a browser elsewhere.
         private func signIn(_ program: Program) async throws -> AuthenticationResult {
@@ -33,6 +33,23 @@ extension EndToEnd {
             let result = try await signIn(program)
             #expect(try await program.isHonoured(result))
             #expect(try await program.token(for: result.account).source == .cache)
+        }
+
+        /// django-oauth-toolkit does not publish its endpoint. To a device it gives tokens but no ID token, so that the
+        /// sign-in ends with the last answer.
+        @Test func anEndpointThatIsNotPublishedIsAskedWhereTheProgramNamesIt() async throws {
+            let provider = try Provider(.djangoOAuthToolkit)
+            let program = try Program(at: provider, with: .form) { configuration in
+                configuration.clientID = ClientID(rawValue: try provider.setting("DEVICE_CLIENT_ID"))
+                configuration.authority = try .openIDConnect(
+                    issuer: provider.issuer,
+                    deviceAuthorization: provider.setting("DEVICE_ENDPOINT")
+                )
+            }
+            let error = try await #require(throws: AuthenticationError.self) { try await signIn(program) }
+            #expect(error.code == .invalidIDToken)
+            let last = try #require(program.wire.tokenRequests.last)
+            #expect(last.status == 200 && last.answer.accessToken != nil && last.form["code_verifier"] != nil)
         }
     }
 }

@@ -81,7 +81,10 @@ struct DeviceAuthorizationFlow: Sendable {
         guard let endpoint = metadata.deviceAuthorizationEndpoint else {
             throw AuthenticationError(
                 .unsupported,
-                "The provider offers no sign-in on another device (device_authorization_endpoint): use a browser.",
+                """
+                The provider publishes no endpoint for a sign-in on another device (device_authorization_endpoint): use \
+                a browser or, if the provider has one all the same, name it with the authority.
+                """,
                 correlationID: context.correlationID
             )
         }

@@ -257,6 +257,23 @@ struct DeviceCodeScenarioTests {
         try await expectError(.unsupported) { try await start(try stage.application()) }
     }
 
+    /// As GitLab has one and does not publish it.
+    @Test func takesTheEndpointThatTheProgramNames() async throws {
+        let stage = try Stage()
+        stage.provider.failNext(.discovery, with: .changing("device_authorization_endpoint", to: nil))
+        let authority = try Authority.openIDConnect(
+            issuer: stage.provider.authority.description,
+            deviceAuthorization: "https://login.example.test/device_authorization"
+        )
+        let application = try stage.application { $0.authority = authority }
+        let (task, prompt) = try await start(application)
+        #expect(stage.provider.approveDevice(userCode: prompt.userCode, as: .alice))
+        try await advance(stage, by: .seconds(5), toQuestion: 1)
+        let account = try await task.value.account
+        // Whoever is signed in there is so with and without it.
+        #expect(try await stage.application().allAccounts() == [account])
+    }
+
     @Test func sendsExtraItemsButNoReservedOnes() async throws {
         let stage = try Stage()
         let (task, _) = try await start(try stage.application()) { $0.extraParameters = ["audience": "a b"] }
