@@ -37,9 +37,11 @@ extension EndToEnd {
         }
 
         /// glewlwyd publishes form posts, and answers a pushed request in the query all the same.
-        @Test func theAnswerComesInTheQueryUnlessTheProgramSaysOtherwise() async throws {
-            let program = try Program(at: Provider(.glewlwyd, requiresPushing: true), with: .form)
+        @Test func theAnswerIsTakenFromTheQueryThoughAFormWasAskedFor() async throws {
+            let program = try Program(at: Provider(.glewlwyd, requiresPushing: true), with: .chromium)
             #expect(try await program.isHonoured(program.signIn(nil)))
+            let page = try await program.person.lastPage()
+            #expect(page.title == "Signed in" && page.address?.hasSuffix("/?done") == true)
         }
 
         @Test func theAddressIsGoodForOneSignIn() async throws {

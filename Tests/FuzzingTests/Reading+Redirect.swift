@@ -26,7 +26,9 @@ extension Reading {
                 path: "/callback",
                 responseMode: mode
             )
-            guard case .redirect(let url) = outcome else { continue }
+            guard case .redirect(let url, let arrival) = outcome else { continue }
+            precondition(request.method == arrival.method, "another way than it came")
+            precondition(mode == .formPost || arrival == .query, "a form where the query was asked for")
             precondition(url.absoluteString.hasPrefix("http://127.0.0.1:8400/callback?"), "another address")
             guard let query = url.query(percentEncoded: true), let items = try? FormURLEncoded.decode(query) else {
                 continue

@@ -42,8 +42,8 @@ public struct InteractiveParameters: Sendable {
     /// More items for the authorization request's query. A name that the library itself uses is refused.
     public var extraQueryItems: [String: String] = [:]
 
-    /// How the answer arrives; `nil` means a form post at Microsoft's providers and where it is published, if the
-    /// redirect receiver can take one, else the query; the query too where the request is pushed.
+    /// How the answer is asked for; `nil` means a form post at Microsoft's providers and where it is published, if the
+    /// redirect receiver can take one, else the query. Where a form is asked for, an answer in the query is taken too.
     public var responseMode: ResponseMode?
 
     /// How long the person has. Five minutes unless set; it is never infinite.

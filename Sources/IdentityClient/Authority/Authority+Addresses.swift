@@ -11,7 +11,7 @@ extension Authority {
         case .b2c(let base, let tenant, _, .query(let spelled)): "\(base.origin)/\(tenant)/?p=\(spelled)"
         case .externalID(let base, let tenant): "\(base.origin)/\(tenant)/"
         case .adfs(let base): "\(base.origin)/adfs/"
-        case .openIDConnect(let issuer, _): issuer
+        case .openIDConnect(let issuer, _, _): issuer
         case .oauth2(let endpoints): endpoints.token
         }
     }
@@ -20,7 +20,7 @@ extension Authority {
     package var base: WebAddress {
         switch kind {
         case .entra(let base, _), .b2c(let base, _, _, _), .externalID(let base, _), .adfs(let base): base
-        case .openIDConnect(let issuer, _): WebAddress(issuer) ?? WebAddress(host: "invalid")
+        case .openIDConnect(let issuer, _, _): WebAddress(issuer) ?? WebAddress(host: "invalid")
         case .oauth2(let endpoints): WebAddress(endpoints.token) ?? WebAddress(host: "invalid")
         }
     }
@@ -51,7 +51,7 @@ extension Authority {
         case .b2c(let base, let tenant, let policy, _): "b2c|\(base.environment)|\(tenant)|\(policy)"
         case .externalID(let base, let tenant): "externalid|\(base.environment)|\(tenant)"
         case .adfs(let base): "adfs|\(base.environment)"
-        case .openIDConnect(let issuer, _): "oidc|" + issuer
+        case .openIDConnect(let issuer, _, _): "oidc|" + issuer
         case .oauth2(let endpoints): "oauth2|" + endpoints.token
         }
     }
@@ -61,7 +61,7 @@ extension Authority {
         switch kind {
         case .entra(_, let tenant), .b2c(_, let tenant, _, _), .externalID(_, let tenant): tenant
         case .adfs: "adfs"
-        case .openIDConnect(let issuer, _): WebAddress(issuer)?.segments.first ?? ""
+        case .openIDConnect(let issuer, _, _): WebAddress(issuer)?.segments.first ?? ""
         case .oauth2: ""
         }
     }
@@ -77,7 +77,7 @@ extension Authority {
             return ["\(base.origin)/\(tenant)/v2.0/.well-known/openid-configuration?p=\(spelled)"]
         case .adfs:
             return [url + ".well-known/openid-configuration"]
-        case .openIDConnect(let issuer, _):
+        case .openIDConnect(let issuer, _, _):
             guard let address = WebAddress(issuer) else { return [] }
             let path = address.path.hasSuffix("/") ? String(address.path.dropLast()) : address.path
             let query = address.query.map { "?" + $0 } ?? ""
@@ -119,6 +119,12 @@ extension Authority {
             endSessionEndpoint: root + "logout" + query,
             jwksURI: keysTemplate
         )
+    }
+
+    /// What the program knows of a provider that does not publish it.
+    var deviceAuthorization: String? {
+        guard case .openIDConnect(_, _, let deviceAuthorization) = kind else { return nil }
+        return deviceAuthorization
     }
 
     private var keysTemplate: String {

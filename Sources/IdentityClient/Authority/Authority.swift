@@ -88,11 +88,17 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - issuer: The issuer identifier exactly as the provider spells it; case and query are kept.
     ///   - issuerPolicy: Which issuer its configuration may name.
-    /// - Throws: `AuthenticationError.configuration` when the issuer is not an `https` address.
+    ///   - deviceAuthorization: Where a device asks for a code (RFC 8628), for a provider that has such an endpoint and
+    ///     does not publish it, as GitLab. One that is published is taken before it.
+    /// - Throws: `AuthenticationError.configuration` when the issuer or the endpoint is not an `https` address.
     /// - SeeAlso: [OpenID Connect Discovery §4](https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig)
-    public static func openIDConnect(issuer: String, issuerPolicy: IssuerPolicy = .exact) throws -> Authority {
-        _ = try address(issuer)
-        return Authority(kind: .openIDConnect(issuer: issuer, issuerPolicy))
+    public static func openIDConnect(
+        issuer: String,
+        issuerPolicy: IssuerPolicy = .exact,
+        deviceAuthorization: String? = nil
+    ) throws -> Authority {
+        for address in [issuer, deviceAuthorization].compactMap(\.self) { _ = try self.address(address) }
+        return Authority(kind: .openIDConnect(issuer: issuer, issuerPolicy, deviceAuthorization: deviceAuthorization))
     }
 
     /// A plain OAuth 2.0 server whose endpoints are given by hand. It tells nothing about the person.
@@ -150,7 +156,7 @@ extension Authority {
         case b2c(WebAddress, tenant: String, policy: String, form: B2CForm)
         case externalID(WebAddress, tenant: String)
         case adfs(WebAddress)
-        case openIDConnect(issuer: String, IssuerPolicy)
+        case openIDConnect(issuer: String, IssuerPolicy, deviceAuthorization: String?)
         case oauth2(OAuth2Endpoints)
     }
 

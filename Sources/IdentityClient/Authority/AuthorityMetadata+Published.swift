@@ -40,7 +40,8 @@ extension AuthorityMetadata {
             issuer: document.issuer,
             authorizationEndpoint: authority.keepingPolicy(on: authorization),
             tokenEndpoint: authority.keepingPolicy(on: token),
-            deviceAuthorizationEndpoint: try endpoint(document.deviceAuthorizationEndpoint),
+            deviceAuthorizationEndpoint: try endpoint(document.deviceAuthorizationEndpoint)
+                ?? authority.deviceAuthorization,
             endSessionEndpoint: try endpoint(document.endSessionEndpoint).map(authority.keepingPolicy),
             revocationEndpoint: try endpoint(document.revocationEndpoint),
             jwksURI: try endpoint(document.jwksURI)

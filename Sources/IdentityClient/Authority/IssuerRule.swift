@@ -8,11 +8,11 @@ extension Authority {
     ///   [RFC 8414 §3.3](https://www.rfc-editor.org/rfc/rfc8414#section-3.3)
     package func accepts(publishedIssuer issuer: String) -> Bool {
         switch kind {
-        case .openIDConnect(let configured, .exact):
+        case .openIDConnect(let configured, .exact, _):
             return Self.withoutTrailingSlash(issuer) == Self.withoutTrailingSlash(configured)
-        case .openIDConnect(_, .sameHost):
+        case .openIDConnect(_, .sameHost, _):
             return WebAddress(issuer)?.origin == base.origin
-        case .openIDConnect(_, .allowed(let issuers)):
+        case .openIDConnect(_, .allowed(let issuers), _):
             return issuers.contains(issuer)
         case .entra(_, let tenant):
             // Deviation: Entra publishes a template, `https://…/{tenantid}/v2.0`, for several tenants at once.

@@ -73,7 +73,7 @@ public struct CustomSchemeRedirectReceiver: RedirectReceiver {
             )
         }
         // Who delivers an address looks at the answer's status alone: there is no page to write.
-        let inbox = RedirectInbox(responseMode: .formPost, path: "", template: RedirectPageTemplate()) {
+        let inbox = RedirectInbox(responseMode: .query, path: "", template: RedirectPageTemplate()) {
             request,
             url,
             _ in

@@ -7,7 +7,17 @@ import Synchronization
 /// The redirects that have arrived and the browsers that wait for their page.
 final class RedirectInbox: Sendable {
     private typealias Receiver = CheckedContinuation<ReceivedRedirect, any Error>
-    private typealias Browser = CheckedContinuation<LoopbackResponse, Never>
+
+    /// A browser that waits for its page.
+    private struct Browser {
+        let continuation: CheckedContinuation<LoopbackResponse, Never>
+        /// How it brought the redirect, which decides how it gets its page.
+        let arrival: ResponseMode
+
+        func resume(returning response: LoopbackResponse) {
+            continuation.resume(returning: response)
+        }
+    }
 
     private struct State {
         var address: (url: URL, port: UInt16)?
@@ -54,7 +64,7 @@ final class RedirectInbox: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - responseMode: How the answer arrives, and with that how the browser gets its page.
+    ///   - responseMode: How the answer was asked for.
     ///   - path: Where the browser is sent to for the page, so that the code leaves its address bar.
     ///   - sender: Whose programs are answered.
     ///   - decide: What a request is, given the redirect address and its port.
@@ -84,7 +94,8 @@ final class RedirectInbox: Sendable {
         switch decide(request, url, port) {
         case .refused(let status): return refusal(status)
         case .donePage: return doneResponse()
-        case .redirect(let url): return await isFromElsewhere(request) ? refusal(403) : await hold(url)
+        case .redirect(let url, let arrival):
+            return await isFromElsewhere(request) ? refusal(403) : await hold(url, arrival)
         }
     }
 
@@ -96,10 +107,11 @@ final class RedirectInbox: Sendable {
     }
 
     /// Keeps the request until it is answered, its client is gone, or the inbox is closed.
-    private func hold(_ url: URL) async -> LoopbackResponse {
+    private func hold(_ url: URL, _ arrival: ResponseMode) async -> LoopbackResponse {
         let id = state.withLock { $0.nextID() }
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { browser in
+            await withCheckedContinuation { continuation in
+                let browser = Browser(continuation: continuation, arrival: arrival)
                 let redirect = ReceivedRedirect(url: url, id: id)
                 let (isTaken, receiver) = state.withLock { $0.take(redirect, from: browser, unless: Task.isCancelled) }
                 if !isTaken { browser.resume(returning: refusal(503)) }
@@ -122,7 +134,7 @@ final class RedirectInbox: Sendable {
     /// The page for whatever is not the redirect, or is no request at all.
     func refusal(_ status: Int) -> LoopbackResponse {
         var response = template.response(RedirectPage(outcome: .refused), status: status)
-        if status == 405 { response.headers["Allow"] = responseMode == .query ? "GET" : "POST" }
+        if status == 405 { response.headers["Allow"] = responseMode.accepted.map(\.method).joined(separator: ", ") }
         return response
     }
 
@@ -154,16 +166,17 @@ final class RedirectInbox: Sendable {
             guard let browser = state.browsers.removeValue(forKey: redirect.id) else { return nil }
             if page.outcome != .refused {
                 deliveries.begin([redirect.id])
-                if responseMode == .query { state.donePage = page }
+                if browser.arrival == .query { state.donePage = page }
             }
             return browser
         }
-        browser?.resume(returning: response(to: redirect.id, with: page))
+        guard let browser else { return }
+        browser.resume(returning: response(to: redirect.id, by: browser.arrival, with: page))
     }
 
-    private func response(to id: UInt64, with page: RedirectPage) -> LoopbackResponse {
+    private func response(to id: UInt64, by arrival: ResponseMode, with page: RedirectPage) -> LoopbackResponse {
         guard page.outcome != .refused else { return template.response(page, status: 400) }
-        guard responseMode == .query else {
+        guard arrival == .query else {
             var response = template.response(page, status: 200)
             response.onDelivery = { [deliveries] _ in deliveries.end(id) }
             return response

@@ -107,7 +107,7 @@ struct RedirectMailbox: Sendable {
 }
 
 extension RedirectRequest {
-    /// What a delivery is: the whole address is its body.
+    /// What a delivery is: the whole address is the body of a POST.
     init(delivery request: LoopbackRequest, redirectURI: URL, answers question: Question) {
         guard request.method == "POST", request.path == "/redirect" else {
             self = .refused(status: 404)
@@ -121,6 +121,6 @@ extension RedirectRequest {
             self = .refused(status: 400)
             return
         }
-        self = .redirect(url)
+        self = .redirect(url, .formPost)
     }
 }

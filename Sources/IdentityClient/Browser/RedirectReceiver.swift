@@ -14,7 +14,8 @@ public protocol RedirectReceiver: Sendable {
     ///
     /// - Parameters:
     ///   - redirectURI: Where the program wants the answer. A port of its own choice is taken where it names none.
-    ///   - responseMode: How the answer arrives. Only this form is accepted.
+    ///   - responseMode: How the answer is asked for. Where that is ``ResponseMode/formPost``, take one in the query as
+    ///     well, as the receivers of this library do: some providers send it so all the same.
     /// - Throws: `AuthenticationError(.redirectUnavailable, …)` when the address cannot be listened on, naming the port.
     func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener
 

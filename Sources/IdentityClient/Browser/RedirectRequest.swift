@@ -5,8 +5,8 @@ import LoopbackHTTP
 
 /// What one request to the redirect address is: the pure decision, without the wait.
 enum RedirectRequest: Equatable {
-    /// A redirect, as the registered address with its parameters in the query.
-    case redirect(URL)
+    /// A redirect, as the registered address with its parameters in the query, and how they came.
+    case redirect(URL, ResponseMode)
     /// The address the browser is sent to, so that the code leaves its address bar.
     case donePage
     /// Not for us; the wait goes on.
@@ -37,6 +37,7 @@ enum RedirectRequest: Equatable {
         }
     }
 
+    /// - Parameter responseMode: What was asked for, which is not always how the answer comes.
     init(
         _ request: LoopbackRequest,
         redirectURI: URL,
@@ -54,26 +55,26 @@ enum RedirectRequest: Equatable {
             self = .refused(status: 404)
             return
         }
-        if responseMode == .query, request.method == "GET", request.query == "done" {
-            self = .donePage
-            return
-        }
-        guard request.method == (responseMode == .query ? "GET" : "POST") else {
+        guard let arrival = responseMode.accepted.first(where: { $0.method == request.method }) else {
             self = .refused(status: 405)
             return
         }
-        if responseMode == .formPost, !Self.isForm(request.headers.values(of: "Content-Type")) {
+        if arrival == .query, request.query == "done" {
+            self = .donePage
+            return
+        }
+        if arrival == .formPost, !Self.isForm(request.headers.values(of: "Content-Type")) {
             self = .refused(status: 415)
             return
         }
-        let parameters = responseMode == .query ? Array((request.query ?? "").utf8) : request.body
+        let parameters = arrival == .query ? Array((request.query ?? "").utf8) : request.body
         guard question.isAnswered(by: parameters), let query = Self.normalized(parameters),
             let url = URL(string: "\(redirectURI.absoluteString)?\(query)")
         else {
             self = .refused(status: 400)
             return
         }
-        self = .redirect(url)
+        self = .redirect(url, arrival)
     }
 
     private static func hosts(_ port: UInt16) -> [String] {

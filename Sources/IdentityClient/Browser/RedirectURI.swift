@@ -86,14 +86,3 @@ public struct RedirectURI: Hashable, Sendable {
         return url
     }
 }
-
-/// How the provider hands over the authorization response.
-///
-/// - SeeAlso: [OAuth 2.0 Multiple Response Types §2.1](https://openid.net/specs/oauth-v2-multiple-response-types-1_0.html#ResponseModes),
-///   [Form Post Response Mode](https://openid.net/specs/oauth-v2-form-post-response-mode-1_0.html)
-public enum ResponseMode: String, Hashable, Sendable, CaseIterable {
-    /// In the query of the redirect.
-    case query
-    /// As a form that the browser posts; the code never stands in the address bar.
-    case formPost = "form_post"
-}

@@ -41,9 +41,7 @@ struct AuthorizationPreparation: Sendable {
     /// How the answer is to arrive.
     var responseMode: ResponseMode {
         if let mode = parameters.responseMode { return mode }
-        // Deviation: glewlwyd answers a pushed request in the query, whatever it asks for.
-        guard pushEndpoint == nil, environment.configuration.redirectReceiver.responseModes.contains(.formPost)
-        else { return .query }
+        guard environment.configuration.redirectReceiver.responseModes.contains(.formPost) else { return .query }
         // A browser posts no form to another program.
         if case .custom = environment.configuration.redirectURI.kind { return .query }
         let published = metadata.responseModes?.contains(ResponseMode.formPost.rawValue)

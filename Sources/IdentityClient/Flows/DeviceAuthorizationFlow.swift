@@ -6,6 +6,7 @@ import OAuthWire
 
 /// Gets a code for another device, and asks for tokens until the person has finished there.
 ///
+/// Where the provider publishes S256, this program alone can redeem the code (PKCE).
 /// - SeeAlso: [RFC 8628](https://www.rfc-editor.org/rfc/rfc8628)
 struct DeviceAuthorizationFlow: Sendable {
     let environment: FlowEnvironment
@@ -26,7 +27,11 @@ struct DeviceAuthorizationFlow: Sendable {
             .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
         let claims = try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities)
 
-        let device = try await code(scopes, claims, authority, metadata)
+        // Deviation: RFC 8628 has no PKCE, but Keycloak demands it of a client that is set to need it. Others ignore
+        // what they do not know (RFC 6749 §3.1, §3.2).
+        let proofKey = metadata.codeChallengeMethods?.contains("S256") == true ? ProofKey() : nil
+
+        let device = try await code(scopes, claims, proofKey, authority, metadata)
         let lifetime = min(parameters.timeout ?? .seconds(device.expiresIn), .seconds(min(device.expiresIn, 86_400)))
         let deadline = Deadline(after: lifetime)
         let expiresOn = environment.clock.now.addingTimeInterval(Double(lifetime.components.seconds))
@@ -35,6 +40,7 @@ struct DeviceAuthorizationFlow: Sendable {
         let form = TokenRequestMessage.deviceCode(
             clientID: environment.clientID,
             deviceCode: device.deviceCode,
+            codeVerifier: proofKey?.verifier,
             scopes: authority.isMicrosoft ? scopes : [],
             claims: authority.isMicrosoft ? claims : nil,
             clientInfo: authority.hasHomeAccounts
@@ -68,19 +74,24 @@ struct DeviceAuthorizationFlow: Sendable {
     private func code(
         _ scopes: [String],
         _ claims: String?,
+        _ proofKey: ProofKey?,
         _ authority: Authority,
         _ metadata: AuthorityMetadata
     ) async throws -> DeviceAuthorizationResponse {
         guard let endpoint = metadata.deviceAuthorizationEndpoint else {
             throw AuthenticationError(
                 .unsupported,
-                "The provider offers no sign-in on another device (device_authorization_endpoint): use a browser.",
+                """
+                The provider publishes no endpoint for a sign-in on another device (device_authorization_endpoint): use \
+                a browser or, if the provider has one all the same, name it with the authority.
+                """,
                 correlationID: context.correlationID
             )
         }
         let form = DeviceAuthorizationRequestMessage.items(
             clientID: environment.clientID,
             scopes: scopes,
+            codeChallenge: proofKey?.challenge,
             claims: claims,
             extra: try ExtraItems.checked(parameters.extraParameters)
         )

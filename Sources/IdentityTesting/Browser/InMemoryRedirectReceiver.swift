@@ -40,13 +40,13 @@ public final class InMemoryRedirectReceiver: RedirectReceiver {
     /// - Parameters:
     ///   - url: The address with the parameters in its query.
     ///   - responseMode: How the provider sent them.
-    /// - Returns: `nil` when nobody listens there, when the answer came in another form than was asked for, and when
-    ///   the listener is closed before it answers.
+    /// - Returns: `nil` when nobody listens there, when a form came where the query was asked for, and when the
+    ///   listener is closed before it answers.
     /// - Throws: `CancellationError` when the task is cancelled.
     public func deliver(_ url: URL, as responseMode: ResponseMode = .query) async throws -> RedirectPage? {
         let address = Self.withoutQuery(url.absoluteString)
         let listener = state.withLock { $0.listeners[address] ?? $0.listeners[address + "/"] }
-        guard let listener, listener.responseMode == responseMode else { return nil }
+        guard let listener, listener.responseMode.accepted.contains(responseMode) else { return nil }
         return try await listener.deliver(url)
     }
 

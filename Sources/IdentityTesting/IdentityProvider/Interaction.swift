@@ -67,10 +67,11 @@ extension Interaction {
         prompts = Set((request["prompt"] ?? "").split(separator: " ").map(String.init))
         maxAge = request["max_age"].flatMap { Int($0) }
         loginHint = request["login_hint"]
-        if let refusal = refusal(request, in: state) {
-            if !state.settings.responseModes.contains(responseMode) { responseMode = "query" }
-            throw .redirect(self, refusal)
+        let refusal = refusal(request, in: state)
+        if state.settings.forgetsResponseMode || !state.settings.responseModes.contains(responseMode) {
+            responseMode = "query"
         }
+        if let refusal { throw .redirect(self, refusal) }
     }
 
     private func refusal(_ request: ProviderRequest, in state: ProviderState) -> Refusal? {
@@ -86,15 +87,13 @@ extension Interaction {
         if challenge == nil && state.settings.requiresPKCE {
             return Refusal("invalid_request", "A code challenge is required.")
         }
-        if let challenge, request["code_challenge_method"] != "S256" || Base64URL.decode(challenge)?.count != 32 {
-            return Refusal("invalid_request", "The code challenge must be one of method S256.")
-        }
         if !prompts.isSubset(of: ["none", "login", "consent", "select_account", "create"])
             || (prompts.contains("none") && prompts.count > 1)
         {
             return Refusal("invalid_request", "The prompt is not understood.")
         }
         do {
+            try state.checkChallenge(challenge, request)
             try state.checkKnown(scopes)
             return nil
         } catch {

@@ -15,10 +15,13 @@ extension ProviderState {
         }
         let scopes = (request["scope"] ?? "").split(separator: " ").map(String.init)
         try checkKnown(scopes)
+        let challenge = request["code_challenge"]
+        try checkChallenge(challenge, request)
         let device = DeviceRequest(
             clientID: clientID,
             userCode: Self.newUserCode(),
             scopes: scopes,
+            challenge: challenge,
             address: address,
             expires: now.addingTimeInterval(settings.deviceCodeLifetime.timeInterval),
             interval: settings.deviceInterval
@@ -46,6 +49,7 @@ extension ProviderState {
         guard device.expires > now else {
             throw Refusal("expired_token", "The device code has expired.", number: 70_020)
         }
+        try checkProof(device.challenge, verifier: request["code_verifier"])
         let isTooSoon = device.lastAsked.map { now.timeIntervalSince($0) < device.interval.timeInterval } ?? false
         device.lastAsked = now
         if isTooSoon { device.interval += .seconds(5) }

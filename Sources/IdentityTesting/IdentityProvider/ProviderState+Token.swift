@@ -70,8 +70,16 @@ extension ProviderState {
         return try issue(code.authorization, scopes: code.authorization.scopes, request, isRefresh: false, now: now)
     }
 
+    /// - SeeAlso: [RFC 7636 §4.4.1](https://www.rfc-editor.org/rfc/rfc7636#section-4.4.1)
+    func checkChallenge(_ challenge: String?, _ request: ProviderRequest) throws(Refusal) {
+        guard let challenge else { return }
+        guard request["code_challenge_method"] == "S256", Base64URL.decode(challenge)?.count == 32 else {
+            throw Refusal("invalid_request", "The code challenge must be one of method S256.")
+        }
+    }
+
     /// - SeeAlso: [RFC 7636 §4.6](https://www.rfc-editor.org/rfc/rfc7636#section-4.6)
-    private func checkProof(_ challenge: String?, verifier: String?) throws(Refusal) {
+    func checkProof(_ challenge: String?, verifier: String?) throws(Refusal) {
         guard let challenge else { return }
         guard let verifier, (43...128).contains(verifier.utf8.count), ProofKey.challenge(for: verifier) == challenge
         else {

@@ -127,6 +127,7 @@ struct DeviceRequest: Sendable {
     var clientID: String
     var userCode: String
     var scopes: [String]
+    var challenge: String?
     var address: ProviderAddress
     var expires: Date
     var interval: Duration

@@ -34,6 +34,8 @@ extension TestIdentityProvider {
         public var requiresPKCE = true
         /// The ways an answer can arrive.
         public var responseModes = ["query", "form_post"]
+        /// Whether the answer comes in the query where a form was asked for and is offered, as GitLab's does.
+        public var forgetsResponseMode = false
 
         /// Whether authorization requests can be pushed, or must be; a provider of the profile `.openIDConnect` has the
         /// endpoint. A reference is good for one visit of the client that pushed the request.

@@ -46,10 +46,12 @@ package enum TokenRequestMessage {
     }
 
     /// Asks whether the person has finished on the other device.
+    /// - Parameter codeVerifier: Where the request for the code had its challenge.
     /// - SeeAlso: [RFC 8628 §3.4](https://www.rfc-editor.org/rfc/rfc8628#section-3.4)
     package static func deviceCode(
         clientID: String,
         deviceCode: String,
+        codeVerifier: String? = nil,
         scopes: [String] = [],
         claims: String? = nil,
         clientInfo: Bool = false
@@ -58,6 +60,7 @@ package enum TokenRequestMessage {
             ("client_id", clientID),
             ("grant_type", GrantType.deviceCode),
             ("device_code", deviceCode),
+            ("code_verifier", codeVerifier),
             ("scope", scopes.joined(separator: " ")),
             ("claims", claims),
             ("client_info", clientInfo ? "1" : nil),
@@ -76,15 +79,19 @@ package enum GrantType {
 /// - SeeAlso: [RFC 8628 §3.1](https://www.rfc-editor.org/rfc/rfc8628#section-3.1)
 package enum DeviceAuthorizationRequestMessage {
     /// The parameters; `extra` ones of the program come last, reserved names among them are not sent.
+    /// - Parameter codeChallenge: Of method S256.
     package static func items(
         clientID: String,
         scopes: [String],
+        codeChallenge: String? = nil,
         claims: String? = nil,
         extra: [(String, String)] = []
     ) -> [(String, String)] {
         ParameterList.items([
             ("client_id", clientID),
             ("scope", scopes.joined(separator: " ")),
+            ("code_challenge", codeChallenge),
+            ("code_challenge_method", codeChallenge.map { _ in "S256" }),
             ("claims", claims),
         ]) + extra.filter { !AuthorizationRequestMessage.reservedNames.contains($0.0) }
     }

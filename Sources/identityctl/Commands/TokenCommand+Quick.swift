@@ -31,6 +31,7 @@ extension TokenCommand {
         provider.clientID = values["--client-id"]
         provider.authority = values["--authority"]
         provider.issuer = values["--issuer"]
+        provider.deviceAuthorizationEndpoint = values["--device-authorization-endpoint"]
         provider.cache = values["--cache"]
         provider.group = values["--group"]
         var token = TokenOptions()
@@ -51,7 +52,7 @@ extension TokenCommand {
 
     private static let flagNames: Set<String> = ["--json", "--force-refresh"]
     private static let optionNames: Set<String> = [
-        "--client-id", "--authority", "--issuer", "--cache", "--group", "--scope", "--claims", "--account",
-        "--log-level",
+        "--client-id", "--authority", "--issuer", "--device-authorization-endpoint", "--cache", "--group", "--scope",
+        "--claims", "--account", "--log-level",
     ]
 }

@@ -28,6 +28,14 @@ struct ProviderOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Where --device-code asks for a code, if the issuer has such an endpoint and does not publish it.",
+            valueName: "url"
+        )
+    )
+    var deviceAuthorizationEndpoint: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Where tokens rest: auto (the default), keyring, file, file:DIRECTORY, or memory.",
             valueName: "cache"
         )
@@ -90,11 +98,17 @@ extension ProviderOptions {
         // What the command line says replaces whichever of the two the environment says.
         let onCommandLine = authority != nil || issuer != nil
         let source = onCommandLine ? Environment([:]) : environment
+        let endpoint = try source.given("device-authorization-endpoint", deviceAuthorizationEndpoint)
         switch (try source.given("authority", authority), try source.given("issuer", issuer)) {
         case (let given?, nil):
+            if let endpoint { throw endpoint.error("goes with --issuer; a Microsoft authority needs none.") }
             return try given.checked { try Authority(url: given.text) }
         case (nil, let given?):
-            return try given.checked { try .openIDConnect(issuer: given.text) }
+            let authority = try given.checked { try Authority.openIDConnect(issuer: given.text) }
+            guard let endpoint else { return authority }
+            return try endpoint.checked {
+                try .openIDConnect(issuer: given.text, deviceAuthorization: endpoint.text)
+            }
         case (let authority?, let issuer?):
             throw UsageError("Give one of \(authority.origin) and \(issuer.origin), not both.")
         case (nil, nil):

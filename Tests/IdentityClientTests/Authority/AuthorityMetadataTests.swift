@@ -37,6 +37,16 @@ import Testing
         #expect(metadata.requiresPushedAuthorizationRequests)
     }
 
+    @Test func takesTheDeviceEndpointThatTheProgramNamesWhereNoneIsPublished() throws {
+        let named = try Authority.openIDConnect(issuer: "https://h", deviceAuthorization: "https://h/named")
+        let silent = try Fixture.json(Self.document("https://h", issuer: "https://h"))
+        #expect(try AuthorityMetadata(published: silent, by: named).deviceAuthorizationEndpoint == "https://h/named")
+        let more = #""device_authorization_endpoint":"https://h/device""#
+        let published = try Fixture.json(Self.document("https://h", issuer: "https://h", more))
+        let metadata = try AuthorityMetadata(published: published, by: named)
+        #expect(metadata.deviceAuthorizationEndpoint == "https://h/device")
+    }
+
     @Test(arguments: [
         (document("https://h", issuer: "https://other"), AuthenticationError.Code.issuerMismatch),
         (document("http://h", issuer: "https://h"), .untrustedAuthority),

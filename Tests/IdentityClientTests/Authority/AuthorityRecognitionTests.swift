@@ -177,6 +177,9 @@ import Testing
     @Test(arguments: ["", "http://h/", "h", "https://h/#x", "https://u@h/", "https://h/ä"])
     func refusesIssuersAndEndpoints(text: String) {
         #expect(throws: AuthenticationError.self) { try Authority.openIDConnect(issuer: text) }
+        #expect(throws: AuthenticationError.self) {
+            try Authority.openIDConnect(issuer: "https://h", deviceAuthorization: text)
+        }
         let good = "https://h/x"
         for endpoints in [
             Authority.OAuth2Endpoints(authorization: text, token: good),

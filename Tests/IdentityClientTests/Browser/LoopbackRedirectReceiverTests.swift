@@ -147,7 +147,10 @@ import Testing
 
     @Test func answersAFormWithThePage() async throws {
         let (listener, port) = try await start(.loopback, .formPost)
-        #expect(try await exchange(get("/?code=a", port), port: port).hasPrefix("HTTP/1.1 405 "))
+        #expect(try await exchange(get("/?state=x", port), port: port).hasPrefix("HTTP/1.1 400 "))
+        #expect(try await exchange(get("/?done", port), port: port).hasPrefix("HTTP/1.1 404 "))
+        let probed = try await exchange(get("/?code=a", port, method: "HEAD"), port: port)
+        #expect(probed.hasPrefix("HTTP/1.1 405 ") && probed.contains("\r\nAllow: POST, GET\r\n"))
         let browser = try RawConnection(port: port)
         browser.send(post("code=a%2Bb&state=x&state=y", port))
         let redirect = try await listener.receive()
@@ -157,6 +160,32 @@ import Testing
         let answer = try await browser.receive()
         #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(answer.contains("No &quot;luck&quot; &amp; &#39;no&#39; joy"))
+    }
+
+    /// Providers that do not heed what they were asked for; the code leaves the address bar as ever.
+    @Test func showsThePageElsewhereWhenTheAnswerCameInTheQuery() async throws {
+        let (listener, port) = try await start(try .loopback(path: "/back"), .formPost)
+        let browser = try RawConnection(port: port)
+        browser.send(get("/back?code=c0de&state=st4te", port))
+        let redirect = try await listener.receive()
+        #expect(redirect.url.query() == "code=c0de&state=st4te")
+        await listener.answer(redirect, with: RedirectPage(outcome: .succeeded))
+        let answer = try await browser.receive()
+        #expect(answer.hasPrefix("HTTP/1.1 303 See Other\r\n") && answer.contains("\r\nLocation: /back?done\r\n"))
+        async let page = exchange(get("/back?done", port), port: port)
+        let started = ContinuousClock.now
+        await listener.close()
+        #expect(ContinuousClock.now - started < .seconds(1))
+        let text = try await page
+        #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n") && text.contains("Signed in"))
+        #expect(!(answer + text).contains("c0de"))
+    }
+
+    @Test func takesNoFormWhereTheQueryWasAskedFor() async throws {
+        let (listener, port) = try await start()
+        let answer = try await exchange(post("code=a", port), port: port)
+        #expect(answer.hasPrefix("HTTP/1.1 405 ") && answer.contains("\r\nAllow: GET\r\n"))
+        await listener.close()
     }
 
     @Test func tellsAFloodToComeBack() async throws {

@@ -53,7 +53,7 @@ import Testing
         if let status {
             #expect(decision == .refused(status: status))
         } else {
-            guard case .redirect(let url) = decision else {
+            guard case .redirect(let url, .query) = decision else {
                 Issue.record("\(decision)")
                 return
             }
@@ -70,7 +70,8 @@ import Testing
             ("POST", "multipart/form-data; boundary=a", "code=a", 415),
             ("POST", form, "state=b", 400),
             ("POST", form, "", 400),
-            ("GET", form, "code=a", 405),
+            ("GET", form, "code=a", 400),
+            ("PUT", form, "code=a", 405),
         ] as [(String, String, String, Int?)]
     )
     func takesFormsOnly(_ method: String, _ type: String, _ body: String, _ status: Int?) throws {
@@ -84,13 +85,51 @@ import Testing
         if let status {
             #expect(decision == .refused(status: status))
         } else {
-            #expect(try decision == .redirect(#require(URL(string: "http://localhost:4711?\(body)"))))
+            #expect(try decision == .redirect(#require(URL(string: "http://localhost:4711?\(body)")), .formPost))
         }
     }
 
-    @Test func refusesAQueryInPlaceOfTheForm() throws {
-        let request = LoopbackRequest(method: "GET", target: "/?code=a", headers: ["Host": "localhost:4711"])
-        #expect(try decide(request, .formPost) == .refused(status: 405))
+    /// GitLab and WSO2 Identity Server publish the form, and answer so all the same.
+    @Test(arguments: [
+        ("GET", "/?code=a&state=b", nil),
+        ("GET", "/?error=access_denied&state=b", nil),
+        ("GET", "/", 400),
+        ("GET", "/?state=b", 400),
+        ("GET", "/?code=%FF", 400),
+        ("GET", "/other?code=a", 404),
+        ("HEAD", "/?code=a", 405),
+        ("POST", "/?code=a", 415),
+    ])
+    func takesAQueryInPlaceOfTheForm(_ method: String, _ target: String, _ status: Int?) throws {
+        let request = LoopbackRequest(method: method, target: target, headers: ["Host": "localhost:4711"])
+        let decision = try decide(request, .formPost)
+        if let status {
+            #expect(decision == .refused(status: status))
+        } else {
+            let url = try #require(URL(string: "http://localhost:4711\(target.dropFirst())"))
+            #expect(decision == .redirect(url, .query))
+        }
+    }
+
+    @Test func takesNoFormInPlaceOfTheQuery() throws {
+        let request = LoopbackRequest(
+            method: "POST",
+            target: "/",
+            headers: ["Host": "localhost:4711", "Content-Type": Self.form],
+            body: Array("code=a&state=b".utf8)
+        )
+        #expect(try decide(request, .query) == .refused(status: 405))
+    }
+
+    /// In the address of the form, nothing counts.
+    @Test func readsTheFormAlone() throws {
+        let request = LoopbackRequest(
+            method: "POST",
+            target: "/?code=a",
+            headers: ["Host": "localhost:4711", "Content-Type": Self.form],
+            body: Array("state=b".utf8)
+        )
+        #expect(try decide(request, .formPost) == .refused(status: 400))
     }
 
     /// Whatever a browser leaves unescaped, the address is valid and means the same; duplicates are for the flow to see.
@@ -109,7 +148,7 @@ import Testing
             headers: ["Host": "localhost:4711", "Content-Type": Self.form],
             body: Array(body.utf8)
         )
-        guard case .redirect(let url) = try decide(request, .formPost) else {
+        guard case .redirect(let url, .formPost) = try decide(request, .formPost) else {
             Issue.record("not taken")
             return
         }

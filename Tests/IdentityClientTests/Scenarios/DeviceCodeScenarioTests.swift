@@ -3,6 +3,7 @@
 import FoundationEssentials
 import IdentityClient
 import IdentityTesting
+import OAuthWire
 import Testing
 
 /// Signing in on another device (RFC 8628).
@@ -60,6 +61,37 @@ struct DeviceCodeScenarioTests {
         stage.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: result.account)
         #expect(next.source == .identityProvider)
+    }
+
+    /// Keycloak demands it of a client that is set to need PKCE.
+    @Test func provesThatItAskedForTheCode() async throws {
+        let stage = try Stage()
+        let application = try stage.application()
+        for round in 1...2 {
+            let (task, prompt) = try await start(application)
+            try await advance(stage, by: .seconds(5), toQuestion: 2 * round - 1)
+            try await stage.clock.waitForSleepers()
+            #expect(stage.provider.approveDevice(userCode: prompt.userCode, as: .alice))
+            try await advance(stage, by: .seconds(5), toQuestion: 2 * round)
+            _ = try await task.value
+        }
+        let asked = stage.provider.requests.filter { $0.endpoint == .deviceAuthorization }
+        #expect(asked.map { $0["code_challenge_method"] } == ["S256", "S256"])
+        let verifiers = stage.provider.requests.filter { $0.endpoint == .token }.compactMap { $0["code_verifier"] }
+        try #require(verifiers.count == 4)
+        #expect(verifiers[0] == verifiers[1] && verifiers[1] != verifiers[2] && verifiers[2] == verifiers[3])
+        let challenges = [verifiers[0], verifiers[2]].map { ProofKey.challenge(for: $0) }
+        #expect(asked.map { $0["code_challenge"] } == challenges)
+    }
+
+    @Test func provesNothingWhereTheProviderDoesNotSayHow() async throws {
+        let stage = try Stage { $0.advertisesS256 = false }
+        let (task, prompt) = try await start(try stage.application())
+        #expect(stage.provider.approveDevice(userCode: prompt.userCode, as: .alice))
+        try await advance(stage, by: .seconds(5), toQuestion: 1)
+        _ = try await task.value
+        let names = stage.provider.requests.flatMap { $0.form.map(\.name) }
+        #expect(!names.contains { $0.hasPrefix("code_") })
     }
 
     @Test func slowsDownByFiveSecondsForGood() async throws {
@@ -223,6 +255,23 @@ struct DeviceCodeScenarioTests {
         let stage = try Stage()
         stage.provider.failNext(.discovery, with: .changing("device_authorization_endpoint", to: nil))
         try await expectError(.unsupported) { try await start(try stage.application()) }
+    }
+
+    /// As GitLab has one and does not publish it.
+    @Test func takesTheEndpointThatTheProgramNames() async throws {
+        let stage = try Stage()
+        stage.provider.failNext(.discovery, with: .changing("device_authorization_endpoint", to: nil))
+        let authority = try Authority.openIDConnect(
+            issuer: stage.provider.authority.description,
+            deviceAuthorization: "https://login.example.test/device_authorization"
+        )
+        let application = try stage.application { $0.authority = authority }
+        let (task, prompt) = try await start(application)
+        #expect(stage.provider.approveDevice(userCode: prompt.userCode, as: .alice))
+        try await advance(stage, by: .seconds(5), toQuestion: 1)
+        let account = try await task.value.account
+        // Whoever is signed in there is so with and without it.
+        #expect(try await stage.application().allAccounts() == [account])
     }
 
     @Test func sendsExtraItemsButNoReservedOnes() async throws {

@@ -212,6 +212,34 @@ struct InteractiveScenarioTests {
         #expect(page.status == 200 && page.body.contains("Signed in"))
     }
 
+    /// GitLab publishes the form, and its page of consent forgets that it was asked for.
+    @Test(arguments: [false, true])
+    func takesAnAnswerInTheQueryWhereAFormWasAskedFor(_ listensOnLoopback: Bool) async throws {
+        let stage = try Stage(listensOnLoopback: listensOnLoopback) { $0.forgetsResponseMode = true }
+        // What comes this way is looked at as closely as ever.
+        stage.browser.mischief = [.forgedFirst("state", value: "guessed")]
+        let (application, result) = try await stage.signedIn()
+        #expect(try await application.allAccounts() == [result.account])
+        let asked = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        #expect(asked["response_mode"] == "form_post")
+        #expect(try await stage.browser.redirectURL().query()?.contains("code=") == true)
+        _ = try await stage.browser.finalPage()
+        #expect(stage.browser.pages.suffix(2).map(\.status) == [400, 200])
+    }
+
+    /// WSO2 Identity Server posts the code, and no errors.
+    @Test(arguments: [false, true])
+    func takesARefusalInTheQueryWhereAFormWasAskedFor(_ listensOnLoopback: Bool) async throws {
+        let stage = try Stage(listensOnLoopback: listensOnLoopback) { $0.forgetsResponseMode = true }
+        stage.browser.behaviour = .cancel
+        let application = try stage.application()
+        let error = try await expectError(.accessDenied) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(error.serverError?.error == "access_denied")
+        #expect(stage.provider.count(of: .token) == 0)
+    }
+
     @Test func asksForNoFormPostWhereTheReceiverTakesNone() async throws {
         let stage = try Stage(.entra)
         let application = try stage.application { $0.redirectReceiver = QueryReceiver(receiver: stage.receiver) }

@@ -78,17 +78,23 @@ struct PushedAuthorizationTests {
         #expect(Set(visits.compactMap { $0["request_uri"] }).count == 3)
     }
 
-    /// Some providers heed no response mode in what is pushed, so that one is asked for only where the program says so.
-    @Test(arguments: [(nil, "query"), (.query, "query"), (.formPost, "form_post")] as [(ResponseMode?, String)])
-    func asksForTheAnswerInTheQuery(mode: ResponseMode?, sent: String) async throws {
-        let stage = try Stage { $0.pushedAuthorizationRequests = .offered }
+    /// Some providers heed no response mode in what is pushed: glewlwyd for one.
+    @Test(
+        arguments: [(nil, "form_post"), (.query, "query"), (.formPost, "form_post")] as [(ResponseMode?, String)],
+        [false, true]
+    )
+    func asksForTheAnswerAsInAPlainRequest(asked: (mode: ResponseMode?, sent: String), forgets: Bool) async throws {
+        let stage = try Stage {
+            $0.pushedAuthorizationRequests = .offered
+            $0.forgetsResponseMode = forgets
+        }
         var parameters = InteractiveParameters(scopes: ["api.read"])
         let plain = try await stage.application().acquireTokenInteractively(parameters)
         #expect(try last(.authorization, stage)["response_mode"] == "form_post")
-        parameters.responseMode = mode
+        parameters.responseMode = asked.mode
         let pushing = try stage.application { $0.pushedAuthorizationRequests = .whenOffered }
         let result = try await pushing.acquireTokenInteractively(parameters)
-        #expect(try last(.pushedAuthorization, stage)["response_mode"] == sent)
+        #expect(try last(.pushedAuthorization, stage)["response_mode"] == asked.sent)
         #expect(result.account.id == plain.account.id)
     }
 

@@ -37,9 +37,12 @@ struct RefusedRedirectTests {
         #expect(try await stage.storedCredentials(of: application).isEmpty)
     }
 
-    @Test(arguments: ["https://evil.example.test", nil, "https://login.example.test/", "HTTPS://login.example.test"])
-    func refusesTheAnswerOfAnotherIssuer(_ issuer: String?) async throws {
-        let stage = try Stage()
+    @Test(
+        arguments: ["https://evil.example.test", nil, "https://login.example.test/", "HTTPS://login.example.test"],
+        [false, true]
+    )
+    func refusesTheAnswerOfAnotherIssuer(_ issuer: String?, inPlaceOfAForm isQuery: Bool) async throws {
+        let stage = try Stage { $0.forgetsResponseMode = isQuery }
         stage.browser.mischief = [.changing("iss", to: issuer)]
         let application = try stage.application()
         try await expectError(.issuerMismatch) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }

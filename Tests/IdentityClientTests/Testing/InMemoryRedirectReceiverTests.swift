@@ -28,9 +28,20 @@ struct InMemoryRedirectReceiverTests {
         #expect(try await receiver.deliver(address) == nil)
     }
 
-    @Test func refusesTheOtherResponseMode() async throws {
+    @Test func refusesAFormWhereTheQueryWasAskedFor() async throws {
+        let listener = try await receiver.start(for: .loopback, responseMode: .query)
+        #expect(try await receiver.deliver(url(listener, "?code=1"), as: .formPost) == nil)
+        await listener.close()
+    }
+
+    @Test func takesAQueryWhereAFormWasAskedFor() async throws {
         let listener = try await receiver.start(for: .loopback, responseMode: .formPost)
-        #expect(try await receiver.deliver(url(listener, "?code=1")) == nil)
+        let address = try url(listener, "?code=1")
+        async let page = receiver.deliver(address)
+        let redirect = try await listener.receive()
+        #expect(redirect.url == address)
+        await listener.answer(redirect, with: RedirectPage(outcome: .succeeded))
+        #expect(try await page == RedirectPage(outcome: .succeeded))
         await listener.close()
     }
 

@@ -18,16 +18,21 @@ struct ProviderDeviceTests {
         client = ProviderClient(provider: provider)
     }
 
-    private func start() async throws -> DeviceAuthorizationResponse {
+    private func start(codeChallenge: String? = nil) async throws -> DeviceAuthorizationResponse {
         let items = DeviceAuthorizationRequestMessage.items(
             clientID: "test-client",
-            scopes: ["openid", "offline_access"]
+            scopes: ["openid", "offline_access"],
+            codeChallenge: codeChallenge
         )
         return try DeviceAuthorizationResponse(try await client.post("/device_authorization", items).json)
     }
 
-    private func poll(_ device: DeviceAuthorizationResponse) async throws -> JSONObject {
-        let items = TokenRequestMessage.deviceCode(clientID: "test-client", deviceCode: device.deviceCode)
+    private func poll(_ device: DeviceAuthorizationResponse, verifier: String? = nil) async throws -> JSONObject {
+        let items = TokenRequestMessage.deviceCode(
+            clientID: "test-client",
+            deviceCode: device.deviceCode,
+            codeVerifier: verifier
+        )
         return try await client.post("/token", items).json
     }
 
@@ -45,6 +50,24 @@ struct ProviderDeviceTests {
         let tokens = try TokenResponse(try await poll(device))
         #expect(tokens.refreshToken != nil)
         #expect(try await poll(device).string("error") == "invalid_grant")
+    }
+
+    /// RFC 7636 §4.6, as Keycloak does it for devices
+    @Test func givesTokensToWhoAskedForTheCodeOnly() async throws {
+        let key = ProofKey()
+        let device = try await start(codeChallenge: key.challenge)
+        #expect(provider.approveDevice(userCode: device.userCode, as: .alice))
+        for verifier in [nil, ProofKey().verifier, "short"] {
+            #expect(try await poll(device, verifier: verifier).string("error") == "invalid_grant")
+        }
+        #expect(try TokenResponse(try await poll(device, verifier: key.verifier)).refreshToken != nil)
+    }
+
+    @Test(arguments: [("plain", ProofKey().challenge), ("", ProofKey().challenge), ("S256", "short")])
+    func refusesAChallengeOfAnotherMethod(_ method: String, _ challenge: String) async throws {
+        let items = [("client_id", "test-client"), ("code_challenge", challenge), ("code_challenge_method", method)]
+        let answer = try await client.post("/device_authorization", items).json
+        #expect(answer.string("error") == "invalid_request")
     }
 
     @Test func slowsDownWhoAsksTooOften() async throws {

@@ -58,9 +58,29 @@ import Testing
         if text == nil { #expect(policy?.stores.contains(.file) == false) }
     }
 
+    static let endpoint = "https://id.example.test/device"
+    static let option = "--device-authorization-endpoint"
+
     @Test func replacesTheProviderOfTheEnvironmentWhole() throws {
         let url = "https://login.microsoftonline.com/common"
-        #expect(try Self.configuration(["--authority", url], Self.complete).authority == (try Authority(url: url)))
+        var variables = Self.complete
+        variables["IDENTITYCTL_DEVICE_AUTHORIZATION_ENDPOINT"] = Self.endpoint
+        #expect(try Self.configuration(["--authority", url], variables).authority == (try Authority(url: url)))
+        let other = "https://other.example.test"
+        let named = try Self.configuration(["--issuer", other], variables)
+        #expect(named.authority == (try .openIDConnect(issuer: other)))
+    }
+
+    @Test(arguments: [true, false])
+    func namesTheEndpointThatTheIssuerDoesNotPublish(isOption: Bool) throws {
+        var variables = Self.complete
+        if !isOption { variables["IDENTITYCTL_DEVICE_AUTHORIZATION_ENDPOINT"] = Self.endpoint }
+        let arguments = isOption ? [Self.option, Self.endpoint] : []
+        let named = try Authority.openIDConnect(
+            issuer: "https://id.example.test",
+            deviceAuthorization: Self.endpoint
+        )
+        #expect(try Self.configuration(arguments, variables).authority == named)
     }
 
     @Test(
@@ -79,6 +99,14 @@ import Testing
                 "--issuer: An authority is an absolute https address"
             ),
             (["--client-id", "c"], ["IDENTITYCTL_AUTHORITY": "https://b.test"], "IDENTITYCTL_AUTHORITY: "),
+            (
+                [option, "http://a.test/device"], complete,
+                "\(option): An authority is an absolute https address"
+            ),
+            (
+                ["--client-id", "c", "--authority", "https://b.test/x", option, endpoint], [:],
+                "\(option): goes with --issuer"
+            ),
             (["--group", "a b"], complete, "--group: "),
             (["--cache", "kwallet"], complete, "'kwallet' is not a cache. Possible are: auto"),
             (["--cache", "file:"], complete, "--cache: 'file:' is not a cache"),

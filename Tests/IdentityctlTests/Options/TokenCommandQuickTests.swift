@@ -7,8 +7,8 @@ import Testing
 
 @Suite struct TokenCommandQuickTests {
     static let everything = [
-        "token", "--client-id", "c", "--authority=https://a.test/x?p=q", "--issuer", "https://i.test", "--cache",
-        "memory",
+        "token", "--client-id", "c", "--authority=https://a.test/x?p=q", "--issuer", "https://i.test",
+        "--device-authorization-endpoint", "https://i.test/d", "--cache", "memory",
         "--group", "g", "--scope", "a", "--scope=b c", "--claims", #"{"a":1}"#, "--account", "é|x", "--log-level",
         "info",
         "--json", "--force-refresh",
@@ -40,7 +40,8 @@ import Testing
     private func summary(_ command: TokenCommand) -> [String] {
         let provider = command.provider
         return [
-            provider.clientID, provider.authority, provider.issuer, provider.cache, provider.group,
+            provider.clientID, provider.authority, provider.issuer, provider.deviceAuthorizationEndpoint,
+            provider.cache, provider.group,
             command.token.scopes.joined(separator: "\n"), command.token.claims, command.account.account,
             command.output.logLevel, "\(command.output.json)", "\(command.forceRefresh)",
         ].map { $0 ?? "-" }

@@ -105,6 +105,15 @@ import Testing
             lines(DeviceAuthorizationRequestMessage.items(clientID: "c", scopes: ["s"], claims: ""))
                 == ["client_id=c", "scope=s"]
         )
+        // RFC 7636 §4.3 and §4.5, for a device
+        #expect(
+            lines(DeviceAuthorizationRequestMessage.items(clientID: "c", scopes: [], codeChallenge: "ch"))
+                == ["client_id=c", "code_challenge=ch", "code_challenge_method=S256"]
+        )
+        #expect(
+            lines(TokenRequestMessage.deviceCode(clientID: "c", deviceCode: "d", codeVerifier: "v")).dropFirst(2)
+                == ["device_code=d", "code_verifier=v"]
+        )
         #expect(
             lines(RevocationRequestMessage.items(clientID: "c", token: "t"))
                 == ["client_id=c", "token=t", "token_type_hint=refresh_token"]
