@@ -52,38 +52,28 @@ struct IDTokenVerifier: Sendable {
         }
         // On to the next one also where the key's name is known: a provider may publish another key under the old name, or
         // under none.
-        var problems: [SignatureError] = []
+        var (problems, failure): ([SignatureError], AuthenticationError?) = ([], nil)
         for place in places {
-            let keys = try await keys(at: place, after: problems, expectation.authority, context)
             do {
+                let keys = try await resolver.keys(at: place, authority: expectation.authority, context: context)
                 return try keys.verify(token)
             } catch SignatureError.algorithmNotAllowed {
                 throw Self.refusal(.algorithmNotAllowed)
-            } catch {
-                problems.append(error)
+            } catch let problem as SignatureError {
+                problems.append(problem)
+            } catch let error as AuthenticationError {
+                failure = failure ?? error
             }
         }
-        throw Self.refusal(problems.last ?? .unknownKey)
-    }
-
-    /// The keys of one place. What is wrong by the known ones stays wrong where no others can be had; a key that is not among
-    /// them leaves open who signed.
-    private func keys(
-        at place: KeyPlace,
-        after problems: [SignatureError],
-        _ authority: Authority,
-        _ context: RequestContext
-    ) async throws -> JSONWebKeySet {
-        do {
-            return try await resolver.keys(at: place, authority: authority, context: context)
-        } catch let error as AuthenticationError {
-            guard let problem = problems.first(where: { $0 != .unknownKey }) else { throw error }
-            context.logger.debug(
-                "The keys could not be fetched anew",
-                metadata: ["identity.error": "\(error.shortDescription)"]
-            )
-            throw Self.refusal(problem)
-        }
+        // Where a place could not be asked, what is wrong by the known keys stays wrong; a key that is not among them leaves
+        // open who signed.
+        guard let failure else { throw Self.refusal(problems.last ?? .unknownKey) }
+        guard let problem = problems.first(where: { $0 != .unknownKey }) else { throw failure }
+        context.logger.debug(
+            "The keys could not be fetched anew",
+            metadata: ["identity.error": "\(failure.shortDescription)"]
+        )
+        throw Self.refusal(problem)
     }
 
     private static func refusal(_ error: SignatureError) -> AuthenticationError {

@@ -14,13 +14,17 @@ extension AuthorityMetadata {
     ///
     /// Most applications of Entra ID need no other set than the one that is published for all. One with claims mapping has a
     /// signing key of its own, and that stands in a set of its own; for an application without, the common keys stand there
-    /// too. A kept set of that kind is tried before it is fetched anew: such an application needs it for every token.
+    /// too. A kept set of that kind is tried before it is fetched anew: such an application needs it for every token. The
+    /// common set is asked last once more, so that no sign-in hangs on a set that most do not need.
     /// - SeeAlso: [Access tokens, validating the signature](https://learn.microsoft.com/entra/identity-platform/access-tokens#validate-the-signature)
     func keyPlaces(for clientID: String, of authority: Authority) -> [KeyPlace] {
         guard let url = jwksURI else { return [] }
         guard authority.hasApplicationKeys else { return [KeyPlace(url: url), KeyPlace(url: url, isRefetch: true)] }
         let own = url + (url.contains("?") ? "&" : "?") + FormURLEncoded.encode([("appid", clientID)])
-        return [KeyPlace(url: url), KeyPlace(url: own), KeyPlace(url: own, isRefetch: true)]
+        return [
+            KeyPlace(url: url), KeyPlace(url: own), KeyPlace(url: own, isRefetch: true),
+            KeyPlace(url: url, isRefetch: true),
+        ]
     }
 }
 
