@@ -52,21 +52,23 @@ struct IDTokenVerifier: Sendable {
         }
         // On to the next one also where the key's name is known: a provider may publish another key under the old name, or
         // under none.
-        var (problems, failure): ([SignatureError], AuthenticationError?) = ([], nil)
-        for place in places {
+        var problems: [SignatureError] = []
+        var (failure, failed): (AuthenticationError?, Set<String>) = (nil, [])
+        for place in places where !failed.contains(place.url) {
             do {
                 let keys = try await resolver.keys(at: place, authority: expectation.authority, context: context)
+                failure = nil
                 return try keys.verify(token)
             } catch SignatureError.algorithmNotAllowed {
                 throw Self.refusal(.algorithmNotAllowed)
             } catch let problem as SignatureError {
                 problems.append(problem)
             } catch let error as AuthenticationError {
-                failure = failure ?? error
+                (failure, failed) = (error, failed.union([place.url]))
             }
         }
-        // Where a place could not be asked, what is wrong by the known keys stays wrong; a key that is not among them leaves
-        // open who signed.
+        // Where the last place could not be asked, what is wrong by the known keys stays wrong; a key that is not among them
+        // leaves open who signed.
         guard let failure else { throw Self.refusal(problems.last ?? .unknownKey) }
         guard let problem = problems.first(where: { $0 != .unknownKey }) else { throw failure }
         context.logger.debug(

@@ -27,11 +27,7 @@ struct DeviceAuthorizationFlow: Sendable {
             .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
         let claims = try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities)
 
-        // Deviation: RFC 8628 has no PKCE, but Keycloak demands it of a client that is set to need it. Others ignore
-        // what they do not know (RFC 6749 §3.1, §3.2).
-        let proofKey = metadata.codeChallengeMethods?.contains("S256") == true ? ProofKey() : nil
-
-        let device = try await code(scopes, claims, proofKey, authority, metadata)
+        let (device, proofKey) = try await provenCode(scopes, claims, authority, metadata)
         let lifetime = min(parameters.timeout ?? .seconds(device.expiresIn), .seconds(min(device.expiresIn, 86_400)))
         let deadline = Deadline(after: lifetime)
         let expiresOn = environment.clock.now.addingTimeInterval(Double(lifetime.components.seconds))
@@ -69,6 +65,25 @@ struct DeviceAuthorizationFlow: Sendable {
             scopes: parameters.scopes
         )
         return try await commit.run(grant)
+    }
+
+    /// The code and, where the provider publishes S256, what proves that this program asked for it.
+    ///
+    /// Deviation: RFC 8628 has no PKCE, but Keycloak demands it of a client that is set to need it. Others ignore what they
+    /// do not know (RFC 6749 §3.2), as they should; one that refuses is asked without.
+    private func provenCode(
+        _ scopes: [String],
+        _ claims: String?,
+        _ authority: Authority,
+        _ metadata: AuthorityMetadata
+    ) async throws -> (DeviceAuthorizationResponse, ProofKey?) {
+        if metadata.codeChallengeMethods?.contains("S256") == true {
+            let proofKey = ProofKey()
+            do {
+                return (try await code(scopes, claims, proofKey, authority, metadata), proofKey)
+            } catch let error as AuthenticationError where error.serverError?.error == "invalid_request" {}
+        }
+        return (try await code(scopes, claims, nil, authority, metadata), nil)
     }
 
     private func code(

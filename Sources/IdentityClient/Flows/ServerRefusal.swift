@@ -33,8 +33,8 @@ struct ServerRefusal {
         if let code = server.suberror.flatMap({ codeBySuberror[$0] }), isGrantProblem(server.error) { return code }
         if asksForClaims, isGrantProblem(server.error) { return .claimsChallenge }
         // Deviation: Gitea and Forgejo say so of a refresh token that expired or was used before. A client that really may
-        // not refresh is told the same while the person signs in.
-        if grant == .refreshToken, server.error == "unauthorized_client", !isMicrosofts(server) {
+        // not refresh is told the same while the person signs in. With 401 it is about the client's secret (Keycloak).
+        if grant == .refreshToken, server.error == "unauthorized_client", status != 401, !isMicrosofts(server) {
             return .signInExpired
         }
         if let code = codeByError[server.error] { return code }
@@ -123,8 +123,8 @@ struct ServerRefusal {
         .interactionTimedOut: "The code became void before the sign-in was finished. Start again for a new one.",
         .accessDenied: "The person, or the provider, did not allow it.",
         .clientNotRegistered: """
-        The provider does not know this client, or not as a public one. Check the client id, and that public client \
-        flows are allowed for it.
+        The provider does not know this client, or not as a public one. Check the client id, that public client flows \
+        are allowed for it, and the client secret where the provider demands one.
         """,
         .redirectNotRegistered: "The redirect URI is not registered for this client: add it to the registration.",
         .invalidScope: "The provider does not know one of the scopes, or the API that they are of.",
@@ -133,6 +133,9 @@ struct ServerRefusal {
         .requestLoop: "The provider stopped a loop of identical requests. Wait some minutes.",
         .unsupported: "The provider does not offer this to the client.",
         .serverUnavailable: "The server cannot answer now. Try again later.",
-        .configuration: "The provider refused the request: check the client's registration and the authority.",
+        .configuration: """
+        The provider refused the request: check the client's registration, the authority, and the client secret where the \
+        provider demands one.
+        """,
     ]
 }

@@ -62,10 +62,22 @@ extension ProviderOptions {
             authority: try chosenAuthority(environment),
             cache: try cacheChoice(environment).cache(logger: logger)
         )
-        // A variable only: everybody can read the command line.
-        configuration.clientSecret = try environment.given("client-secret", nil).map { ClientSecret(rawValue: $0.text) }
+        configuration.clientSecret = try clientSecret(environment)
         configuration.cacheGroup = try namedGroup(environment)
         return configuration
+    }
+
+    /// The secret of the environment. A variable only: everybody can read the command line.
+    ///
+    /// `nil` where the command line names another client or provider than the environment does, which then gave no secret.
+    private func clientSecret(_ environment: Environment) throws -> ClientSecret? {
+        func own(_ name: String) -> String? { environment[Environment.variable(for: name)] }
+        let providers = (own("authority"), own("issuer"))
+        let isOtherClient = clientID != nil && own("client-id") != nil && own("client-id") != clientID
+        let isOtherProvider =
+            (authority != nil || issuer != nil) && providers != (nil, nil) && providers != (authority, issuer)
+        guard !isOtherClient, !isOtherProvider else { return nil }
+        return try environment.given("client-secret", nil).map { ClientSecret(rawValue: $0.text) }
     }
 
     /// Where tokens rest.

@@ -15,6 +15,13 @@ import Testing
         return ServerRefusal(words, status: status, grant: grant, context: Fixture.context).error
     }
 
+    /// Keycloak's word for a wrong client secret: no sign-in mends it, and it is Gitea's for a refresh token that expired.
+    @Test(arguments: [(400, Code.signInExpired), (401, .clientNotRegistered)])
+    func tellsAWrongSecretFromAnExpiredRefreshToken(_ status: Int, _ code: Code) throws {
+        let words = #"{"error":"unauthorized_client"}"#
+        #expect(try refusal(words, status: status, grant: .refreshToken).code == code)
+    }
+
     /// Answer, as the answer to a refresh token, to a code, and through the browser.
     @Test(
         arguments: [

@@ -80,10 +80,30 @@ struct ApplicationKeyTests {
         let (application, first) = try await stage.signedIn()
         stage.provider.rotateSigningKey()
         stage.clock.advance(by: .seconds(3600))
-        for _ in 0..<2 { stage.provider.failNext(.keys, with: .answer(status: 404)) }
+        stage.provider.failNext(.keys, with: .answer(status: 404))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.idToken != first.idToken)
-        #expect(askedFor(stage) == ["-", "test-client", "test-client", "-"])
+        #expect(askedFor(stage) == ["-", "test-client", "-"])
+    }
+
+    /// The set for all says that nobody known signed it, whatever becomes of the other.
+    @Test func refusesAForgedTokenWhereTheOwnSetCannotBeHad() async throws {
+        let stage = try Stage(.entra)
+        let (application, _) = try await stage.signedIn()
+        stage.provider.failNext(.keys, with: .answer(status: 404))
+        stage.provider.tamperNextIDToken(with: .keyID("made-up"))
+        try await expectError(.invalidIDToken) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+    }
+
+    /// A server that hangs would otherwise be waited for once for each place.
+    @Test(arguments: [(TestIdentityProvider.Profile.openIDConnect, 1), (.entra, 2)])
+    func asksASetThatCannotBeHadOnce(_ profile: TestIdentityProvider.Profile, _ count: Int) async throws {
+        let stage = try Stage(profile)
+        stage.provider.failAlways(.keys, with: .serverError())
+        try await expectError(.serverUnavailable) { _ = try await stage.signedIn() }
+        #expect(stage.provider.count(of: .keys) == count)
     }
 
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .adfs, .b2c])

@@ -84,6 +84,18 @@ struct DeviceCodeScenarioTests {
         #expect(asked.map { $0["code_challenge"] } == challenges)
     }
 
+    @Test func asksWithoutProofWhereTheProviderRefusesIt() async throws {
+        let stage = try Stage()
+        stage.provider.failNext(.deviceAuthorization, with: .refusal("invalid_request"))
+        let (task, prompt) = try await start(try stage.application())
+        #expect(stage.provider.approveDevice(userCode: prompt.userCode, as: .alice))
+        try await advance(stage, by: .seconds(5), toQuestion: 1)
+        _ = try await task.value
+        let asked = stage.provider.requests.filter { $0.endpoint == .deviceAuthorization }
+        #expect(asked.map { $0["code_challenge"] != nil } == [true, false])
+        #expect(stage.provider.requests.last { $0.endpoint == .token }?["code_verifier"] == nil)
+    }
+
     @Test func provesNothingWhereTheProviderDoesNotSayHow() async throws {
         let stage = try Stage { $0.advertisesS256 = false }
         let (task, prompt) = try await start(try stage.application())

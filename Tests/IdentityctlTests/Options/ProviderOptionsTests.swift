@@ -34,6 +34,15 @@ import Testing
         let secret = ["IDENTITYCTL_CLIENT_SECRET": "not so secret"]
         #expect(try Self.configuration([], Self.complete.merging(secret) { $1 }).clientSecret == "not so secret")
         #expect(try Self.configuration([], Self.complete).clientSecret == nil)
+        let arguments = ["--client-id", "c", "--issuer", "https://id.example.test"]
+        #expect(try Self.configuration(arguments, secret).clientSecret == "not so secret")
+        #expect(try Self.configuration(arguments, Self.complete.merging(secret) { $1 }).clientSecret == "not so secret")
+    }
+
+    @Test(arguments: [["--client-id", "d"], ["--issuer", "https://other.example.test"]])
+    func sendsNoSecretToAnotherProviderOrForAnotherClient(_ arguments: [String]) throws {
+        let variables = Self.complete.merging(["IDENTITYCTL_CLIENT_SECRET": "not so secret"]) { $1 }
+        #expect(try Self.configuration(arguments, variables).clientSecret == nil)
     }
 
     @Test func takesOptionsFromTheEnvironment() throws {
