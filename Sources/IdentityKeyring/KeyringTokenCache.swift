@@ -42,8 +42,8 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
         connector = KeyringConnector(settings) { [weak hints] in hints?.receive($0) }
         self.memory = memory
         self.hints = hints
-        prompter = KeyringPrompter(prompting)
         place = KeyringPlace(settings)
+        prompter = KeyringPrompter(prompting, at: place, settings)
         hints.connector = connector
     }
 
