@@ -157,6 +157,7 @@ final class KeyringHints: Sendable {
         try? await connector.bounded(by: connector.settings.readTimeout) {
             let timeout = connector.settings.readTimeout
             let link = try await connector.link(startsKeyring: false)
+            guard try await link.isSilentlySearched(within: timeout) else { return }
             let paths = try await link.paths(with: KeyringAttributes.group(group), within: timeout).unlocked
             for found in try await link.secrets(of: paths.filter { !memory.knows($0) }, within: timeout) {
                 guard let item = KeyringItem(secret: found.secret) else { continue }

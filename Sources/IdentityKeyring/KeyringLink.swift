@@ -22,15 +22,22 @@ final class KeyringLink: Sendable {
     let session: String
     /// The default collection, as far as it is known.
     let collection: Mutex<KnownCollection>
-    /// What ``replacesInPlace(within:)`` has found out.
-    let replacing = Mutex<Bool?>(nil)
+    /// The program behind the keyring; `nil` where the system did not tell.
+    let providerName: Mutex<String?>
     private let writing = Mutex<SharedResult<SecretLibrary>?>(nil)
     private let writeTimeout: Duration
     private let state = Mutex(State())
 
-    private init(bus: BusConnection, session: String, collection: String?, writeTimeout: Duration) {
+    private init(
+        bus: BusConnection,
+        session: String,
+        collection: String?,
+        provider: String?,
+        writeTimeout: Duration
+    ) {
         self.bus = bus
         self.session = session
+        providerName = Mutex(provider)
         self.collection = Mutex(collection.map { .told($0) } ?? .unknown)
         self.writeTimeout = writeTimeout
     }
@@ -38,7 +45,7 @@ final class KeyringLink: Sendable {
     /// Connects. Unbounded: whoever waits has a deadline of its own.
     ///
     /// What does not depend on each other's answers is asked at once: libsecret is loaded while the bus greets, and the
-    /// default collection is asked for with the session, once the keyring knows us.
+    /// default collection and the keyring's name are asked for with the session, once the keyring knows us.
     ///
     /// - Parameters:
     ///   - startsKeyring: Whether the bus may start a keyring where none runs.
@@ -73,6 +80,7 @@ final class KeyringLink: Sendable {
         await introduce(on: bus, startsKeyring, within: patience)
         // Whoever needs the collection and does not have it asks again, and is told what is wrong.
         let collection = ScopedTask { try await defaultCollection(on: bus, within: patience) }
+        let named = ScopedTask { await provider(on: bus, within: patience) }
         let opened = try await call(
             "OpenSession",
             of: "Service",
@@ -87,6 +95,7 @@ final class KeyringLink: Sendable {
             bus: bus,
             session: opened[1]?.text ?? "/",
             collection: try? collection.value(),
+            provider: try? named.value(),
             writeTimeout: settings.writeTimeout
         )
         end.watch(link)

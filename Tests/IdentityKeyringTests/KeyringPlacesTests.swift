@@ -97,6 +97,7 @@ struct KeyringPlacesTests {
     @Test(.timeLimit(.minutes(1))) func findsOutAgainWhatACancelledTaskCouldNot() async throws {
         let session = try KeyringSession(.unlocked)
         let link = try await session.cache().connector.link()
+        link.providerName.withLock { $0 = nil }
         let cancelled = Task {
             unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
             return await link.replacesInPlace(within: .seconds(5))
@@ -110,7 +111,7 @@ struct KeyringPlacesTests {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(), try randomKey())
         #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
-        try await cache.connector.link().replacing.withLock { $0 = true }
+        try await cache.connector.link().providerName.withLock { $0 = "gnome-keyring-d" }
         try session.tell("loses", "yes")
         #expect(try await !cache.replace(CacheRecord("one"), with: CacheRecord("two"), for: key))
         try session.tell("loses", "no")

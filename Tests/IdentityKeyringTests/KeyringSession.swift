@@ -17,6 +17,7 @@ final class KeyringSession: Sendable {
         case unlocked, locked, fake, keepassxc, crowded, desktop
         case noService = "no-service"
         case noCollection = "no-collection"
+        case keepassxcLocked = "keepassxc-locked"
     }
 
     struct Failed: Error {
