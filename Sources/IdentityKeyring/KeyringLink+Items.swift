@@ -45,8 +45,18 @@ extension KeyringLink {
         within timeout: Duration
     ) async throws -> [FoundItem]? {
         guard isSeenOpen || !asksWhenSearched else { return nil }
-        let paths = try await paths(with: attributes, within: timeout)
-        let items = try await secrets(of: paths.unlocked, within: timeout)
+        var paths = try await paths(with: attributes, within: timeout)
+        var items: [FoundItem]
+        do {
+            items = try await secrets(of: paths.unlocked, within: timeout)
+        } catch let failure as GLibFailure where failure.meansMissingItem {
+            // Some keyrings refuse all where one is gone, as somebody has removed it since.
+            guard try await !isLocked(collection, within: timeout) else {
+                throw AuthenticationError.keyring(.keyringLocked)
+            }
+            paths = try await self.paths(with: attributes, within: timeout)
+            items = try await secrets(of: paths.unlocked, within: timeout)
+        }
         let isInside: (FoundItem) -> Bool = { $0.path.hasPrefix(collection + "/") }
         let areAll = !items.isEmpty && items.count == paths.unlocked.count
         if !isSeenOpen {
@@ -125,7 +135,7 @@ extension KeyringLink {
     func item(at path: String, within timeout: Duration) async throws -> FoundItem? {
         do {
             return try await secrets(of: [path], within: timeout).first { $0.path == path }
-        } catch let failure as GLibFailure where [.noSuchObject, .locked].contains(KeyringProblem(failure)) {
+        } catch let failure as GLibFailure where failure.meansMissingItem || KeyringProblem(failure) == .locked {
             return nil
         }
     }
@@ -155,5 +165,13 @@ extension KeyringLink {
             return CacheKey(group: group, kind: CacheKey.Kind(rawValue: kind), name: name)
         }
         return nil
+    }
+}
+
+extension GLibFailure {
+    /// Whether a keyring that was asked for secrets says that an item is not there. KWallet calls that an argument that is
+    /// not valid.
+    fileprivate var meansMissingItem: Bool {
+        KeyringProblem(self) == .noSuchObject || name == "org.freedesktop.DBus.Error.InvalidArgs"
     }
 }

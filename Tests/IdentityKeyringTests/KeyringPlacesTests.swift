@@ -117,4 +117,17 @@ struct KeyringPlacesTests {
         try session.tell("loses", "no")
         #expect(try await cache.record(for: key) == nil)
     }
+
+    /// As KWallet and pass do: they refuse all where one of several is gone.
+    @Test(.timeLimit(.minutes(1)), arguments: ["DBus.Error.InvalidArgs", "Secret.Error.NoSuchObject"])
+    func readsTheOthersWhereOneIsRemovedMeanwhile(_ error: String) async throws {
+        let session = try KeyringSession(.fake)
+        let (writer, keys) = (try session.cache(), [try randomKey(), try randomKey()])
+        for key in keys { #expect(try await writer.replace(nil, with: CacheRecord("kept"), for: key)) }
+        let cache = try session.cache()
+        try session.tell("vanishes", "org.freedesktop.\(error)")
+        #expect(try await cache.records(of: .account, in: keys[0].group) == [keys[1]: CacheRecord("kept")])
+        let gone = KeyringLink.root + "/collection/fake/i99"
+        #expect(try await cache.connector.link().item(at: gone, within: .seconds(5)) == nil)
+    }
 }
