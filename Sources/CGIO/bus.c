@@ -93,8 +93,8 @@ static void called(void *connection, void *result, void *data) {
 }
 
 void cgio_call(void *connection, const char *destination, const char *path, const char *interface, const char *method,
-               const char *arguments, const uint8_t *bytes, size_t count, const char *reply, int milliseconds,
-               cgio_completion completion, void *data) {
+               const char *arguments, const uint8_t *bytes, size_t count, const char *reply, bool starts,
+               int milliseconds, cgio_completion completion, void *data) {
     struct cgio_pending *pending = cgio_pending_new(completion, data);
     struct glib_error *error = NULL;
     void *parameters = NULL;
@@ -108,8 +108,8 @@ void cgio_call(void *connection, const char *destination, const char *path, cons
             return;
         }
     }
-    cgio_library.connection_call(connection, destination, path, interface, method, parameters, reply, 0, milliseconds,
-                                 NULL, called, pending);
+    cgio_library.connection_call(connection, destination, path, interface, method, parameters, reply,
+                                 starts ? 0 : GIO_CALL_NO_AUTO_START, milliseconds, NULL, called, pending);
     // What was parsed is owned, not floating: the call has its own hold on it.
     if (parameters) cgio_library.variant_unref(parameters);
 }

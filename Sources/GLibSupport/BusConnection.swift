@@ -53,7 +53,8 @@ package final class BusConnection: Sendable {
     /// - Parameters:
     ///   - arguments: A tuple in GVariant's text form, made of constants and of paths that ``isPath(_:)`` accepts.
     ///   - bytes: What stands where the arguments say `%@ay`.
-    ///   - reply: The type that the reply must have.
+    ///   - type: The type that the reply must have.
+    ///   - startsService: Whether the bus may start the destination for this call, where it does not run.
     /// - Throws: `GLibFailure`, `CancellationError`.
     package func call(
         _ method: String,
@@ -63,6 +64,7 @@ package final class BusConnection: Sendable {
         _ arguments: String? = nil,
         bytes: [UInt8]? = nil,
         returning type: String,
+        startsService: Bool = false,
         timeout: Duration
     ) async throws -> Variant {
         let (handle, milliseconds) = (handle, timeout.wholeMilliseconds)
@@ -86,6 +88,7 @@ package final class BusConnection: Sendable {
                     bytes,
                     count,
                     type,
+                    startsService,
                     milliseconds,
                     called,
                     data

@@ -9,6 +9,7 @@ final class KeyringConnector: Sendable {
     private struct Attempt {
         let result: SharedResult<KeyringLink>
         let start: ContinuousClock.Instant
+        let startsKeyring: Bool
     }
 
     private struct State {
@@ -34,14 +35,16 @@ final class KeyringConnector: Sendable {
 
     /// The link. All who come while it is made wait for the same one.
     ///
+    /// - Parameter startsKeyring: Whether the bus may start a keyring where none runs, as it does for every program that
+    ///   reads or writes. Who only listens leaves that to others.
     /// - Throws: `.keyringTimedOut` at once while the keyring leaves earlier calls unanswered; what opening a link
     ///   throws; `CancellationError`.
-    func link() async throws -> KeyringLink {
+    func link(startsKeyring: Bool = true) async throws -> KeyringLink {
         let (ready, waiting, isNew) = state.withLock { state -> (KeyringLink?, Attempt?, Bool) in
             if let link = state.link, link.isUsable { return (link, nil, false) }
             state.link = nil
             if let attempt = state.attempt { return (nil, attempt, false) }
-            let attempt = Attempt(result: SharedResult(), start: .now)
+            let attempt = Attempt(result: SharedResult(), start: .now, startsKeyring: startsKeyring)
             state.attempt = attempt
             return (nil, attempt, true)
         }
@@ -51,17 +54,25 @@ final class KeyringConnector: Sendable {
         }
         guard let waiting else { throw AuthenticationError.keyring(.cache) }
         if isNew {
-            Task { await self.open(waiting.result) }
+            Task { await self.open(waiting) }
         } else if waiting.start.duration(to: .now) > settings.readTimeout {
             throw AuthenticationError.keyring(.keyringTimedOut)
         }
-        return try await waiting.result.value()
+        do {
+            return try await waiting.result.value()
+        } catch let failure as GLibFailure
+            where startsKeyring && !waiting.startsKeyring && KeyringProblem(failure) == .noService
+        {
+            return try await link()
+        }
     }
 
-    private func open(_ result: SharedResult<KeyringLink>) async {
+    private func open(_ attempt: Attempt) async {
         let outcome: Result<KeyringLink, any Error>
         do {
-            outcome = .success(try await KeyringLink.open(settings, changed: changed))
+            outcome = .success(
+                try await KeyringLink.open(settings, startsKeyring: attempt.startsKeyring, changed: changed)
+            )
         } catch {
             outcome = .failure(error)
         }
@@ -69,7 +80,7 @@ final class KeyringConnector: Sendable {
             state.attempt = nil
             if case .success(let link) = outcome { state.link = link }
         }
-        result.finish(outcome)
+        attempt.result.finish(outcome)
     }
 
     /// Makes ready for a write that is to come, where there is a link.

@@ -64,7 +64,8 @@ final class KeyringHints: Sendable {
         return stream
     }
 
-    /// Waits for a keyring for as long as somebody listens: after the old one has gone, or before there is one.
+    /// Waits for a keyring for as long as somebody listens: after the old one has gone, or before there is one. None is
+    /// started for that: it would take the place of one that is just coming back.
     private func comeBack() {
         let isNew = state.withLock { state in
             guard !state.isReturning, !state.subscribers.isEmpty else { return false }
@@ -137,7 +138,8 @@ final class KeyringHints: Sendable {
         guard let connector else { return }
         Task { [weak self] in
             // A hint that is lost costs time, never correctness.
-            let key = try? await connector.link().key(of: path, in: groups, within: connector.settings.readTimeout)
+            let timeout = connector.settings.readTimeout
+            let key = try? await connector.link(startsKeyring: false).key(of: path, in: groups, within: timeout)
             guard let self else { return }
             _ = state.withLock { $0.asked.remove(path) }
             guard let key else { return }
@@ -154,7 +156,8 @@ final class KeyringHints: Sendable {
         // A hint that is lost costs time, never correctness.
         try? await connector.bounded(by: connector.settings.readTimeout) {
             let timeout = connector.settings.readTimeout
-            let link = try await connector.link()
+            let link = try await connector.link(startsKeyring: false)
+            guard try await link.isSilentlySearched(within: timeout) else { return }
             let paths = try await link.paths(with: KeyringAttributes.group(group), within: timeout).unlocked
             for found in try await link.secrets(of: paths.filter { !memory.knows($0) }, within: timeout) {
                 guard let item = KeyringItem(secret: found.secret) else { continue }

@@ -33,7 +33,8 @@ extension KeyringLink {
 
     /// The items with these attributes that can be read, those in `collection` and changed last first.
     ///
-    /// An empty answer is believed only if the collection was open before and is open after: a locked one hides them.
+    /// An empty answer is believed only if the collection was open before and is open after: a locked one hides them. A
+    /// keyring that would ask the person to open it is not searched before it was seen open.
     /// - Parameter isSeenOpen: Whether it was open before.
     /// - Returns: `nil` where that was not asked, and items that are all there do not tell.
     /// - Throws: `.keyringLocked`.
@@ -43,8 +44,19 @@ extension KeyringLink {
         isSeenOpen: Bool,
         within timeout: Duration
     ) async throws -> [FoundItem]? {
-        let paths = try await paths(with: attributes, within: timeout)
-        let items = try await secrets(of: paths.unlocked, within: timeout)
+        guard isSeenOpen || !asksWhenSearched else { return nil }
+        var paths = try await paths(with: attributes, within: timeout)
+        var items: [FoundItem]
+        do {
+            items = try await secrets(of: paths.unlocked, within: timeout)
+        } catch let failure as GLibFailure where failure.meansMissingItem {
+            // Some keyrings refuse all where one is gone, as somebody has removed it since.
+            guard try await !isLocked(collection, within: timeout) else {
+                throw AuthenticationError.keyring(.keyringLocked)
+            }
+            paths = try await self.paths(with: attributes, within: timeout)
+            items = try await secrets(of: paths.unlocked, within: timeout)
+        }
         let isInside: (FoundItem) -> Bool = { $0.path.hasPrefix(collection + "/") }
         let areAll = !items.isEmpty && items.count == paths.unlocked.count
         if !isSeenOpen {
@@ -57,7 +69,8 @@ extension KeyringLink {
         return items.sorted { isInside($0) && !isInside($1) }
     }
 
-    /// Where the items with these attributes are. No prompt is ever shown.
+    /// Where the items with these attributes are. Some keyrings show a dialog where all that they have is locked: see
+    /// ``asksWhenSearched``.
     func paths(
         with attributes: [(String, String)],
         within timeout: Duration
@@ -118,24 +131,11 @@ extension KeyringLink {
         )
     }
 
-    /// Whether the secret of an item that is there is better set than its item made anew.
-    ///
-    /// For an item that is made anew, GNOME Keyring writes its file twice, and KeePassXC asks the person whether this
-    /// program may touch it, but for the connection that made the item, also where it is told not to ask. Where the
-    /// keyring's name is not told, that is no, and is asked again the next time.
-    func replacesInPlace(within timeout: Duration) async -> Bool {
-        if let known = replacing.withLock({ $0 }) { return known }
-        guard let name = await provider(within: timeout) else { return false }
-        let isInPlace = name.hasPrefix("gnome-keyring") || name.hasPrefix("keepassxc")
-        replacing.withLock { $0 = isInPlace }
-        return isInPlace
-    }
-
     /// The item at `path` if it can be read.
     func item(at path: String, within timeout: Duration) async throws -> FoundItem? {
         do {
             return try await secrets(of: [path], within: timeout).first { $0.path == path }
-        } catch let failure as GLibFailure where [.noSuchObject, .locked].contains(KeyringProblem(failure)) {
+        } catch let failure as GLibFailure where failure.meansMissingItem || KeyringProblem(failure) == .locked {
             return nil
         }
     }
@@ -165,5 +165,13 @@ extension KeyringLink {
             return CacheKey(group: group, kind: CacheKey.Kind(rawValue: kind), name: name)
         }
         return nil
+    }
+}
+
+extension GLibFailure {
+    /// Whether a keyring that was asked for secrets says that an item is not there. KWallet calls that an argument that is
+    /// not valid.
+    fileprivate var meansMissingItem: Bool {
+        KeyringProblem(self) == .noSuchObject || name == "org.freedesktop.DBus.Error.InvalidArgs"
     }
 }

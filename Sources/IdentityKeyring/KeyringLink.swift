@@ -6,7 +6,8 @@ import Synchronization
 
 /// One connection to the keyring: a thread, a private connection to the bus, a session, and libsecret once it is needed.
 ///
-/// It is not repaired: when the bus, the daemon or the session goes, a new link takes its place.
+/// It is not repaired: when the bus, the daemon or the session goes, a new link takes its place. So only what opens it may
+/// start a keyring.
 final class KeyringLink: Sendable {
     static let service = "org.freedesktop.secrets"
     static let root = "/org/freedesktop/secrets"
@@ -21,15 +22,22 @@ final class KeyringLink: Sendable {
     let session: String
     /// The default collection, as far as it is known.
     let collection: Mutex<KnownCollection>
-    /// What ``replacesInPlace(within:)`` has found out.
-    let replacing = Mutex<Bool?>(nil)
+    /// The program behind the keyring; `nil` where the system did not tell.
+    let providerName: Mutex<String?>
     private let writing = Mutex<SharedResult<SecretLibrary>?>(nil)
     private let writeTimeout: Duration
     private let state = Mutex(State())
 
-    private init(bus: BusConnection, session: String, collection: String?, writeTimeout: Duration) {
+    private init(
+        bus: BusConnection,
+        session: String,
+        collection: String?,
+        provider: String?,
+        writeTimeout: Duration
+    ) {
         self.bus = bus
         self.session = session
+        providerName = Mutex(provider)
         self.collection = Mutex(collection.map { .told($0) } ?? .unknown)
         self.writeTimeout = writeTimeout
     }
@@ -37,13 +45,16 @@ final class KeyringLink: Sendable {
     /// Connects. Unbounded: whoever waits has a deadline of its own.
     ///
     /// What does not depend on each other's answers is asked at once: libsecret is loaded while the bus greets, and the
-    /// default collection is asked for with the session, once the keyring knows us.
+    /// default collection and the keyring's name are asked for with the session, once the keyring knows us.
     ///
-    /// - Parameter changed: Called, on the link's thread, for each signal of the keyring; with `nil` when the link is
-    ///   of no more use.
+    /// - Parameters:
+    ///   - startsKeyring: Whether the bus may start a keyring where none runs.
+    ///   - changed: Called, on the link's thread, for each signal of the keyring; with `nil` when the link is of no more
+    ///     use.
     /// - Throws: What ``AuthenticationError/fromKeyring(_:)`` translates.
     static func open(
         _ settings: KeyringSettings,
+        startsKeyring: Bool,
         changed: @escaping @Sendable (BusConnection.Signal?) -> Void
     ) async throws -> KeyringLink {
         let thread = try await GLibThread.start(library: settings.gioLibrary)
@@ -66,9 +77,10 @@ final class KeyringLink: Sendable {
         // An owner that comes is the answer to our first call; one that goes takes the session along.
         bus.whenOwnerLeaves(service) { end.reach() }
         let patience = Duration.seconds(600)
-        await introduce(on: bus, within: patience)
+        await introduce(on: bus, startsKeyring, within: patience)
         // Whoever needs the collection and does not have it asks again, and is told what is wrong.
         let collection = ScopedTask { try await defaultCollection(on: bus, within: patience) }
+        let named = ScopedTask { await provider(on: bus, within: patience) }
         let opened = try await call(
             "OpenSession",
             of: "Service",
@@ -76,12 +88,14 @@ final class KeyringLink: Sendable {
             "('plain', <''>)",
             "(vo)",
             on: bus,
+            startsKeyring: startsKeyring,
             within: patience
         )
         let link = await KeyringLink(
             bus: bus,
             session: opened[1]?.text ?? "/",
             collection: try? collection.value(),
+            provider: try? named.value(),
             writeTimeout: settings.writeTimeout
         )
         end.watch(link)
@@ -92,8 +106,17 @@ final class KeyringLink: Sendable {
     ///
     /// GNOME Keyring (seen in 42.1 and 50.0) notes a new caller beside its first call, and sometimes too late for it. Is
     /// that call for a session, the daemon ends, and comes back locked; is it for the default collection, there is none.
-    private static func introduce(on bus: BusConnection, within timeout: Duration) async {
-        _ = try? await call("ReadAlias", of: "Service", at: root, "('none',)", "(o)", on: bus, within: timeout)
+    private static func introduce(on bus: BusConnection, _ startsKeyring: Bool, within timeout: Duration) async {
+        _ = try? await call(
+            "ReadAlias",
+            of: "Service",
+            at: root,
+            "('none',)",
+            "(o)",
+            on: bus,
+            startsKeyring: startsKeyring,
+            within: timeout
+        )
     }
 
     /// libsecret, which uses our connection from when something is first stored.
@@ -178,6 +201,7 @@ final class KeyringLink: Sendable {
         _ arguments: String? = nil,
         _ reply: String,
         on bus: BusConnection,
+        startsKeyring: Bool = false,
         within timeout: Duration
     ) async throws -> Variant {
         try await bus.call(
@@ -187,6 +211,7 @@ final class KeyringLink: Sendable {
             in: service,
             arguments,
             returning: reply,
+            startsService: startsKeyring,
             timeout: timeout
         )
     }

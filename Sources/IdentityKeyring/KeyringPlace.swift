@@ -26,10 +26,23 @@ final class KeyringPlace: Sendable {
         try? await leases().hint(at: key)  // A hint that is lost costs time, never correctness.
     }
 
+    /// The right to have the keyring show a dialog, which one program of the user has at a time.
+    /// - Throws: `.cacheBusy` where another one keeps it for longer than `timeout`, `CancellationError`, and what a directory
+    ///   that cannot be used leads to.
+    func rightToPrompt(within timeout: Duration) async throws -> HeldLock {
+        // A person takes seconds.
+        let locks = SharedLocks(directory: "\(try root())/prompts", timeout: timeout, pause: .milliseconds(100))
+        return try await locks.take(for: CacheKey(group: CacheGroup("keyring"), kind: .lease, name: "prompt"))
+    }
+
+    private func root() throws -> String {
+        try settings.directory ?? RuntimeDirectory.path()
+    }
+
     private func made() throws -> Parts {
         try parts.withLock { parts in
             if let parts { return parts }
-            let root = try settings.directory ?? RuntimeDirectory.path()
+            let root = try root()
             let new = Parts(
                 locks: SharedLocks(directory: "\(root)/keyring", timeout: settings.lockTimeout),
                 leases: FileTokenCache(directory: "\(root)/leases")

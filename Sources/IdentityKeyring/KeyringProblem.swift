@@ -74,6 +74,14 @@ extension AuthenticationError {
         AuthenticationError(code, advice[code] ?? "The keyring could not be used.", underlyingError: cause)
     }
 
+    /// The keyring took its prompt for closed before anybody can have seen it.
+    static let keyringWithoutDialog = AuthenticationError(
+        .keyringLocked,
+        "The keyring is locked, and no dialog to unlock it could be shown. Run this in a desktop session (GNOME Keyring's "
+            + "dialog comes with the package gcr), or unlock the keyring by logging in with your password, and try again; "
+            + "there is no need to sign in anew."
+    )
+
     /// What a failure of GLib or of the keyring becomes; other errors stay as they are.
     static func fromKeyring(_ error: any Error) -> any Error {
         switch error {

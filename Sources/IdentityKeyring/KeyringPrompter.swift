@@ -4,11 +4,14 @@ import GLibSupport
 import IdentityClient
 import Synchronization
 
-/// Asks the person to unlock the keyring, where the program lets it, one dialog at a time.
+/// Asks the person to unlock the keyring, where the program lets it, one dialog at a time among all programs of the user.
+///
+/// GNOME Keyring keeps a queue of those who prompt at once, and forgets it where three have and the first dialog is
+/// closed: from then on nobody sees one.
 final class KeyringPrompter: Sendable {
     private enum State {
         case none
-        case open(SharedResult<Bool>)
+        case open(SharedResult<Void>)
         /// The person said no, or nothing: nobody is asked again before the keyring has been seen unlocked.
         case over(AuthenticationError.Code)
     }
@@ -17,9 +20,15 @@ final class KeyringPrompter: Sendable {
     /// Whether it is known that only the person can open the keyring: asking again would leave one more prompt unused.
     private let needsPerson = Mutex(false)
     private let state = Mutex(State.none)
+    /// Those who would open a dialog pass one by one.
+    private let turnstile = Turnstile()
+    private let place: KeyringPlace
+    private let quickestPerson: Duration
 
-    init(_ prompting: KeyringPrompting) {
+    init(_ prompting: KeyringPrompting, at place: KeyringPlace, _ settings: KeyringSettings) {
         self.prompting = prompting
+        self.place = place
+        quickestPerson = settings.quickestPerson
     }
 
     /// Notes that the collection is open: the next time it is locked the person may be asked.
@@ -33,25 +42,52 @@ final class KeyringPrompter: Sendable {
     /// Has a locked collection unlocked. One without a password, as many have who log in without one, opens without a
     /// dialog, whether the person may be asked or not.
     ///
-    /// - Throws: `.keyringLocked` where nobody is asked, `.keyringPromptDismissed` when the person closed the dialog,
-    ///   `.keyringTimedOut` when nobody answered, `CancellationError`.
+    /// - Throws: `.keyringLocked` where nobody is or can be asked, `.keyringPromptDismissed` when the person closed the
+    ///   dialog, `.keyringTimedOut` when nobody answered, `CancellationError`.
     func unlock(_ collection: String, with link: KeyringLink, within timeout: Duration) async throws {
         guard let deadline = prompting.deadline else {
             if try await opensByItself(collection, link, within: timeout) { return }
             throw AuthenticationError.keyring(.keyringLocked)
         }
-        let (result, isNew) = try state.withLock { state -> (SharedResult<Bool>, Bool) in
-            switch state {
-            case .open(let result): return (result, false)
-            case .over(let code): throw AuthenticationError.keyring(code)
-            case .none:
-                let result = SharedResult<Bool>()
-                state = .open(result)
-                return (result, true)
-            }
+        let end = ContinuousClock.now + deadline
+        try await turnstile.enter()
+        let dialog: SharedResult<Void>?
+        do {
+            defer { turnstile.pass() }
+            dialog = try await self.dialog(for: collection, link, until: end, within: timeout)
         }
-        if isNew { Task { await self.run(collection, link, result, deadline) } }
-        guard try await result.value() else { throw AuthenticationError.keyring(.keyringPromptDismissed) }
+        try await dialog?.value()
+    }
+
+    /// The dialog that is open, or else a new one, as soon as no other program has one.
+    /// - Returns: `nil` when the collection is open by then.
+    private func dialog(
+        for collection: String,
+        _ link: KeyringLink,
+        until end: ContinuousClock.Instant,
+        within timeout: Duration
+    ) async throws -> SharedResult<Void>? {
+        switch state.withLock({ $0 }) {
+        case .open(let result): return result
+        case .over(let code): throw AuthenticationError.keyring(code)
+        case .none: break
+        }
+        let right: HeldLock
+        do {
+            right = try await place.rightToPrompt(within: ContinuousClock.now.duration(to: end))
+        } catch AuthenticationError.Code.cacheBusy {
+            // Nobody has answered the other program's.
+            state.withLock { $0 = .over(.keyringTimedOut) }
+            throw AuthenticationError.keyring(.keyringTimedOut)
+        }
+        guard try await link.isLocked(collection, within: timeout) else { return nil }
+        let result = SharedResult<Void>()
+        state.withLock { $0 = .open(result) }
+        Task {
+            await run(collection, link, result, ContinuousClock.now.duration(to: end))
+            right.end()
+        }
+        return result
     }
 
     /// Whether the collection could be opened without the person. A prompt that it would take is not opened.
@@ -67,10 +103,10 @@ final class KeyringPrompter: Sendable {
     private func run(
         _ collection: String,
         _ link: KeyringLink,
-        _ result: SharedResult<Bool>,
+        _ result: SharedResult<Void>,
         _ deadline: Duration
     ) async {
-        let outcome: Result<Bool, any Error>
+        let outcome: Result<Void, any Error>
         do {
             outcome = .success(try await ask(collection, link, deadline))
         } catch {
@@ -78,18 +114,21 @@ final class KeyringPrompter: Sendable {
         }
         let next: State =
             switch outcome {
-            case .success(false): .over(.keyringPromptDismissed)
+            case .failure(AuthenticationError.Code.keyringPromptDismissed): .over(.keyringPromptDismissed)
             case .failure(AuthenticationError.Code.keyringTimedOut): .over(.keyringTimedOut)
             // The keyring ended, or could not ask.
-            case .success(true), .failure: .none
+            case .success, .failure: .none
             }
         state.withLock { $0 = next }
         result.finish(outcome)
     }
 
-    private func ask(_ collection: String, _ link: KeyringLink, _ deadline: Duration) async throws -> Bool {
-        guard let prompt = try await prompt(for: collection, link, deadline) else { return true }
-        return try await PromptRun(link.bus, prompt).outcome(within: deadline) != nil
+    private func ask(_ collection: String, _ link: KeyringLink, _ deadline: Duration) async throws {
+        guard let prompt = try await prompt(for: collection, link, deadline) else { return }
+        let start = ContinuousClock.now
+        guard try await PromptRun(link.bus, prompt).outcome(within: deadline) == nil else { return }
+        guard start.duration(to: .now) >= quickestPerson else { throw AuthenticationError.keyringWithoutDialog }
+        throw AuthenticationError.keyring(.keyringPromptDismissed)
     }
 
     /// Has the keyring unlock a collection.

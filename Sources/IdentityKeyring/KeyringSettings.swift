@@ -16,6 +16,8 @@ package struct KeyringSettings: Sendable {
     package var writeTimeout = Duration.seconds(15)
     /// How long another process's lock is waited for.
     package var lockTimeout = Duration.seconds(5)
+    /// How soon a person can have closed a dialog. What is closed sooner nobody has seen.
+    package var quickestPerson = Duration.milliseconds(300)
 
     package init() {}
 }

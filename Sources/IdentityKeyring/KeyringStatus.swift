@@ -10,7 +10,8 @@ public struct KeyringPrompting: Hashable, Sendable {
 
     /// The keyring's own dialog is shown, once, and waited for.
     ///
-    /// For programs with a window. A dialog that the person closed is not shown again before the keyring has been
+    /// For programs with a window. Where no dialog can be shown, it is `.keyringLocked`. Programs that want one at once wait
+    /// for each other. A dialog that the person closed is not shown again before the keyring has been
     /// unlocked; one that nobody answers stays open after the deadline, since closing it would end some keyrings.
     /// - Parameter deadline: How long the person is waited for; two minutes unless given.
     public static func allowed(deadline: Duration = .seconds(120)) -> KeyringPrompting {

@@ -1,6 +1,5 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import GLibSupport
 import IdentityClient
 
 extension KeyringTokenCache {
@@ -197,22 +196,5 @@ extension KeyringTokenCache {
         var dated: [(FoundItem, UInt64)] = []
         for item in items { dated.append((item, try await link.modified(item.path, within: timeout))) }
         return dated.sorted { $0.1 > $1.1 }.map(\.0)
-    }
-}
-
-extension KeyringLink {
-    /// The program behind the keyring, or `nil` where the system does not tell.
-    func provider(within timeout: Duration) async -> String? {
-        let process = try? await bus.call(
-            "GetConnectionUnixProcessID",
-            of: "org.freedesktop.DBus",
-            at: "/org/freedesktop/DBus",
-            in: "org.freedesktop.DBus",
-            "('\(Self.service)',)",
-            returning: "(u)",
-            timeout: timeout
-        )
-        guard let number = process?[0]?.uint32 else { return nil }  // a bus that does not tell
-        return ProcessName.of(number)
     }
 }

@@ -42,8 +42,8 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
         connector = KeyringConnector(settings) { [weak hints] in hints?.receive($0) }
         self.memory = memory
         self.hints = hints
-        prompter = KeyringPrompter(prompting)
         place = KeyringPlace(settings)
+        prompter = KeyringPrompter(prompting, at: place, settings)
         hints.connector = connector
     }
 
@@ -85,7 +85,7 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     }
 
     /// The keys in `group` that change from now on, by this program, another, or the person in "Passwords and Keys"; a
-    /// reader that falls behind gets the newest 64. Nothing is heard while there is no keyring.
+    /// reader that falls behind gets the newest 64. Nothing is heard while there is no keyring, and none is started for it.
     public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
         // Leases, and what is written in place, are told of without the keyring; where that cannot be, they are looked at
         // from time to time.

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import Synchronization
 import Testing
 
 @testable import IdentityKeyring
@@ -16,6 +17,11 @@ struct KeyringDialogTests {
         return (session, key)
     }
 
+    /// What came of those that were asked.
+    private final class Ended: Sendable {
+        let codes = Mutex<[AuthenticationError.Code?]>([])
+    }
+
     private func dialogs(_ session: KeyringSession) throws -> Int {
         let found = try session.run(
             "DISPLAY=\(session.value("SCREEN")) xdotool search --onlyvisible --name Unlock || true"
@@ -26,7 +32,7 @@ struct KeyringDialogTests {
     private func type(_ keys: String, in session: KeyringSession) throws {
         try session.run(
             "export DISPLAY=\(session.value("SCREEN")); "
-                + "xdotool windowfocus --sync $(xdotool search --onlyvisible --name Unlock | head -1); xdotool \(keys)"
+                + "timeout 2 xdotool windowfocus --sync $(xdotool search --onlyvisible --name Unlock | head -1); xdotool \(keys)"
         )
     }
 
@@ -41,7 +47,7 @@ struct KeyringDialogTests {
 
     @Test(.timeLimit(.minutes(1))) func saysThatThePersonClosedTheDialog() async throws {
         let (session, key) = try await locked()
-        let cache = try session.cache(prompting: .allowed())
+        let cache = try session.cache(prompting: .allowed()) { $0.quickestPerson = .zero }
         let reading = Task { await failure { try await cache.record(for: key) }.code }
         #expect(try await eventually { try dialogs(session) == 1 })
         try type("key Escape", in: session)
@@ -49,6 +55,32 @@ struct KeyringDialogTests {
         #expect(try await eventually { try dialogs(session) == 0 })
         #expect(await failure { try await cache.record(for: key) }.code == .keyringPromptDismissed)
         #expect(try dialogs(session) == 0)
+    }
+
+    /// GNOME Keyring shows no dialog any more where three wait for one and the first is closed.
+    @Test(.timeLimit(.minutes(1))) func showsEveryProgramItsDialog() async throws {
+        let (session, key) = try await locked()
+        let ended = Ended()
+        var programs: [Task<Void, Never>] = []
+        for _ in 0..<3 {
+            let cache = try session.cache(prompting: .allowed()) { $0.quickestPerson = .zero }
+            _ = try await cache.status()
+            programs.append(
+                Task {
+                    let code = await failure { try await cache.record(for: key) }.code
+                    ended.codes.withLock { $0.append(code) }
+                }
+            )
+        }
+        #expect(
+            try await eventually {
+                // The dialog may have gone meanwhile.
+                if try dialogs(session) > 0 { try? type("key Escape", in: session) }
+                return ended.codes.withLock { $0.count } == 3
+            }
+        )
+        #expect(ended.codes.withLock { $0 } == Array(repeating: .keyringPromptDismissed, count: 3))
+        programs.forEach { $0.cancel() }
     }
 
     /// Taking the dialog away would end GNOME Keyring, and with it the sign-ins of every program until the next login.

@@ -28,7 +28,7 @@ struct KeyringMemoryTests {
             let settings = KeyringSettings(address: address, directory: directory)
             let cache = KeyringTokenCache(applicationName: "Test", settings: settings)
             let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: name)
-            try await cache.connector.link().replacing.withLock { $0 = true }
+            try await cache.connector.link().providerName.withLock { $0 = "gnome-keyring-d" }
             _ = try await cache.replace(CacheRecord("one"), with: CacheRecord("two"), for: key)
         }
         #expect(try await reader.record(for: key) == CacheRecord("two"))

@@ -97,6 +97,7 @@ struct KeyringPlacesTests {
     @Test(.timeLimit(.minutes(1))) func findsOutAgainWhatACancelledTaskCouldNot() async throws {
         let session = try KeyringSession(.unlocked)
         let link = try await session.cache().connector.link()
+        link.providerName.withLock { $0 = nil }
         let cancelled = Task {
             unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
             return await link.replacesInPlace(within: .seconds(5))
@@ -110,10 +111,23 @@ struct KeyringPlacesTests {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(), try randomKey())
         #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
-        try await cache.connector.link().replacing.withLock { $0 = true }
+        try await cache.connector.link().providerName.withLock { $0 = "gnome-keyring-d" }
         try session.tell("loses", "yes")
         #expect(try await !cache.replace(CacheRecord("one"), with: CacheRecord("two"), for: key))
         try session.tell("loses", "no")
         #expect(try await cache.record(for: key) == nil)
+    }
+
+    /// As KWallet and pass do: they refuse all where one of several is gone.
+    @Test(.timeLimit(.minutes(1)), arguments: ["DBus.Error.InvalidArgs", "Secret.Error.NoSuchObject"])
+    func readsTheOthersWhereOneIsRemovedMeanwhile(_ error: String) async throws {
+        let session = try KeyringSession(.fake)
+        let (writer, keys) = (try session.cache(), [try randomKey(), try randomKey()])
+        for key in keys { #expect(try await writer.replace(nil, with: CacheRecord("kept"), for: key)) }
+        let cache = try session.cache()
+        try session.tell("vanishes", "org.freedesktop.\(error)")
+        #expect(try await cache.records(of: .account, in: keys[0].group) == [keys[1]: CacheRecord("kept")])
+        let gone = KeyringLink.root + "/collection/fake/i99"
+        #expect(try await cache.connector.link().item(at: gone, within: .seconds(5)) == nil)
     }
 }

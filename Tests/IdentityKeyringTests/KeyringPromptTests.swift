@@ -8,12 +8,6 @@ import Testing
 
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
 struct KeyringPromptTests {
-    /// What the keyring was asked to show, and to take away.
-    private func log(_ session: KeyringSession) -> String {
-        // Nothing was asked, so nothing was written.
-        (try? String(contentsOfFile: "\(session.directory)/fake.log", encoding: .utf8)) ?? ""
-    }
-
     @Test(.timeLimit(.minutes(1))) func storesWhereEveryNewItemIsAnsweredWithAPrompt() async throws {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(), try randomKey())
@@ -24,7 +18,7 @@ struct KeyringPromptTests {
         #expect(try await session.cache().record(for: key) == CacheRecord("two"))
         #expect(try await cache.replace(CacheRecord("two"), with: nil, for: key))
         #expect(try await cache.record(for: key) == nil)
-        #expect(log(session) == "prompt\nprompt\n")
+        #expect(session.log() == "prompt\nprompt\n")
     }
 
     @Test(.timeLimit(.minutes(1))) func asksNobodyUnlessToldTo() async throws {
@@ -33,7 +27,7 @@ struct KeyringPromptTests {
         try session.tell("locked", "yes")
         #expect(await failure { try await cache.record(for: key) }.code == .keyringLocked)
         #expect(await failure { try await cache.replace(nil, with: CacheRecord("x"), for: key) }.code == .keyringLocked)
-        #expect(log(session).isEmpty)
+        #expect(session.log().isEmpty)
     }
 
     /// Before the browser is opened: the dialog comes first, where there may be one, and nothing is stored.
@@ -43,11 +37,11 @@ struct KeyringPromptTests {
         try session.tell("locked", "yes")
         let silent = try session.cache()
         #expect(await failure { try await silent.checkWritable(in: group) }.code == .keyringLocked)
-        #expect(log(session).isEmpty)
+        #expect(session.log().isEmpty)
         try session.tell("unlock", "done")
         let cache = try session.cache(prompting: .allowed())
         #expect(await failure { try await cache.checkWritable(in: group) }.code == nil)
-        #expect(log(session) == "prompt\n")
+        #expect(session.log() == "prompt\n")
         #expect(try await cache.records(of: .account, in: group).isEmpty)
         #expect(await failure { try await silent.checkWritable(in: group) }.code == nil)
     }
@@ -63,21 +57,63 @@ struct KeyringPromptTests {
                 group.addTask { #expect(await failure { try await cache.record(for: key) }.code == nil) }
             }
         }
-        #expect(log(session) == "prompt\n")
+        #expect(session.log() == "prompt\n")
         #expect(try await cache.record(for: key) == CacheRecord("x"))
     }
 
     @Test(.timeLimit(.minutes(1))) func asksNoSecondTimeAfterADismissal() async throws {
         let session = try KeyringSession(.fake)
-        let (cache, key) = (try session.cache(prompting: .allowed()), try randomKey())
+        let (cache, key) = (try session.cache(prompting: .allowed()) { $0.quickestPerson = .zero }, try randomKey())
         try session.tell("locked", "yes")
         try session.tell("unlock", "dismissed")
         for _ in 0..<2 {
             #expect(await failure { try await cache.record(for: key) }.code == .keyringPromptDismissed)
         }
-        #expect(log(session) == "prompt\n")
+        #expect(session.log() == "prompt\n")
         try session.tell("locked", "no")
         #expect(await failure { try await cache.record(for: key) }.code == nil)
+    }
+
+    /// This session has no program that shows GNOME Keyring's dialog: the keyring says that the person closed it.
+    @Test(.timeLimit(.minutes(1))) func saysThatNoDialogCouldBeShown() async throws {
+        let session = try KeyringSession(.locked)
+        let (cache, key) = (try session.cache(prompting: .allowed()), try randomKey())
+        let error = await #expect(throws: AuthenticationError.self) { try await cache.record(for: key) }
+        #expect(error?.code == .keyringLocked)
+        #expect(error?.message.contains("no dialog") == true)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func asksAgainWhereNoDialogCouldBeShown() async throws {
+        let session = try KeyringSession(.fake)
+        let key = try randomKey()
+        let cache = try session.cache(prompting: .allowed()) { $0.quickestPerson = .seconds(50) }
+        try session.tell("locked", "yes")
+        try session.tell("unlock", "dismissed")
+        #expect(await failure { try await cache.record(for: key) }.code == .keyringLocked)
+        try session.tell("unlock", "done")
+        #expect(await failure { try await cache.record(for: key) }.code == nil)
+        #expect(session.log() == "prompt\nprompt\n")
+    }
+
+    /// Another program has a dialog open. Who waits for that is let go by the deadline and by a cancellation, and asks
+    /// nobody where it has led to an open keyring.
+    @Test(.timeLimit(.minutes(1))) func waitsForTheDialogOfAnotherProgram() async throws {
+        let session = try KeyringSession(.fake)
+        let key = try randomKey()
+        try session.tell("locked", "yes")
+        let settings = try session.settings()
+        let other = try await KeyringPlace(settings).rightToPrompt(within: .zero)
+        let hasty = try session.cache(prompting: .allowed(deadline: .milliseconds(400)))
+        #expect(await failure { try await hasty.record(for: key) }.code == .keyringTimedOut)
+        let cache = try session.cache(prompting: .allowed())
+        let cancelled = Task { try await cache.record(for: key) }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        let patient = Task { try await cache.record(for: key) }
+        try session.tell("locked", "no")
+        other.end()
+        #expect(try await patient.value == nil)
+        #expect(session.log().isEmpty)
     }
 
     /// It ends before it could ask, or with its dialog open.
@@ -119,14 +155,14 @@ struct KeyringPromptTests {
         #expect(second.time < .milliseconds(100), "\(second.time)")
         let patient = try session.cache(prompting: .allowed())
         let task = Task { try await patient.record(for: key) }
-        #expect(try await eventually { log(session) == "prompt\nprompt\n" })
+        #expect(try await eventually { session.log() == "prompt\nprompt\n" })
         let start = ContinuousClock.now
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(start.duration(to: .now) < .milliseconds(100))
         try session.tell("locked", "no")
         #expect(await failure { try await patient.record(for: key) }.code == nil)
-        #expect(!log(session).contains("DISMISS"))
+        #expect(!session.log().contains("DISMISS"))
     }
 
     @Test(.timeLimit(.minutes(1))) func saysThatTheSystemDeniesTheKeyring() async throws {

@@ -17,6 +17,7 @@ final class KeyringSession: Sendable {
         case unlocked, locked, fake, keepassxc, crowded, desktop
         case noService = "no-service"
         case noCollection = "no-collection"
+        case keepassxcLocked = "keepassxc-locked"
     }
 
     struct Failed: Error {
@@ -65,6 +66,14 @@ final class KeyringSession: Sendable {
     func restartFake() throws { try Self.check("fake '\(directory)'") }
 
     func restartKeyring() throws { try Self.check("keyring '\(directory)'") }
+
+    func stopKeyring() throws { try Self.check("stop-keyring '\(directory)'") }
+
+    /// What the keyring of the mode `fake` wrote down: what it was asked to show, and to take away, and what it tells of.
+    func log() -> String {
+        // Nothing was asked, so nothing was written.
+        (try? String(contentsOfFile: "\(directory)/fake.log", encoding: .utf8)) ?? ""
+    }
 
     func signal(_ number: Int32, _ process: String) throws {
         guard let id = try Int32(value(process)), kill(id, number) == 0 else {

@@ -60,10 +60,10 @@ void cgio_connection_end(cgio_thread *thread, void *connection);
 
 /// Calls a method. `arguments` is the text of a GVariant; a tuple. The value is the reply, a GVariant of type `reply`,
 /// owned by the receiver. `bytes`, unless NULL, stand in `arguments` where it says `%@ay`; GLib ends the program if that
-/// text is none then.
+/// text is none then. Whether the bus may start the destination for it says `starts`.
 void cgio_call(void *connection, const char *destination, const char *path, const char *interface, const char *method,
-               const char *arguments, const uint8_t *bytes, size_t count, const char *reply, int milliseconds,
-               cgio_completion completion, void *data);
+               const char *arguments, const uint8_t *bytes, size_t count, const char *reply, bool starts,
+               int milliseconds, cgio_completion completion, void *data);
 
 /// The parameters belong to the caller.
 typedef void (*cgio_signal)(void *data, const char *path, const char *interface, const char *member, void *parameters);

@@ -57,14 +57,16 @@ extension FileTokenCache {
 /// How long a writer has waited for another process, and how long it waits next.
 struct LockWait {
     private let timeout: Duration
+    private let longestPause: Duration
     private var deadline: SuspendingClock.Instant?
     private var pause = Duration.milliseconds(1)
 
-    init(timeout: Duration) {
+    init(timeout: Duration, longestPause: Duration = .milliseconds(10)) {
         self.timeout = timeout
+        self.longestPause = longestPause
     }
 
-    /// Waits a moment: 1 ms at first, 10 ms in the end.
+    /// Waits a moment: 1 ms at first, and twice as long each time.
     /// - Throws: `.cacheBusy` when the time is over, `CancellationError`.
     mutating func again(for lock: String) async throws {
         let now = SuspendingClock.now
@@ -74,7 +76,7 @@ struct LockWait {
         }
         self.deadline = deadline
         try await Task.sleep(for: pause, clock: .suspending)
-        pause = min(pause * 2, .milliseconds(10))
+        pause = min(pause * 2, longestPause)
     }
 
     static func busy(_ lock: String, holder: Int32?, timeout: Duration) -> AuthenticationError {

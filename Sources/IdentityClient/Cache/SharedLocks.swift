@@ -15,15 +15,18 @@ package final class SharedLocks: Sendable {
 
     private let directory: String
     private let timeout: Duration
+    private let pause: Duration
     private let queue = QueueExecutor("identity-client.shared-locks", runsTogether: true)
     private let counters = Mutex<[Stripe: ChangeCounter]>([:])
 
     /// - Parameters:
     ///   - directory: Where the lock files are.
     ///   - timeout: How long a lock that another process has is waited for.
-    package init(directory: String, timeout: Duration) {
+    ///   - pause: How long the pauses between two tries become.
+    package init(directory: String, timeout: Duration, pause: Duration = .milliseconds(10)) {
         self.directory = directory
         self.timeout = timeout
+        self.pause = pause
     }
 
     /// Takes the lock that guards `key`, waiting for it without holding a thread.
@@ -34,7 +37,7 @@ package final class SharedLocks: Sendable {
 
     private func take(_ stripe: Stripe) async throws -> HeldLock {
         let root = directory
-        var wait = LockWait(timeout: timeout)
+        var wait = LockWait(timeout: timeout, longestPause: pause)
         while true {
             if let lock = try await queue.doing({ try Self.tryTake(stripe, in: root) }) { return lock }
             try await wait.again(for: "\(root)/\(stripe.group.name)/\(FileCacheName.lock(stripe.number))")

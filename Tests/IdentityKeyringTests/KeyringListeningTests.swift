@@ -1,0 +1,64 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import GLibSupport
+import Glibc
+import IdentityClient
+import Testing
+
+@testable import IdentityKeyring
+
+/// Who listens to changes waits for a keyring that went; one that is installed is started for who reads or writes only.
+@Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
+struct KeyringListeningTests {
+    /// Has the bus start a keyring that ends at once.
+    /// - Returns: The file by which one sees that it was started.
+    private func install(in session: KeyringSession) throws -> String {
+        let started = "\(session.directory)/started"
+        try session.run(
+            """
+            mkdir -p '\(session.directory)/services'
+            printf '%s\\n' '[D-BUS Service]' Name=org.freedesktop.secrets 'Exec=/bin/sh -c "touch \(started); exit 1"' \
+                > '\(session.directory)/services/org.freedesktop.secrets.service'
+            gdbus call --session -d org.freedesktop.DBus -o /org/freedesktop/DBus -m org.freedesktop.DBus.ReloadConfig
+            """
+        )
+        return started
+    }
+
+    @Test(.timeLimit(.minutes(1))) func startsNoKeyringInPlaceOfTheOneThatWent() async throws {
+        let session = try KeyringSession(.unlocked)
+        let (cache, other, key) = (try session.cache(), try session.cache(), try randomKey())
+        #expect(try await other.replace(nil, with: CacheRecord("one"), for: key))
+        let started = try install(in: session)
+        let hints = try #require(cache.changes(in: key.group))
+        #expect(try await eventually { cache.memory.knownKeys(in: key.group) == [key] })
+        try session.stopKeyring()
+        #expect(try await eventually { !cache.connector.isListening })
+        try session.restartKeyring()
+        #expect(try await eventually { cache.connector.isListening })
+        let second = try randomKey()
+        #expect(try await session.cache().replace(nil, with: CacheRecord("two"), for: second))
+        #expect(await hints.first { $0 == second } == second)
+        #expect(!FileManager.default.fileExists(atPath: started))
+        // A program that reads has it started, as every client of a keyring does.
+        try session.stopKeyring()
+        #expect(await failure { try await cache.record(for: key) }.code == .keyringNoService)
+        #expect(FileManager.default.fileExists(atPath: started))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func startsAKeyringForWhoMeetsAListenerOnTheWay() async throws {
+        let session = try KeyringSession(.noService)
+        let started = try install(in: session)
+        let cache = try session.cache()
+        func link(_ startsKeyring: Bool) async {
+            await #expect(throws: GLibFailure.self) { try await cache.connector.link(startsKeyring: startsKeyring) }
+        }
+        await link(false)
+        #expect(!FileManager.default.fileExists(atPath: started))
+        let listening = Task.immediate { await link(false) }
+        await link(true)
+        #expect(FileManager.default.fileExists(atPath: started))
+        await listening.value
+    }
+}
