@@ -25,6 +25,9 @@ final class Connection {
     var saidContinue = false
     var task: Task<Void, Never>?
     var deadline: ContinuousClock.Instant?
+    /// Whether the client begins with a TLS record, a handshake's: no HTTP begins so. It then waits for an answer in kind.
+    /// - SeeAlso: [RFC 8446 §5.1](https://www.rfc-editor.org/rfc/rfc8446#section-5.1)
+    var beginsTLS: Bool { input.first == 0x16 }
     private(set) var hasOutput = false
     private var output: ArraySlice<UInt8> = []
     private var writers: [CheckedContinuation<Void, any Error>] = []

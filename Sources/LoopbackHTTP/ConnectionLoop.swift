@@ -7,6 +7,7 @@ final class ConnectionLoop {
     private let channel: LoopChannel
     private let limits: LoopbackServer.Limits
     private let refusal: @Sendable (Int) -> LoopbackResponse
+    private let noteTLS: @Sendable () -> Void
     private let respond: @Sendable (LoopbackRequest) async -> LoopbackResponse
     private let parser: RequestParser
     private let clock = ContinuousClock()
@@ -19,11 +20,13 @@ final class ConnectionLoop {
         channel: LoopChannel,
         limits: LoopbackServer.Limits,
         refuse: @escaping @Sendable (Int) -> LoopbackResponse = { LoopbackResponse(status: $0) },
+        onTLS: @escaping @Sendable () -> Void = {},
         respond: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse
     ) {
         self.channel = channel
         self.limits = limits
         refusal = refuse
+        noteTLS = onTLS
         self.respond = respond
         parser = RequestParser(limits)
     }
@@ -89,6 +92,10 @@ final class ConnectionLoop {
             switch connection.socket.receive(into: &buffer) {
             case .bytes(let count):
                 connection.input += buffer[..<count]
+                guard !connection.beginsTLS else {
+                    noteTLS()
+                    return drop(id)
+                }
                 parse(id, connection)
             case .wouldBlock: break
             case .ended: drop(id)

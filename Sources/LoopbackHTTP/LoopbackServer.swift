@@ -42,6 +42,8 @@ package final class LoopbackServer: Sendable {
     ///   - hosts: At least one. Where the machine has no IPv6, IPv4 alone is enough.
     ///   - port: 0 takes any that is free on all of them.
     ///   - refuse: What a client gets whose request cannot be read, by the status; its body is one of bytes.
+    ///   - onTLS: Called on the server's thread when a client begins with TLS, which is not spoken here. The connection is
+    ///     closed at once, so that a browser says so, or falls back.
     ///   - respond: Answers one request, in a task that is cancelled when the connection breaks or the server closes.
     /// - Throws: ``LoopbackServerError``
     package static func start(
@@ -49,12 +51,14 @@ package final class LoopbackServer: Sendable {
         port: UInt16 = 0,
         limits: Limits = Limits(),
         refuse: @escaping @Sendable (Int) -> LoopbackResponse = { LoopbackResponse(status: $0) },
+        onTLS: @escaping @Sendable () -> Void = {},
         respond: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse
     ) throws -> LoopbackServer {
         let sockets = try ListeningSockets.open(hosts: hosts, port: port)
         let channel = try LoopChannel(listeners: sockets.descriptors)
         try DetachedThread.start {
-            ConnectionLoop(channel: channel, limits: limits, refuse: refuse, respond: respond).run()
+            ConnectionLoop(channel: channel, limits: limits, refuse: refuse, onTLS: onTLS, respond: respond)
+                .run()
         }
         return LoopbackServer(port: sockets.port, hosts: sockets.hosts, channel: channel)
     }

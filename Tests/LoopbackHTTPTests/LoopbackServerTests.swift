@@ -122,6 +122,24 @@ import Testing
         #expect(ContinuousClock.now - started >= .milliseconds(290))
     }
 
+    /// A browser waits for the answer to its ClientHello as long as it is let.
+    @Test func closesAtOnceWhatBeginsWithTLS() async throws {
+        let visits = Mutex(0)
+        let server = try LoopbackServer.start(
+            onTLS: { visits.withLock { $0 += 1 } },
+            respond: { _ in LoopbackResponse(status: 200) }
+        )
+        defer { server.close() }
+        let started = ContinuousClock.now
+        let browser = try RawConnection(port: server.port)
+        browser.send([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03])
+        #expect(try await browser.receive().isEmpty)
+        #expect(ContinuousClock.now - started < .seconds(1))
+        #expect(visits.withLock { $0 } == 1)
+        #expect(try await exchange(get, port: server.port).hasPrefix("HTTP/1.1 200 "))
+        #expect(visits.withLock { $0 } == 1)
+    }
+
     @Test func makesConnectionsBeyondTheLimitWait() async throws {
         var limits = LoopbackServer.Limits()
         limits.maximumConnections = 2

@@ -1,7 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import CWebKitGTK
-import Synchronization
 
 /// The GTK main context, on which everything of GTK and WebKit happens.
 ///
@@ -46,41 +45,9 @@ package enum MainContext {
         }
         defer { timer.cancel() }
         perform { reply.settle(Result { try body() }) }
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { reply.wait($0) }
-        } onCancel: {
-            reply.settle(.failure(CancellationError()))
-        }
+        return try await reply.value()
     }
 
     /// No main loop runs.
     struct NotRunning: Error {}
-
-    /// A result, and who waits for it. The first result counts.
-    private final class Reply<Value: Sendable>: Sendable {
-        private struct State {
-            var result: Result<Value, any Error>?
-            var waiter: CheckedContinuation<Value, any Error>?
-        }
-
-        private let state = Mutex(State())
-
-        func settle(_ result: Result<Value, any Error>) {
-            let waiter = state.withLock { state -> CheckedContinuation<Value, any Error>? in
-                guard state.result == nil else { return nil }
-                state.result = result
-                defer { state.waiter = nil }
-                return state.waiter
-            }
-            waiter?.resume(with: result)
-        }
-
-        func wait(_ waiter: CheckedContinuation<Value, any Error>) {
-            let result = state.withLock { state in
-                if state.result == nil { state.waiter = waiter }
-                return state.result
-            }
-            if let result { waiter.resume(with: result) }
-        }
-    }
 }

@@ -35,6 +35,7 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
     private let title: String
     private let parent: @Sendable () -> OpaquePointer?
     private let patience: Duration
+    private let sandboxProblem: @Sendable (Duration) async throws -> String?
     private let shown: @Sendable (PageWindow) -> Void
     /// The one that is shown, or about to be.
     private let pending = Mutex<PendingSignIn?>(nil)
@@ -53,11 +54,15 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
         title: String = "Sign in",
         parent: (@Sendable () -> OpaquePointer?)? = nil,
         patience: Duration = .seconds(10),
+        sandboxProblem: @escaping @Sendable (Duration) async throws -> String? = { patience in
+            try await SandboxProbe.problem(within: patience)
+        },
         shown: @escaping @Sendable (PageWindow) -> Void
     ) {
         self.title = title
         self.parent = parent ?? { Self.activeWindow() }
         self.patience = patience
+        self.sandboxProblem = sandboxProblem
         self.shown = shown
     }
 
@@ -96,7 +101,7 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
     /// Shows `url` in a window, and returns when the window is there, without waiting for the page.
     ///
     /// - Throws: `AuthenticationError(.browserUnavailable, …)` when GTK is not initialised, has no display, or its main
-    ///   loop has not answered for ten seconds; `AuthenticationError(.invalidArgument, …)` for an address that is
+    ///   loop has not answered for ten seconds, and where the system does not let WebKit start its sandbox; `AuthenticationError(.invalidArgument, …)` for an address that is
     ///   neither `https` nor on the loopback interface, and where this object is not the redirect receiver as well;
     ///   `CancellationError`.
     public func open(_ url: URL) async throws {
@@ -116,6 +121,7 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
             )
         }
         do {
+            if let problem = try await sandboxProblem(patience) { throw Self.noSandbox(problem) }
             try await MainContext.value(within: patience) { [title, parent, shown] in
                 guard gtk_is_initialized() != 0, gdk_display_get_default() != nil else { throw Self.noDisplay }
                 let page = PageWindow.Page(address: address, redirect: redirect, redirectURI: signIn.redirectURI)
@@ -148,6 +154,17 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
         AuthenticationError(
             .browserUnavailable,
             "A window cannot be shown: the GTK main loop does not run, or is busy. Run it, and do not block it."
+        )
+    }
+
+    private static func noSandbox(_ problem: String) -> AuthenticationError {
+        AuthenticationError(
+            .browserUnavailable,
+            """
+            A window cannot be shown: the system does not let WebKit start the sandbox for its pages (\(problem)). On Ubuntu 23.10 \
+            and later it takes an AppArmor profile that grants the program user namespaces (userns). Use the system's browser, \
+            or install such a profile.
+            """
         )
     }
 

@@ -23,4 +23,24 @@ import Testing
             await listener.close()
         }
     }
+
+    /// WebKit would end the program.
+    @Test func showsNothingWhereTheSandboxCannotBeStarted() async throws {
+        let problem = "bwrap: setting up uid map: Permission denied"
+        let presenter = WebViewPresenter(
+            sandboxProblem: { _ in problem },
+            shown: { _ in Issue.record("There is a view.") }
+        )
+        let listener = try await presenter.start(for: .loopback, responseMode: .query)
+        let url = try #require(URL(string: "https://example.com/"))
+        await #expect { try await presenter.open(url) } throws: { error in
+            let error = error as? AuthenticationError
+            return error?.code == .browserUnavailable
+                && [problem, "AppArmor", "system's browser"].allSatisfy { error?.message.contains($0) == true }
+        }
+        await #expect { try await listener.receive() } throws: { error in
+            (error as? AuthenticationError)?.code == .browserUnavailable
+        }
+        await listener.close()
+    }
 }

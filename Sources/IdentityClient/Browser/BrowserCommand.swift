@@ -16,22 +16,21 @@ struct BrowserCommand: Hashable, Sendable {
             candidates.append(BrowserCommand(program: program, arguments: Array(command.dropFirst())))
         }
         for entry in environment.value("BROWSER")?.split(separator: ":") ?? [] {
-            let words = entry.split(whereSeparator: \.isWhitespace).map(String.init)
-            guard let program = words.first else { continue }
-            candidates.append(BrowserCommand(program: program, arguments: Array(words.dropFirst()), substitutes: true))
+            if let command = BrowserCommand(entry: entry, in: environment) { candidates.append(command) }
         }
         guard environment.display != nil else { return candidates }
+        if environment.isWSL {
+            // First, because the person's browser is Windows', and `xdg-open` may wait there for what never comes.
+            candidates.append(BrowserCommand(program: "wslview"))
+            candidates.append(BrowserCommand(program: "rundll32.exe", arguments: ["url.dll,FileProtocolHandler"]))
+        }
         candidates += [
             BrowserCommand(program: "xdg-open"),
             BrowserCommand(program: "gio", arguments: ["open"]),
             BrowserCommand(program: "gnome-open"),
             BrowserCommand(program: "kde-open"),
+            BrowserCommand(program: "microsoft-edge"),
         ]
-        if environment.isWSL {
-            candidates.append(BrowserCommand(program: "wslview"))
-            candidates.append(BrowserCommand(program: "rundll32.exe", arguments: ["url.dll,FileProtocolHandler"]))
-        }
-        candidates.append(BrowserCommand(program: "microsoft-edge"))
         return candidates
     }
 
@@ -61,5 +60,22 @@ struct BrowserCommand: Hashable, Sendable {
             rest.removeFirst()
         }
         return result
+    }
+}
+
+extension BrowserCommand {
+    /// One entry of `$BROWSER`; `nil` where nothing is in it.
+    fileprivate init?(entry: Substring, in environment: LaunchEnvironment) {
+        let words = entry.split(whereSeparator: \.isWhitespace)
+        guard let first = words.first else { return nil }
+        let path = entry[first.startIndex...]
+        // Windows' programs have spaces in their paths: as many words are the path as make a program.
+        let isProgram = { (end: String.Index) in environment.executable(String(path[..<end])) != nil }
+        let end = (path.hasPrefix("/") ? words.map(\.endIndex).last(where: isProgram) : nil) ?? first.endIndex
+        self.init(
+            program: String(path[..<end]),
+            arguments: path[end...].split(whereSeparator: \.isWhitespace).map(String.init),
+            substitutes: true
+        )
     }
 }

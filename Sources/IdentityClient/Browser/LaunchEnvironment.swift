@@ -5,6 +5,7 @@ import Glibc
 
 /// What the choice of a browser depends on.
 struct LaunchEnvironment: Sendable {
+    /// For programs of the system: without the paths of the bundle that this one may come in.
     var variables: [String: String]
     /// Whether Linux runs under Windows.
     var isWSL: Bool
@@ -16,7 +17,9 @@ struct LaunchEnvironment: Sendable {
     var isAttended = false
 
     static var current: LaunchEnvironment {
-        let variables = ProcessInfo.processInfo.environment
+        let own = ProcessInfo.processInfo.environment
+        let bundles = ProgramBundle.roots(own, exists: FileManager.default.fileExists)
+        let variables = ProgramBundle.environment(own, outside: bundles)
         let kernel =
             FileManager.default.contents(atPath: "/proc/version").map { String(decoding: $0, as: UTF8.self) } ?? ""
         return LaunchEnvironment(

@@ -78,19 +78,21 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
                 answers: question
             )
         }
-        let server = try listen(on: host, ports: ports, inbox: inbox)
+        let httpsVisits = HTTPSVisits()
+        let server = try listen(on: host, ports: ports, inbox: inbox, httpsVisits: httpsVisits)
         let text = "http://\(host.rawValue):\(server.port)\(path)"
         guard let url = URL(string: text), url.absoluteString == text else {
             throw AuthenticationError(.redirectUnavailable, "\(text) is not a valid address.")
         }
         inbox.open(at: url, port: server.port)
-        return LoopbackRedirectListener(redirectURI: url, server: server, inbox: inbox)
+        return LoopbackRedirectListener(redirectURI: url, server: server, inbox: inbox, httpsVisits: httpsVisits)
     }
 
     private func listen(
         on host: RedirectURI.LoopbackHost,
         ports: ClosedRange<UInt16>?,
-        inbox: RedirectInbox
+        inbox: RedirectInbox,
+        httpsVisits: HTTPSVisits
     ) throws -> LoopbackServer {
         let hosts: [LoopbackServer.Host] =
             switch host {
@@ -107,6 +109,7 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
                     port: port,
                     limits: limits,
                     refuse: { inbox.refusal($0) },
+                    onTLS: { httpsVisits.note() },
                     respond: { await inbox.respond(to: $0) }
                 )
             } catch LoopbackServerError.portInUse, LoopbackServerError.portNotPermitted {
@@ -140,11 +143,14 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
 /// A server and the redirects that have reached it. Dropping it closes the server.
 final class LoopbackRedirectListener: RedirectListener {
     let redirectURI: URL
+    /// Why the redirect may not arrive.
+    let httpsVisits: HTTPSVisits
     private let server: LoopbackServer
     private let inbox: RedirectInbox
 
-    init(redirectURI: URL, server: LoopbackServer, inbox: RedirectInbox) {
+    init(redirectURI: URL, server: LoopbackServer, inbox: RedirectInbox, httpsVisits: HTTPSVisits) {
         self.redirectURI = redirectURI
+        self.httpsVisits = httpsVisits
         self.server = server
         self.inbox = inbox
     }

@@ -4,14 +4,17 @@ public import FoundationEssentials
 
 /// Opens the system's browser.
 ///
-/// Tried in this order, until one starts and does not fail within two seconds: the command given, `$BROWSER`,
-/// `xdg-open`, `gio open`, `gnome-open`, `kde-open`, under WSL `wslview` and Windows' own `rundll32.exe`, and
-/// `microsoft-edge`. They are started without a shell, from absolute directories of `$PATH` only, in a session of their
+/// Tried in this order, until one starts and does not fail within two seconds: the command given, `$BROWSER`, under WSL
+/// `wslview` and Windows' own `rundll32.exe`, then `xdg-open`, `gio open`, `gnome-open`, `kde-open` and `microsoft-edge`. They
+/// are started without a shell, from absolute directories of `$PATH` only, in a session of their
 /// own, without the program's standard streams, so that nothing they print mixes with its output and closing the program
 /// does not close the browser. In a sandbox `xdg-open` asks the desktop's portal; it is not asked a second time here.
 ///
+/// A program that comes as an AppImage or a snap has paths into its bundle in `LD_LIBRARY_PATH`, `PATH` and others. They are
+/// left out of what the browser is given, and of the search for it, because its libraries are the system's.
+///
 /// `$BROWSER` may name several commands, separated by `:`. In each of them `%s` stands for the address, which is else the
-/// last argument, and `%%` for a percent sign.
+/// last argument, and `%%` for a percent sign. A program's path may have spaces in it.
 public struct SystemBrowserLauncher: BrowserLauncher {
     private let command: [String]?
     private let environment: @Sendable () -> LaunchEnvironment

@@ -20,6 +20,9 @@ struct BrowserSignIn {
             console.line("")
             console.line("  \(url.absoluteString)")
             console.line("")
+            guard console.isTerminal else { return }
+            console.line("If it ends at a page that the browser cannot show, that browser cannot come back here.")
+            console.line("Then press Ctrl-C and run: \(ElsewhereAdvice.command)")
         }
         return try await application.acquireTokenInteractively(parameters, showingProgressOn: console)
     }
@@ -30,15 +33,14 @@ struct BrowserSignIn {
 struct ReportingBrowser: BrowserLauncher {
     let launcher: any BrowserLauncher
     let console: Console
-    let recommendation: InteractionEnvironment.Recommendation
 
     func open(_ url: URL) async throws {
         do {
             try await launcher.open(url)
         } catch let failure as AuthenticationError {
             console.line(failure.message.printable)
-            if recommendation.way != .browser {
-                console.line("No browser on this computer? Press Ctrl-C and run 'identityctl login --manual' instead.")
+            if console.isTerminal {
+                console.line("No browser on this computer? Press Ctrl-C and run: \(ElsewhereAdvice.command)")
             }
             throw failure
         }

@@ -35,6 +35,11 @@ struct LoginCommand: ToolCommand {
         }
     }
 
+    func advice(on error: any Error, in session: Session) -> String? {
+        guard (try? way(session.environment)) == .browser else { return nil }  // the options themselves may be wrong
+        return ElsewhereAdvice.after(error)
+    }
+
     func run(in session: Session) async throws {
         let environment = session.environment
         let command = try browser.command(environment)
@@ -48,8 +53,7 @@ struct LoginCommand: ToolCommand {
         configuration.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
         configuration.browser = ReportingBrowser(
             launcher: SystemBrowserLauncher(command: command),
-            console: session.console,
-            recommendation: InteractionEnvironment.current(browserCommand: command).recommendation
+            console: session.console
         )
         configuration.redirectReceiver = receiver(for: configuration.redirectURI, way, session)
         let application = try session.application(configuration)

@@ -10,6 +10,13 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
 
     /// Does the command's work. It ends soon after its task is cancelled.
     func run(in session: Session) async throws
+
+    /// What the person does about an error, where the command knows more than its code says. Nothing, unless it is given.
+    func advice(on error: any Error, in session: Session) -> String?
+}
+
+extension ToolCommand {
+    func advice(on error: any Error, in session: Session) -> String? { nil }
 }
 
 extension ToolCommand {
@@ -43,7 +50,7 @@ extension ToolCommand {
         case .failure(let ended as Ended): return ended.status
         case .failure(let error):
             let advice = await session.adviceOnStore(error)
-            session.report(error, advice: advice)
+            session.report(error, advice: advice ?? self.advice(on: error, in: session))
             return ExitStatus(for: error)
         }
     }

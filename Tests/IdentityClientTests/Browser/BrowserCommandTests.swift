@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Testing
 
 @testable import IdentityClient
@@ -13,7 +14,8 @@ import Testing
             (["DISPLAY": "", "WAYLAND_DISPLAY": ""], false, nil, []),
             (["DISPLAY": ":0"], false, nil, desktop + ["microsoft-edge"]),
             (["WAYLAND_DISPLAY": "wayland-0"], false, nil, desktop + ["microsoft-edge"]),
-            ([:], true, nil, desktop + ["wslview", "rundll32.exe url.dll,FileProtocolHandler", "microsoft-edge"]),
+            // xdg-open may hang there.
+            ([:], true, nil, ["wslview", "rundll32.exe url.dll,FileProtocolHandler"] + desktop + ["microsoft-edge"]),
             (["BROWSER": "firefox"], false, nil, ["firefox"]),
             (["BROWSER": ":firefox -P  me: \t:/opt/b --url=%s"], false, nil, ["firefox -P me", "/opt/b --url=%s"]),
             (["BROWSER": "firefox", "DISPLAY": ":0"], false, nil, ["firefox"] + desktop + ["microsoft-edge"]),
@@ -26,6 +28,34 @@ import Testing
         let environment = LaunchEnvironment(variables: variables, isWSL: isWSL, isSudo: false)
         let candidates = BrowserCommand.candidates(command: command, environment: environment)
         #expect(candidates.map { ([$0.program] + $0.arguments).joined(separator: " ") } == expected)
+    }
+
+    /// As Windows' have, which WSL finds below `/mnt/c`.
+    @Test(arguments: [
+        ("DIR/Program Files/firefox", "DIR/Program Files/firefox", []),
+        ("DIR/Program Files/firefox -P  me", "DIR/Program Files/firefox", ["-P", "me"]),
+        (" DIR/Program Files/firefox %s ", "DIR/Program Files/firefox", ["%s"]),
+        ("DIR/Program Files/chrome -P", "DIR/Program", ["Files/chrome", "-P"]),
+    ])
+    func takesAPathWithSpacesWhereItIsAProgram(_ entry: String, _ program: String, _ arguments: [String]) throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "programs-\(UUID().uuidString)")
+        let folder = directory.appending(path: "Program Files")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let firefox = folder.appending(path: "firefox").path
+        try Data().write(to: URL(filePath: firefox))
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: firefox)
+        let variables = ["BROWSER": "w3m:\(entry.replacing("DIR", with: directory.path))"]
+        let candidates = BrowserCommand.candidates(
+            command: nil,
+            environment: LaunchEnvironment(variables: variables, isWSL: false, isSudo: false)
+        )
+        let expected = BrowserCommand(
+            program: program.replacing("DIR", with: directory.path),
+            arguments: arguments,
+            substitutes: true
+        )
+        #expect(candidates == [BrowserCommand(program: "w3m", substitutes: true), expected])
     }
 
     @Test(arguments: [

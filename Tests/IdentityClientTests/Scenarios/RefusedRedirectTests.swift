@@ -30,7 +30,7 @@ struct RefusedRedirectTests {
         }
         let application = try stage.application()
         var parameters = InteractiveParameters(scopes: ["api.read"])
-        parameters.timeout = .milliseconds(400)
+        parameters.timeout = .seconds(2)  // real ones, in which the browser gets through the provider's pages
         try await expectError(.interactionTimedOut) { try await application.acquireTokenInteractively(parameters) }
         #expect(stage.browser.pages.last?.status == 400)
         #expect(stage.provider.count(of: .token) == 0)

@@ -3,32 +3,11 @@
 import FoundationEssentials
 import IdentityClient
 import IdentityTesting
-import Synchronization
 import Testing
 
 @testable import identityctl
 
 @Suite struct ConsoleTests {
-    /// What was written to a terminal that is so wide.
-    private final class Screen: Sendable {
-        let written = Mutex("")
-        var text: String { written.withLock { $0 } }
-
-        func console(columns: Int?, isTerminal: Bool = true) -> Console {
-            Console(isTerminal: isTerminal) {
-                columns
-            } write: { text in
-                self.written.withLock { $0 += text }
-            }
-        }
-    }
-
-    private struct NoBrowser: BrowserLauncher {
-        func open(_ url: URL) async throws {
-            throw AuthenticationError(.browserUnavailable, "No browser. Show the address instead.")
-        }
-    }
-
     @Test(arguments: [(40, 39), (80, 62)]) func fitsALineThatIsReplacedIntoTheTerminal(columns: Int, shown: Int) {
         let screen = Screen()
         screen.console(columns: columns).progress(String(repeating: "x", count: 62))

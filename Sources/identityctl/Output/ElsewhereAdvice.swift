@@ -1,0 +1,18 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+
+/// What to do where the browser cannot be opened on this computer, or cannot come back to it.
+enum ElsewhereAdvice {
+    static let command = "identityctl login --manual (or --device-code, where the provider offers it)"
+
+    /// For a sign-in in the browser that failed.
+    static func after(_ error: any Error) -> String? {
+        switch (error as? AuthenticationError)?.code {
+        case .interactionTimedOut:
+            "If the browser ended at a page that it could not show, it cannot come back here. Run: \(command)"
+        case .browserUnavailable: "To sign in with a browser elsewhere, run: \(command)"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Logging
+import Testing
+
+/// A browser that keeps to https for the redirect's host.
+@Suite(.timeLimit(.minutes(1)))
+struct HTTPSRedirectTests {
+    /// Comes back as often as it was told, by https.
+    private struct EncryptingBrowser: BrowserLauncher {
+        var visits: Int
+        let provider: TestIdentityProvider
+
+        func open(_ url: URL) async throws {
+            let items = try #require(URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems)
+            let redirect = try #require(items.first { $0.name == "redirect_uri" }?.value.flatMap(URL.init))
+            for _ in 0..<visits {
+                let connection = try RawConnection(port: UInt16(try #require(redirect.port)))
+                connection.send([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00])
+                #expect(try await connection.receive().isEmpty)
+            }
+        }
+    }
+
+    private struct Warnings: LogHandler {
+        let lines: Shared<[String]>
+        var metadata: Logger.Metadata = [:]
+        var logLevel: Logger.Level = .warning
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            lines.withLock { $0.append("\(event.message)") }
+        }
+    }
+
+    @Test(arguments: [0, 1, 3]) func saysWhyTheRedirectDidNotArrive(visits: Int) async throws {
+        let stage = try Stage(listensOnLoopback: true)
+        let warnings = Shared<[String]>([])
+        let application = try stage.application {
+            $0.browser = EncryptingBrowser(visits: visits, provider: stage.provider)
+            $0.logger = Logger(label: "test") { _ in Warnings(lines: warnings) }
+        }
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.timeout = .seconds(2)
+        let error = try await expectError(.interactionTimedOut) {
+            try await application.acquireTokenInteractively(parameters)
+        }
+        #expect(error.message.hasPrefix("Sign-in was not finished within 2 seconds."))
+        #expect(["https", "HSTS", "127.0.0.1"].allSatisfy(error.message.contains) == (visits > 0))
+        // One, however often a browser tries.
+        #expect(warnings.value.count == min(visits, 1))
+        #expect(warnings.value.allSatisfy { error.message.hasSuffix($0) })
+    }
+}

@@ -1,0 +1,47 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Testing
+
+@testable import identityctl
+
+/// What a person is told whose browser is on another computer.
+@Suite struct BrowserSignInTests {
+    @Test(arguments: [true, false]) func saysAtATerminalWhatToDoWhereTheBrowserCannotComeBack(isTerminal: Bool)
+        async throws
+    {
+        let provider = try TestIdentityProvider()
+        var configuration = PublicClientApplication.Configuration(
+            clientID: "test-client",
+            authority: provider.authority,
+            cache: InMemoryTokenCache()
+        )
+        let receiver = InMemoryRedirectReceiver()
+        configuration.transport = provider.transport
+        configuration.browser = ScriptedBrowser(provider: provider, receiver: receiver)
+        configuration.redirectReceiver = receiver
+        let screen = Screen()
+        _ = try await BrowserSignIn(
+            application: try PublicClientApplication(configuration),
+            console: screen.console(columns: 80, isTerminal: isTerminal)
+        ).run(InteractiveParameters(scopes: ["api.read"]))
+        let lines = screen.text.split(separator: "\n")
+        #expect(screen.text.contains("Opening the browser."))
+        #expect(lines.contains("Then press Ctrl-C and run: \(ElsewhereAdvice.command)") == isTerminal)
+    }
+
+    /// Also where a browser was to be expected.
+    @Test(arguments: [true, false]) func saysWhatToDoAfterEachLaunchThatFailed(isTerminal: Bool) async throws {
+        let screen = Screen()
+        let browser = ReportingBrowser(
+            launcher: NoBrowser(),
+            console: screen.console(columns: 80, isTerminal: isTerminal)
+        )
+        let url = try #require(URL(string: "https://id.example.test/"))
+        await #expect(throws: AuthenticationError.self) { try await browser.open(url) }
+        #expect(screen.text.hasPrefix("No browser. Show the address instead.\n"))
+        #expect(screen.text.contains("Press Ctrl-C and run: identityctl login --manual") == isTerminal)
+    }
+}
