@@ -36,7 +36,8 @@ extension DesktopTokenCache {
         let copying = StoreMark(store: mark.store, moves: mark.moves, copies: store)
         try await inUse.marker.change(mark, to: copying, for: group)
         let copied: [CacheKey: CacheRecord]
-        let clearing = StoreMark(store: store, moves: mark.moves + 1, copies: mark.store)
+        // Numbers are only compared; one from a damaged marker may be the greatest there is.
+        let clearing = StoreMark(store: store, moves: mark.moves &+ 1, copies: mark.store)
         do {
             copied = try await copy(group, from: source, to: target)
             try await verify(copied, in: target)

@@ -26,7 +26,6 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     let stores: DesktopStores
     let inUse: StoresInUse
     private let turns = Turns()
-    private let early = EarlyHints()
 
     /// Names the program. Nothing is read or asked before the first use.
     ///
@@ -123,7 +122,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     /// - Throws: As ``openedStore(for:)``, and what the store throws.
     public func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
         // Taken before: while this writes, they may begin to hear from the store, too late for this write.
-        let listeners = early.listeners(for: key.group)
+        let listeners = inUse.listeners.early(in: key.group)
         let isReplaced = try await write(expected, with: new, for: key)
         if isReplaced { for listener in listeners { listener.yield(key) } }
         return isReplaced
@@ -156,22 +155,37 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         throw Self.moving
     }
 
-    /// The hints of the store in use; they end when the tokens are moved elsewhere.
+    /// The hints of the store in use; they end when this object finds that the tokens were moved elsewhere.
     public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
-        if let known = inUse.known(for: group) { return known.cache.changes(in: group) }
         let (hints, continuation) = AsyncStream<CacheKey>.makeStream(bufferingPolicy: .bufferingNewest(64))
-        let listener = early.add(continuation, for: group)
-        let work = Task { [weak inUse, early] in
-            // What is wrong with the store is told to those who read and write; here are only hints.
-            let stream = try? await inUse?.store(for: group).cache.changes(in: group)
-            early.remove(listener)
+        let listeners = inUse.listeners
+        // Before the store is looked up: who follows the tokens elsewhere ends the hints of all who are listed by then.
+        let listener = listeners.add(continuation, for: group)
+        let known = inUse.known(for: group)
+        let stream = known?.cache.changes(in: group)
+        if known != nil {
+            guard stream != nil else {
+                listeners.remove(listener)
+                return nil
+            }
+            listeners.hearsFromStore(listener)
+        }
+        let work = Task { [weak inUse] in
+            var stream = stream
+            if stream == nil {
+                // What is wrong with the store is told to those who read and write; here are only hints.
+                stream = try? await inUse?.store(for: group).cache.changes(in: group)
+                listeners.hearsFromStore(listener)
+            }
             if let stream { for await key in stream { continuation.yield(key) } }
             continuation.finish()
         }
-        continuation.onTermination = { [early] _ in
-            early.remove(listener)
+        continuation.onTermination = { _ in
+            listeners.remove(listener)
             work.cancel()
         }
+        // Ended before there was anything to tell of it.
+        if !listeners.has(listener) { work.cancel() }
         return hints
     }
 

@@ -23,6 +23,7 @@ struct DesktopStore: Sendable {
 final class StoresInUse: Sendable {
     let policy: StorePolicy
     let marker: StoreMarker
+    let listeners = HintListeners()
     private let stores: DesktopStores
     private let logger: Logger?
     private let opened = Mutex<[CacheGroup: DesktopStore]>([:])
@@ -101,6 +102,7 @@ final class StoresInUse: Sendable {
     /// Has the store looked for anew.
     func forget(_ group: CacheGroup) {
         opened.withLock { $0[group] = nil }
+        listeners.end(group)
     }
 
     private func adopt(_ mark: StoreMark, instead known: DesktopStore) throws -> DesktopStore {
@@ -113,7 +115,10 @@ final class StoresInUse: Sendable {
         let cache = isSame ? known.cache : try stores.cache(mark.store, for: group)
         let new = DesktopStore(opened: choice, cache: cache, mark: mark)
         opened.withLock { $0[group] = new }
-        if !isSame { tell(choice) }
+        if !isSame {
+            tell(choice)
+            listeners.end(group)
+        }
         return new
     }
 

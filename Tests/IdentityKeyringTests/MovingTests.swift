@@ -1,10 +1,11 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
-import IdentityClient
+import IdentityTesting
 import Synchronization
 import Testing
 
+@testable import IdentityClient
 @testable import IdentityKeyring
 
 /// Tokens that move from store to store; a directory of files plays the keyring, so that processes share it.
@@ -173,6 +174,64 @@ import Testing
         #expect(try await attempt.withLock { $0 }?.value == true)
         #expect(try await keyring.record(for: leaseKey) == lease)
         #expect(try await files.record(for: leaseKey) == nil)
+    }
+
+    /// Who goes on listening to the old store hears nothing more.
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func endsTheHintsOfTheStoreThatIsLeft(isElsewhere: Bool) async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let (cache, key) = (Self.cache(in: directory), try randomKey())
+        let early = try #require(cache.changes(in: key.group))
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        let late = try #require(cache.changes(in: key.group))
+        let mover = isElsewhere ? Self.cache(in: directory) : cache
+        try await mover.move(to: .keyring, in: key.group)
+        // Here it is known by then, or with the next look.
+        #expect(try await cache.record(for: key) == CacheRecord("x"))
+        for await _ in early {}
+        for await _ in late {}
+        let hints = try #require(cache.changes(in: key.group))
+        #expect(try await cache.replace(CacheRecord("x"), with: CacheRecord("y"), for: key))
+        #expect(await hints.first { _ in true } == key)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func tellsOfASignOutAfterAMove() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let (cache, receiver) = (Self.cache(in: directory), InMemoryRedirectReceiver())
+        let provider = try TestIdentityProvider()
+        var configuration = PublicClientApplication.Configuration(
+            clientID: "test-client",
+            authority: provider.authority,
+            cache: cache
+        )
+        configuration.cacheGroup = try group
+        configuration.transport = provider.transport
+        configuration.browser = ScriptedBrowser(provider: provider, receiver: receiver)
+        configuration.redirectReceiver = receiver
+        let application = try PublicClientApplication(configuration)
+        let account = try await application.acquireTokenInteractively(scopes: ["api.read"]).account
+        // No sweep would be in time.
+        let pace = CachePace(polling: .milliseconds(10), sweeping: .seconds(3600))
+        let changes = try await application.accountChanges(pace: pace)
+        let told = Task { await changes.first { _ in true } }
+        try await cache.move(to: .keyring, in: group)
+        try await application.remove(account)
+        #expect(await told.value == .removed(account))
+    }
+
+    /// A number that no program has written.
+    @Test(.timeLimit(.minutes(1))) func movesWhereTheMarkerIsDamaged() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let (cache, key) = (Self.cache(in: directory), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        let (files, marker) = (FileTokenCache(directory: directory + "/state"), StoreMarker.key(key.group))
+        let damaged = CacheRecord(#"{"v":1,"store":"file","moves":\#(Int.max)}"#)
+        #expect(try await files.replace(files.record(for: marker), with: damaged, for: marker))
+        for store in [TokenStore.keyring, .file] {
+            try await cache.move(to: store, in: key.group)
+            #expect(try await Self.cache(in: directory).openedStore(for: key.group).store == store)
+            #expect(try await cache.record(for: key) == CacheRecord("x"))
+        }
     }
 
     @Test(.timeLimit(.minutes(1))) func remembersAStoreThatWasChosenBeforeAnythingWasWritten() async throws {

@@ -23,9 +23,14 @@ struct LockedRecordTests {
         let refreshed = try #require(try await first.report())
         #expect(refreshed.error == nil && refreshed.unsaved == "cache.busy", "\(refreshed)")
         second.go()
-        // It tries to write, and waits for the lock: long enough for the other one to do harm.
         first.go()
         #expect(try #require(try await first.report(1)).token == refreshed.token)
+        // Whoever wants to write waits for the lock in vain: long enough for the other one to do harm.
+        let record = try #require(try await storage.cache.record(for: key))
+        let error = await #expect(throws: AuthenticationError.self) {
+            try await storage.cache.replace(record, with: nil, for: key)
+        }
+        #expect(error?.code == .cacheBusy)
         #expect(house.sentRefreshTokens.count == 1)
         lock = nil
         let shared = try #require(try await second.report())

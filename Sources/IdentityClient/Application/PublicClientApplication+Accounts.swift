@@ -16,7 +16,7 @@ extension PublicClientApplication {
     /// - Throws: As ``allAccounts()``.
     public func account(withID id: Account.ID) async throws -> Account? {
         if configuration.authority.policy == nil,
-            let snapshot = try await environment.store.snapshot(for: recordID(of: id))
+            let snapshot = try await environment.store.snapshot(for: recordID(of: id), ifStuck: { _ in true })
         {
             return snapshot.account
         }

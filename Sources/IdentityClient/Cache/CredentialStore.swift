@@ -12,6 +12,8 @@ package final class CredentialStore: Sendable {
 
     /// How often a write is tried. Each refusal means that another one succeeded, so that nobody honest comes near it.
     static let mostAttempts = 1000
+    /// How long a write that is stuck is left alone by who has an answer in memory.
+    let pause: Duration
 
     struct State {
         var entries: [RecordID: Entry] = [:]
@@ -20,6 +22,7 @@ package final class CredentialStore: Sendable {
         var bytes = 0
         var tick: UInt64 = 0
         var unsaved: [RecordID: UnsavedCommit] = [:]
+        var signOuts: [CacheKey: SignOuts] = [:]
         var listing = Listing()
         var reported: [CacheKey: CacheRecord] = [:]
     }
@@ -37,21 +40,32 @@ package final class CredentialStore: Sendable {
         }
     }
 
-    package init(cache: any TokenCache, group: CacheGroup, clientID: String) {
+    package init(cache: any TokenCache, group: CacheGroup, clientID: String, pause: Duration = .seconds(5)) {
         self.cache = cache
         self.group = group
         self.clientID = clientID
+        self.pause = pause
     }
 
-    /// The credentials under `id`, at the cost of one lookup.
-    package func snapshot(for id: RecordID) async throws -> CredentialSnapshot? {
+    /// The credentials under `id`, at the cost of one lookup. What could not be written before is written first.
+    ///
+    /// - Parameter isEnough: Whether what is in memory answers the caller. Then one that cannot be written because the
+    ///   storage is busy, and takes seconds to say so, is not tried again with every call. Never for a refresh token that
+    ///   is to be sent: another process may have redeemed that one.
+    package func snapshot(
+        for id: RecordID,
+        ifStuck isEnough: (CredentialSnapshot) -> Bool = { _ in false }
+    ) async throws -> CredentialSnapshot? {
         let (key, known, unsaved) = state.withLock { state in
             let entry = entry(for: id, in: &state)
             state.tick &+= 1
             entry.lastUse = state.tick
             return (entry.key, entry.snapshot, state.unsaved.isEmpty ? nil : state.unsaved[id])
         }
-        if let unsaved { return try await retry(unsaved, id: id, key: key) }
+        if let unsaved {
+            if isEnough(unsaved.snapshot), !isDue(id) { return unsaved.snapshot }
+            return try await retry(id)
+        }
         guard let record = try await wrapping({ try await cache.record(for: key) }) else {
             forget(id)
             return nil
@@ -108,46 +122,7 @@ package final class CredentialStore: Sendable {
         throw Self.busy
     }
 
-    /// Removes a record, and gives what it held; nothing where it could not be read, or was not there.
-    ///
-    /// What could not be written before counts as held.
-    package func take(_ key: CacheKey) async throws -> (wasThere: Bool, credentials: [AccountCredentials]) {
-        for _ in 0..<Self.mostAttempts {
-            let record = try await wrapping { try await cache.record(for: key) }
-            if let record {
-                guard try await remove(record, key) else { continue }
-                forget(key)
-            }
-            // Not before: where the removal fails, it is the only copy.
-            let unsaved = forgetUnsaved(key).map(\.snapshot.credentials)
-            // One that is damaged is gone all the same.
-            let held = record.flatMap {
-                try? AccountCredentials(decoding: $0.bytes, rule: Authority.scopeRule(forPartition:))
-            }
-            return (record != nil || !unsaved.isEmpty, unsaved + [held].compactMap(\.self))
-        }
-        throw Self.busy
-    }
-
-    private func remove(_ record: CacheRecord, _ key: CacheKey) async throws -> Bool {
-        do {
-            return try await wrapping { try await cache.replace(record, with: nil, for: key) }
-        } catch let failure as AuthenticationError where .cache ~= failure.code {
-            // One whose answer did not come in time may be done all the same, and what it held is known here only.
-            do {
-                if try await wrapping({ try await cache.record(for: key) }) == nil { return true }
-            } catch {}  // the first failure counts
-            throw failure
-        }
-    }
-
-    /// Removes a record that was listed. `true` when this call removed it.
-    package func remove(_ key: CacheKey) async throws -> Bool {
-        try await take(key).wasThere
-    }
-
     static var busy: AuthenticationError {
         AuthenticationError(.cacheBusy, "The token cache accepts no change. Try again.")
     }
-
 }

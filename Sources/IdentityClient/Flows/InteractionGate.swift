@@ -5,9 +5,17 @@ import Synchronization
 /// Lets one sign-in of an application object be under way at a time.
 final class InteractionGate: Sendable {
     private final class Session: Sendable {
+        /// Later ones have higher numbers.
+        let number: Int
+        let supersedes: Bool
         let ended = SharedResult<Void>()
         let isSuperseded = Mutex(false)
         let cancel = Mutex<(@Sendable () -> Void)?>(nil)
+
+        init(number: Int, supersedes: Bool) {
+            self.number = number
+            self.supersedes = supersedes
+        }
 
         func supersede() {
             isSuperseded.withLock { $0 = true }
@@ -15,7 +23,17 @@ final class InteractionGate: Sendable {
         }
     }
 
-    private let current = Mutex<Session?>(nil)
+    private struct State {
+        var current: Session?
+        var count = 0
+
+        mutating func session(_ policy: InteractiveParameters.PendingPolicy) -> Session {
+            count += 1
+            return Session(number: count, supersedes: policy == .supersede)
+        }
+    }
+
+    private let state = Mutex(State())
 
     /// Runs `body` when no other sign-in is under way.
     ///
@@ -24,10 +42,10 @@ final class InteractionGate: Sendable {
         _ policy: InteractiveParameters.PendingPolicy,
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        let session = Session()
+        let session = state.withLock { $0.session(policy) }
         try await enter(session, policy)
         defer {
-            current.withLock { $0 = nil }
+            state.withLock { $0.current = nil }
             session.ended.finish(.success(()))
         }
         let task = Task { try await body() }
@@ -40,15 +58,19 @@ final class InteractionGate: Sendable {
                 task.cancel()
             }
         } catch is CancellationError where session.isSuperseded.withLock({ $0 }) {
-            throw AuthenticationError(.interactionSuperseded, "A newer sign-in took this one's place.")
+            throw Self.superseded
         }
+    }
+
+    private static var superseded: AuthenticationError {
+        AuthenticationError(.interactionSuperseded, "A newer sign-in took this one's place.")
     }
 
     private func enter(_ session: Session, _ policy: InteractiveParameters.PendingPolicy) async throws {
         while true {
-            let pending = current.withLock { current in
-                if current == nil { current = session }
-                return current
+            let pending = state.withLock { state in
+                if state.current == nil { state.current = session }
+                return state.current
             }
             guard let pending, pending !== session else { return }
             switch policy {
@@ -57,6 +79,9 @@ final class InteractionGate: Sendable {
                     .interactionInProgress,
                     "Another sign-in of this application is under way: finish or cancel it first."
                 )
+            // Of two that waited for a third the newer one may have come first.
+            case .supersede where pending.number > session.number:
+                if pending.supersedes { throw Self.superseded }
             case .supersede: pending.supersede()
             case .wait: break
             }

@@ -67,7 +67,7 @@ struct SignInCommit: Sendable {
         return try await environment.store.commit(
             id,
             fallback: fresh.applying(grant, at: now, isSignIn: true),
-            replacesDamaged: true
+            isSignIn: true
         ) { current in
             var credentials = current ?? fresh
             credentials.incarnation = fresh.incarnation

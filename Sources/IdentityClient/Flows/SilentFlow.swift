@@ -13,9 +13,6 @@ struct SilentFlow: Sendable {
             partition: parameters.authority?.partition ?? environment.partition,
             accountID: parameters.account.id.rawValue
         )
-        guard let snapshot = try await environment.store.snapshot(for: id) else {
-            throw Self.noTokens(parameters)
-        }
         let tenant =
             environment.hasTenants
             ? (parameters.authority ?? environment.configuration.authority)
@@ -27,6 +24,13 @@ struct SilentFlow: Sendable {
             leeway: environment.expirationLeeway,
             rule: rule
         )
+        let stored = try await environment.store.snapshot(for: id) { known in
+            switch known.selection(for: need, at: environment.clock.unixSeconds) {
+            case .valid, .stale: true
+            case .refreshable, .unavailable: false
+            }
+        }
+        guard let snapshot = stored else { throw Self.noTokens(parameters) }
         switch snapshot.selection(for: need, at: environment.clock.unixSeconds) {
         case .valid(let token):
             let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)

@@ -101,7 +101,7 @@ import Testing
         let stored = try await store.commit(
             broken,
             fallback: Fixture.credentials(),
-            replacesDamaged: true
+            isSignIn: true
         ) { current in
             #expect(current == nil)
             return Fixture.credentials()
@@ -200,7 +200,7 @@ import Testing
             await #expect(throws: AuthenticationError.self) { try await store.allSnapshots() },
         ]
         #expect(errors.map { $0?.code } == Array(repeating: .cacheNewerVersion, count: 3))
-        let stored = try await store.commit(other, fallback: Fixture.credentials(), replacesDamaged: true) { _ in
+        let stored = try await store.commit(other, fallback: Fixture.credentials(), isSignIn: true) { _ in
             Fixture.credentials()
         }
         #expect(isFailed(stored?.persistence, .cacheNewerVersion))

@@ -262,6 +262,37 @@ import Testing
         #expect(error?.code == .interactionSuperseded)
     }
 
+    /// Which of those that wait comes first is left to chance.
+    @Test func theNewestTakesItsPlace() async throws {
+        for _ in 0..<50 {
+            let (finish, begun) = (Barrier(), Barrier())
+            let first = Task.immediate { [gate] in
+                try await gate.run(.wait) {
+                    begun.open()
+                    await Task { try? await finish.wait() }.value  // it takes its time to end
+                    try Task.checkCancellation()
+                }
+            }
+            try await begun.wait()
+            let second = Task.immediate { [gate] in
+                try await gate.run(.supersede) {
+                    while true {
+                        try Task.checkCancellation()
+                        await Task.yield()
+                    }
+                }
+            }
+            let third = Task.immediate { [gate] in try await gate.run(.supersede) { "third" } }
+            finish.open()
+            #expect(try await third.value == "third")
+            let errors = [
+                await #expect(throws: AuthenticationError.self) { try await first.value },
+                await #expect(throws: AuthenticationError.self) { try await second.value as Void },
+            ]
+            guard errors.allSatisfy({ $0?.code == .interactionSuperseded }) else { return }
+        }
+    }
+
     @Test func aCancelledSignInIsJustCancelled() async throws {
         let first = try await begin(Barrier())
         first.cancel()

@@ -59,6 +59,37 @@ struct CacheFailureTests {
         #expect(shared.accessToken == first.accessToken)
     }
 
+    /// A lock that a stopped process holds, or a keyring that does not answer, says so after seconds.
+    @Test(arguments: [AuthenticationError.Code.cacheBusy, .keyringTimedOut])
+    func waitsOnceForAStuckWriteAndNotWithEveryCall(code: AuthenticationError.Code) async throws {
+        let cache = UnreliableCache()
+        cache.refusedWrites = [.account]
+        cache.writeFailure = AuthenticationError(code, "It takes seconds to say so.")
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        let before = cache.refusalCount
+        try await withThrowingTaskGroup(of: AuthenticationResult.self) { calls in
+            for _ in 0..<10 {
+                calls.addTask {
+                    try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+                }
+            }
+            for try await hit in calls {
+                guard case .failed(let error) = hit.persistence else {
+                    Issue.record("The result has to say that it was not stored.")
+                    return
+                }
+                #expect(hit.accessToken == first.accessToken && error.code == code)
+            }
+        }
+        #expect(try await application.account(withID: first.account.id) == first.account)
+        #expect(cache.refusalCount <= before + 1)
+        // Who ends now waits as long as it takes.
+        cache.refusedWrites = []
+        try await application.finishPendingRefreshes()
+        #expect(try await stage.application().allAccounts() == [first.account])
+    }
+
     @Test(arguments: [true, false])
     func keepsARefreshInMemoryUntilTheCacheRecovers(_ isSignInStored: Bool) async throws {
         let cache = UnreliableCache()

@@ -186,17 +186,22 @@ extension Explorer {
             for older in 0...family { next.families[older].isSignedOut = true }
             result.append(next)
         }
-        if state.left.signIns > 0 {
+        for isUnsure in [false, true] where (isUnsure ? state.left.unsureSignIns : state.left.signIns) > 0 {
             var next = state
-            next.left.signIns -= 1
-            let family = state.families.count
+            if isUnsure { next.left.unsureSignIns -= 1 } else { next.left.signIns -= 1 }
+            let signIn = ModelSignIn(family: state.families.count, hadRecord: state.record != nil, tick: state.tick)
+            if isUnsure { next.unsaved = signIn }
             next.families.append(ModelFamily())
-            let fresh = try Self.credentials(family: family, refreshToken: 0)
-            var credentials = state.record.map { records[$0] } ?? fresh
-            credentials.incarnation = fresh.incarnation
-            let grant = try Self.grant(family: family, number: 0)
-            let now = Self.epoch + Int64(state.tick) * Self.tick / 1000
-            next.record = records.number(of: credentials.applying(grant, at: now, isSignIn: true))
+            let written = try Self.commit(signIn).change(state.record.map { records[$0] })
+            next.record = written.map { records.number(of: $0) }
+            result.append(next)
+        }
+        if let signIn = state.unsaved {
+            var next = state
+            next.unsaved = nil
+            let (commit, current) = (try Self.commit(signIn), state.record.map { records[$0] })
+            let written = try bug == .signsInAgain ? commit.change(current) : commit.applied(to: current)
+            next.record = written.map { records.number(of: $0) }
             result.append(next)
         }
         if state.left.writesBeside > 0, let number = state.record {
@@ -233,9 +238,12 @@ extension Explorer {
                 next.processes[index].clockOffset += jump
                 result.append(next)
             }
-            if state.left.failedWrites > 0, process.step == .write {
+            for isDone in [false, true] where state.left.failedWrites > 0 && process.step == .write {
+                // What somebody else has changed is not written.
+                if isDone, state.record != process.base { continue }
                 var next = state
                 next.left.failedWrites -= 1
+                if isDone { next.record = process.snapshot }
                 if bug == .noLeaseKept {
                     if state.lease == process.held { next.lease = nil }
                     next.processes[index].end()

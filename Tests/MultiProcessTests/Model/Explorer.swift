@@ -121,6 +121,28 @@ extension Explorer {
         )
     }
 
+    /// What a sign-in writes; `SignInCommit` does the same.
+    static func commit(_ signIn: ModelSignIn) throws -> UnsavedCommit {
+        let fresh = try credentials(family: signIn.family, refreshToken: 0)
+        let grant = try grant(family: signIn.family, number: 0)
+        let now = epoch + Int64(signIn.tick) * tick / 1000
+        let key = CacheKey(group: .application("client"), kind: .account, name: "account")
+        return UnsavedCommit(
+            snapshot: CredentialSnapshot(
+                key: key,
+                record: nil,
+                credentials: fresh.applying(grant, at: now, isSignIn: true)
+            ),
+            isSignIn: true,
+            hadRecord: signIn.hadRecord,
+            end: SharedResult()
+        ) { current in
+            var credentials = current ?? fresh
+            credentials.incarnation = fresh.incarnation
+            return credentials.applying(grant, at: now, isSignIn: true)
+        }
+    }
+
     static func credentials(family: Int, refreshToken number: Int) throws -> AccountCredentials {
         var credentials = AccountCredentials(
             incarnation: String(family),

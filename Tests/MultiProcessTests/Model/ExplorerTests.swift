@@ -12,6 +12,7 @@ struct ExplorerTests {
         Budget(clockJumps: 1, ticks: 0),
         Budget(signOuts: 1, signIns: 1, ticks: 0),
         Budget(failedWrites: 2, ticks: 2),
+        Budget(unsureSignIns: 1, ticks: 0),
     ]
 
     /// What takes a minute together.
@@ -21,6 +22,7 @@ struct ExplorerTests {
         Budget(clockJumps: 1, ticks: 1),
         Budget(crashes: 1, signOuts: 1, signIns: 1, writesBeside: 1, ticks: 0),
         Budget(signOuts: 1, signIns: 1, failedWrites: 1, ticks: 1),
+        Budget(signOuts: 1, failedWrites: 1, unsureSignIns: 1, ticks: 1),
         Budget(crashes: 2, ticks: 3),
         Budget(crashes: 1, clockJumps: 1, ticks: 2),
         Budget(crashes: 1, signOuts: 1, signIns: 1, writesBeside: 1, ticks: 1),

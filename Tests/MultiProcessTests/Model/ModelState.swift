@@ -14,6 +14,8 @@ enum PlantedBug: CaseIterable {
     case ignoresTheIncarnation
     /// The lease is given back although the answer could not be written.
     case noLeaseKept
+    /// A sign-in whose write was done although it failed is written again whatever is there by then.
+    case signsInAgain
 }
 
 /// What may happen beside the steps of the protocol, and how often.
@@ -26,8 +28,10 @@ struct Budget: Hashable {
     var signIns = 0
     /// Somebody else changes the record: another client's token, a new name.
     var writesBeside = 0
-    /// A write of an answer fails, and is tried again.
+    /// A write of an answer fails, is done all the same or not, and is tried again.
     var failedWrites = 0
+    /// A sign-in's write fails and is done all the same; at any time it is tried again.
+    var unsureSignIns = 0
     /// How far time may go, in steps of ten seconds.
     var ticks = 4
 }
@@ -92,8 +96,16 @@ struct ModelFamily: Hashable {
     var isSignedOut = false
 }
 
+/// A sign-in that is to be written again.
+struct ModelSignIn: Hashable {
+    var family: Int
+    var hadRecord: Bool
+    var tick: Int
+}
+
 struct ModelState: Hashable {
     var record: Int?
+    var unsaved: ModelSignIn?
     var lease: Int?
     var tick = 0
     var processes: [ModelProcess]

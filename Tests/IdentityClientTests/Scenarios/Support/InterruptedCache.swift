@@ -10,10 +10,16 @@ final class InterruptedCache: TokenCache {
 
     let storage = InMemoryTokenCache()
     private let interruption = Shared<(kind: CacheKey.Kind, work: Interruption)?>(nil)
+    private let aftermath = Shared<(kind: CacheKey.Kind, work: Interruption)?>(nil)
 
     /// Lets `work` happen just before the next write of a record of `kind`.
     func beforeNextWrite(of kind: CacheKey.Kind, _ work: @escaping Interruption) {
         interruption.withLock { $0 = (kind, work) }
+    }
+
+    /// Lets `work` happen just after the next write of a record of `kind`, before anybody is told that it is done.
+    func afterNextWrite(of kind: CacheKey.Kind, _ work: @escaping Interruption) {
+        aftermath.withLock { $0 = (kind, work) }
     }
 
     func record(for key: CacheKey) async throws -> CacheRecord? {
@@ -28,6 +34,10 @@ final class InterruptedCache: TokenCache {
             try await interruption.work()
         }
         let isReplaced = try await storage.replace(expected, with: new, for: key)
+        if let aftermath = aftermath.value, aftermath.kind == key.kind {
+            self.aftermath.withLock { $0 = nil }
+            try await aftermath.work()
+        }
         try Task.checkCancellation()
         return isReplaced
     }

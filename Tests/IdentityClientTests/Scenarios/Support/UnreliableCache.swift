@@ -9,6 +9,7 @@ final class UnreliableCache: TokenCache {
 
     private let storage: InMemoryTokenCache
     private let refusals = Mutex((reads: false, writes: Set<CacheKey.Kind>(), count: 0))
+    private let behaviour = Mutex<(failure: any Error, doesAllTheSame: Bool)>((Failure(), false))
 
     init(_ storage: InMemoryTokenCache = InMemoryTokenCache()) {
         self.storage = storage
@@ -26,6 +27,18 @@ final class UnreliableCache: TokenCache {
         set { refusals.withLock { $0.writes = newValue } }
     }
 
+    /// What a write that is refused throws.
+    var writeFailure: any Error {
+        get { behaviour.withLock { $0.failure } }
+        set { behaviour.withLock { $0.failure = newValue } }
+    }
+
+    /// Whether a write that is refused is done all the same, as by a keyring that answers too late.
+    var doesWhatItRefuses: Bool {
+        get { behaviour.withLock { $0.doesAllTheSame } }
+        set { behaviour.withLock { $0.doesAllTheSame = newValue } }
+    }
+
     /// How many writes were refused.
     var refusalCount: Int { refusals.withLock { $0.count } }
 
@@ -39,7 +52,10 @@ final class UnreliableCache: TokenCache {
             if refusals.writes.contains(key.kind) { refusals.count += 1 }
             return refusals.writes.contains(key.kind)
         }
-        if isRefused { throw Failure() }
+        if isRefused {
+            if doesWhatItRefuses { _ = try await storage.replace(expected, with: new, for: key) }
+            throw writeFailure
+        }
         return try await storage.replace(expected, with: new, for: key)
     }
 

@@ -1,0 +1,116 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+// What could not be written, until it is.
+extension CredentialStore {
+    /// What could not be written of one account.
+    func unsaved(_ id: RecordID) -> UnsavedCommit? {
+        state.withLock { $0.unsaved[id] }
+    }
+
+    /// Writes what could not be written of one account, if there is anything.
+    func saveUnsaved(_ id: RecordID) async throws {
+        guard unsaved(id) != nil else { return }
+        if let failure = try await save(id).failure { throw failure }
+    }
+
+    /// Writes what could not be written before. One that fails does not keep the others.
+    ///
+    /// - Throws: The first failure.
+    package func saveUnsaved() async throws {
+        var failure: (any Error)?
+        for id in state.withLock({ $0.unsaved.keys }) {
+            do {
+                try await saveUnsaved(id)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Writes what could not be written before; where that fails again, it serves on from memory.
+    func retry(_ id: RecordID) async throws -> CredentialSnapshot? {
+        try await save(id).snapshot
+    }
+
+    /// Whether it is time to try a write again that was stuck. Who is told so tries, and the others need not wait.
+    func isDue(_ id: RecordID) -> Bool {
+        state.withLock { state in
+            guard let next = state.unsaved[id]?.nextAttempt else { return true }
+            let now = ContinuousClock.now
+            guard now >= next else { return false }
+            state.unsaved[id]?.nextAttempt = now + pause
+            return true
+        }
+    }
+
+    /// What there is after an attempt to write, and why that failed. A write that was begun goes on without a caller who
+    /// is cancelled: somebody has to see whether the account was signed out meanwhile.
+    private func save(_ id: RecordID) async throws -> (snapshot: CredentialSnapshot?, failure: AuthenticationError?) {
+        try await regardlessOfCancellation { [self] in try await attempt(id) }
+    }
+
+    private func attempt(_ id: RecordID) async throws -> (snapshot: CredentialSnapshot?, failure: AuthenticationError?)
+    {
+        let key = key(for: id)
+        let (commit, signOuts) = state.withLock { ($0.unsaved[id], $0.signOutCount(of: key)) }
+        // Written by another call, or forgotten.
+        guard let commit else { return (try await snapshot(for: id), nil) }
+        // Being signed out. If that fails, it is still to be written.
+        guard let signOuts else { return (commit.snapshot, nil) }
+        var wanted: AccountCredentials?
+        let outcome: Result<CredentialSnapshot?, any Error>
+        do {
+            let snapshot = try await update(id) { current in
+                guard isSignedIn(key, since: signOuts) else { return current }
+                wanted = try commit.applied(to: current)
+                return wanted
+            }
+            outcome = .success(snapshot)
+        } catch { outcome = .failure(error) }
+        // A write that failed may have been done as well.
+        guard isSignedIn(key, since: signOuts) else {
+            return (try await withdraw(commit, id) ?? unsaved(id)?.snapshot, nil)
+        }
+        do {
+            let snapshot = try outcome.get()
+            saved(commit, id)
+            return (snapshot, nil)
+        } catch let failure as AuthenticationError where .cache ~= failure.code {
+            state.withLock { $0.unsaved[id]?.nextAttempt = nextAttempt(after: failure) }
+            // Where the record can be read, it counts: another process may have redeemed the refresh token in memory.
+            let snapshot = wanted.map {
+                CredentialSnapshot(key: key, record: nil, credentials: $0, persistence: .failed(failure))
+            }
+            return (snapshot ?? commit.snapshot, failure)
+        }
+    }
+
+    /// When a write is tried again that took seconds to fail; the others fail at once.
+    func nextAttempt(after failure: AuthenticationError) -> ContinuousClock.Instant? {
+        failure.code == .cacheBusy || failure.code == .keyringTimedOut ? .now + pause : nil
+    }
+
+    /// Forgets a commit that is written, unless a newer one took its place meanwhile.
+    func saved(_ commit: UnsavedCommit, _ id: RecordID) {
+        let isLast = state.withLock { state in
+            guard state.unsaved[id]?.snapshot === commit.snapshot else { return false }
+            state.unsaved[id] = nil
+            return true
+        }
+        if isLast { commit.end.finish(.success(())) }
+    }
+
+    @discardableResult
+    func forgetUnsaved(_ key: CacheKey) -> [UnsavedCommit] {
+        let forgotten = state.withLock { state in
+            let forgotten = state.unsaved.filter { $0.value.snapshot.key == key }
+            for id in forgotten.keys { state.unsaved[id] = nil }
+            return Array(forgotten.values)
+        }
+        for commit in forgotten { commit.end.finish(.success(())) }
+        return forgotten
+    }
+}

@@ -1,0 +1,35 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// A commit whose write failed. It may have been done all the same: a keyring may answer too late, and a directory be
+/// synced in vain after the record has its name.
+struct UnsavedCommit: Sendable {
+    let snapshot: CredentialSnapshot
+    let isSignIn: Bool
+    /// Whether there was a record to write over. Where that is gone later, the account was signed out elsewhere.
+    let hadRecord: Bool
+    /// Comes when it is written or forgotten, and no later one has taken its place.
+    let end: SharedResult<Void>
+    /// While its write is stuck: when it is tried again though what is in memory would do.
+    var nextAttempt: ContinuousClock.Instant?
+    let change: @Sendable (AccountCredentials?) throws -> AccountCredentials?
+
+    var incarnation: String { snapshot.credentials.incarnation }
+
+    /// What there is once this is written over `current`.
+    ///
+    /// A record of the sign-in itself stays as it is: the write was done, and others may have refreshed since. The refresh
+    /// token that the sign-in brought would be a spent one then.
+    func applied(to current: AccountCredentials?) throws -> AccountCredentials? {
+        if isSignIn, let current, current.incarnation == incarnation { return current }
+        if hadRecord, current == nil { return nil }
+        return try change(current)
+    }
+}
+
+extension UnsavedCommit? {
+    /// What there is once this one, if there is one, is written over `current`.
+    func applied(to current: AccountCredentials?) throws -> AccountCredentials? {
+        guard let self else { return current }
+        return try self.applied(to: current)
+    }
+}

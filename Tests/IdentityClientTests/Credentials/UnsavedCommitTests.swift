@@ -1,0 +1,227 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import IdentityClient
+
+/// What becomes of commits whose write failed: it may have been done, several callers may try it again at a time, and the
+/// account may be signed out meanwhile.
+@Suite(.timeLimit(.minutes(1))) struct UnsavedCommitTests {
+    private let cache = InterruptedCache()
+    private let store: CredentialStore
+    private let id = RecordID(partition: "oidc|https://issuer.example", accountID: "https://issuer.example|subject")
+    private let key: CacheKey
+
+    init() throws {
+        store = CredentialStore(cache: cache, group: try CacheGroup("group"), clientID: "client")
+        key = store.key(for: id)
+    }
+
+    private struct Timeout: Error {}
+
+    private static func credentials(_ incarnation: String, _ refreshToken: String) -> AccountCredentials {
+        var credentials = Fixture.credentials(refreshToken: refreshToken)
+        credentials.incarnation = incarnation
+        return credentials
+    }
+
+    /// A sign-in, as `SignInCommit` makes it.
+    @discardableResult
+    private func signIn(_ incarnation: String, _ refreshToken: String) async throws -> CredentialSnapshot? {
+        let fresh = Self.credentials(incarnation, refreshToken)
+        return try await store.commit(id, fallback: fresh, isSignIn: true) { current in
+            var credentials = current ?? fresh
+            credentials.incarnation = incarnation
+            credentials.refreshToken = fresh.refreshToken
+            return credentials
+        }
+    }
+
+    /// A refresh, as `RefreshAttempt` commits it.
+    @discardableResult
+    private func refresh(_ sent: String, _ next: String, in store: CredentialStore) async throws -> CredentialSnapshot?
+    {
+        let base = try #require(try await store.snapshot(for: id)).credentials
+        let sent = CachedRefreshToken(secret: sent, modifiedAt: Fixture.now)
+        let grant = try Fixture.grant(#"{"access_token":"\#(next)","token_type":"Bearer","refresh_token":"\#(next)"}"#)
+        return try await store.commit(id, fallback: base.applying(grant, at: Fixture.now)) { current in
+            guard let current, current.continues(base, from: sent) else { return current }
+            return current.applying(grant, replacing: sent, at: Fixture.now)
+        }
+    }
+
+    private var other: CredentialStore {
+        CredentialStore(cache: cache.storage, group: key.group, clientID: "client")
+    }
+
+    private var stored: AccountCredentials? {
+        get async throws { try await other.snapshot(for: id)?.credentials }
+    }
+
+    /// Whoever refreshed meanwhile has spent the refresh token of the sign-in.
+    @Test func aSignInThatWasWrittenAllTheSameIsNotWrittenAgain() async throws {
+        cache.afterNextWrite(of: .account) { throw Timeout() }
+        #expect(try await signIn("1", "r1")?.record == nil)
+        try await refresh("r1", "r2", in: other)
+        #expect(try await store.snapshot(for: id)?.credentials.refreshToken?.secret == "r2")
+        #expect(store.unsaved(id) == nil)
+        #expect(try await stored?.refreshToken?.secret == "r2")
+    }
+
+    /// The older one would make the newer one look as if it were not there.
+    @Test func norIsTheOlderOneOfTwo() async throws {
+        for (incarnation, token) in [("1", "r1"), ("2", "r2")] {
+            cache.afterNextWrite(of: .account) { throw Timeout() }
+            try await signIn(incarnation, token)
+        }
+        try await refresh("r2", "r3", in: other)
+        try await store.saveUnsaved()
+        let credentials = try #require(try await stored)
+        #expect(credentials.incarnation == "2" && credentials.refreshToken?.secret == "r3")
+    }
+
+    /// A refresh that builds on it is not lost.
+    @Test func aRefreshIsWrittenOverASignInThatWasNot() async throws {
+        cache.beforeNextWrite(of: .account) { throw Timeout() }
+        try await signIn("1", "r1")
+        cache.beforeNextWrite(of: .account) { [cache] in
+            cache.beforeNextWrite(of: .account) { throw Timeout() }
+            throw Timeout()
+        }
+        try await refresh("r1", "r2", in: store)
+        #expect(store.unsaved(id) != nil)
+        try await store.saveUnsaved()
+        #expect(try await stored?.refreshToken?.secret == "r2")
+    }
+
+    /// Readable, not writable: what is in memory is older than what is read.
+    @Test func aRecordThatCanBeReadCounts() async throws {
+        try await signIn("1", "r1")
+        cache.afterNextWrite(of: .account) { throw Timeout() }
+        try await refresh("r1", "r2", in: store)
+        try await refresh("r2", "r3", in: other)
+        cache.beforeNextWrite(of: .account) { throw Timeout() }
+        let known = try #require(try await store.snapshot(for: id))
+        #expect(known.credentials.refreshToken?.secret == "r3")
+        guard case .failed = known.persistence else {
+            Issue.record("It has to say that something was not stored.")
+            return
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aSaveThatIsUnderWayDoesNotUndoASignOut(_ fails: Bool) async throws {
+        cache.beforeNextWrite(of: .account) { throw Timeout() }
+        try await signIn("1", "r1")
+        if fails { cache.afterNextWrite(of: .account) { throw Timeout() } }
+        cache.beforeNextWrite(of: .account) { [store, key] in _ = try await store.take(key) }
+        #expect(try await store.snapshot(for: id) == nil)
+        #expect(try await stored == nil && store.unsaved(id) == nil)
+    }
+
+    /// What it sent goes on without it.
+    @Test func norDoesOneWhoseCallerGaveUp() async throws {
+        cache.beforeNextWrite(of: .account) { throw Timeout() }
+        try await signIn("1", "r1")
+        let (isWriting, goesOn) = (Barrier(), Barrier())
+        cache.beforeNextWrite(of: .account) {
+            isWriting.open()
+            try await Task { try await goesOn.wait() }.value
+        }
+        let call = Task { try await store.snapshot(for: id) }
+        try await isWriting.wait()
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
+        _ = try await store.take(key)
+        let isWritten = Barrier()
+        cache.afterNextWrite(of: .account) { isWritten.open() }
+        goesOn.open()
+        try await isWritten.wait()
+        try await wait { try await stored == nil }
+    }
+
+    /// The other one has written it, and it was removed then; nothing is unsaved any more.
+    @Test func norDoesTheSecondOfTwo() async throws {
+        cache.beforeNextWrite(of: .account) { throw Timeout() }
+        try await signIn("1", "r1")
+        cache.beforeNextWrite(of: .account) { [store, key] in
+            try await store.saveUnsaved()
+            #expect(try await store.take(key).wasThere)
+        }
+        #expect(try await store.snapshot(for: id) == nil)
+        #expect(try await stored == nil)
+    }
+
+    /// One that began while the account was being removed.
+    @Test func norDoesOneThatBeginsInTheMiddleOfIt() async throws {
+        try await signIn("1", "r0")
+        _ = try await store.take(key)
+        cache.beforeNextWrite(of: .account) { throw Timeout() }
+        try await signIn("2", "r1")
+        let beside = CacheRecord(bytes: Self.credentials("0", "r").encoded())
+        #expect(try await cache.storage.replace(nil, with: beside, for: key))
+        cache.afterNextWrite(of: .account) { [store] in try await store.saveUnsaved() }
+        #expect(try await store.take(key).wasThere)
+        #expect(try await stored == nil && store.unsaved(id) == nil)
+    }
+
+    @Test(arguments: [true, false])
+    func norDoesARefreshOverASignInThatWasNotWritten(_ fails: Bool) async throws {
+        cache.beforeNextWrite(of: .account) { throw Timeout() }
+        try await signIn("1", "r1")
+        // The first write is the sign-in's.
+        cache.beforeNextWrite(of: .account) { [cache, store, key] in
+            if fails { cache.afterNextWrite(of: .account) { throw Timeout() } }
+            cache.beforeNextWrite(of: .account) { _ = try await store.take(key) }
+            throw Timeout()
+        }
+        #expect(try await refresh("r1", "r2", in: store) == nil)
+        #expect(try await stored == nil && store.unsaved(id) == nil)
+    }
+
+    /// The person signed in anew: that is another incarnation.
+    @Test func aSignInAfterTheSignOutStays() async throws {
+        cache.beforeNextWrite(of: .account) { throw Timeout() }
+        try await signIn("1", "r1")
+        cache.beforeNextWrite(of: .account) { [store, key, id] in
+            _ = try await store.take(key)
+            _ = try await store.update(id) { _ in Self.credentials("2", "r2") }
+        }
+        #expect(try await store.snapshot(for: id)?.credentials.refreshToken?.secret == "r2")
+        #expect(try await stored?.incarnation == "2")
+    }
+
+    @Test func aSignOutThatFailsLeavesWhatIsInMemory() async throws {
+        let cache = CountingCache()
+        let store = CredentialStore(cache: cache, group: key.group, clientID: "client")
+        cache.state.withLock { $0.writeFailure = Timeout() }
+        let fresh = Self.credentials("1", "r1")
+        _ = try await store.commit(id, fallback: fresh, isSignIn: true) { _ in fresh }
+        cache.state.withLock { $0.readFailure = Timeout() }
+        await #expect(throws: AuthenticationError.self) { try await store.take(key) }
+        cache.state.withLock { $0 = CountingCache.State() }
+        #expect(try await store.snapshot(for: id)?.credentials == fresh)
+        #expect(try await cache.storage.record(for: key) != nil)
+    }
+
+    @Test(arguments: [AuthenticationError.Code.cacheBusy, .keyringTimedOut])
+    func aStuckWriteIsTriedAgainNowAndThen(code: AuthenticationError.Code) async throws {
+        let cache = CountingCache()
+        let pause = Duration.milliseconds(50)
+        let store = CredentialStore(cache: cache, group: key.group, clientID: "client", pause: pause)
+        cache.state.withLock { $0.writeFailure = AuthenticationError(code, "stuck") }
+        let begin = ContinuousClock.now
+        _ = try await store.commit(id, fallback: Fixture.credentials()) { _ in Fixture.credentials() }
+        try await wait {
+            let known = try await store.snapshot(for: id) { _ in true }
+            #expect(known?.record == nil)
+            return cache.state.value.writes >= 4
+        }
+        #expect(ContinuousClock.now - begin >= pause * 3)
+        // Whoever is to send the refresh token has to know what is stored.
+        for _ in 0..<3 { _ = try await store.snapshot(for: id) }
+        #expect(cache.state.value.writes >= 7)
+        cache.state.withLock { $0.writeFailure = nil }
+        try await wait { try await store.snapshot(for: id) { _ in true }?.record != nil }
+    }
+}

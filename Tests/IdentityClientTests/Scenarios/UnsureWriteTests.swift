@@ -1,0 +1,81 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityTesting
+import Testing
+
+@testable import IdentityClient
+
+/// Writes that are done and report a failure: a keyring answers too late, a directory cannot be synced. And sign-outs in
+/// the middle of a write.
+@Suite(.timeLimit(.minutes(1)))
+struct UnsureWriteTests {
+    private static let scopes: Set<Scope> = ["api.read"]
+
+    /// Another program refreshes before the first one knows that its sign-in was stored.
+    @Test(arguments: [true, false])
+    func sendsEachRefreshTokenOnce(_ isWritableAgain: Bool) async throws {
+        let storage = InMemoryTokenCache()
+        let cache = UnreliableCache(storage)
+        (cache.refusedWrites, cache.doesWhatItRefuses) = ([.account], true)
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        guard case .failed = first.persistence else {
+            Issue.record("The cache has to say that it failed.")
+            return
+        }
+        let other = try stage.application { $0.cache = storage }
+        stage.clock.advance(by: .seconds(3600))
+        let shared = try await other.acquireTokenSilently(scopes: Self.scopes, account: first.account)
+        #expect(shared.source == .identityProvider)
+        cache.doesWhatItRefuses = false
+        if isWritableAgain { cache.refusedWrites = [] }
+        let hit = try await application.acquireTokenSilently(scopes: Self.scopes, account: first.account)
+        #expect(hit.accessToken == shared.accessToken)
+        for program in [application, other, application] {
+            stage.clock.advance(by: .seconds(3600))
+            cache.refusedWrites = []
+            let next = try await program.acquireTokenSilently(scopes: Self.scopes, account: first.account)
+            #expect(next.source == .identityProvider)
+        }
+        let spent = stage.provider.requests.compactMap { $0["refresh_token"] }
+        #expect(spent.count == 4 && Set(spent).count == 4)
+    }
+
+    /// Its lease has run out while nothing could be written, and the record can be read.
+    @Test func sendsWhatIsStoredAndNotWhatIsInMemory() async throws {
+        let storage = InMemoryTokenCache()
+        let cache = UnreliableCache(storage)
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        let other = try stage.application { $0.cache = storage }
+        (cache.refusedWrites, cache.doesWhatItRefuses) = ([.account], true)
+        stage.clock.advance(by: .seconds(3600))
+        _ = try await application.acquireTokenSilently(scopes: Self.scopes, account: first.account)
+        cache.doesWhatItRefuses = false
+        for (key, lease) in try await storage.records(of: .lease, in: .application("test-client")) {
+            #expect(try await storage.replace(lease, with: nil, for: key))
+        }
+        for program in [other, application] {
+            stage.clock.advance(by: .seconds(3600))
+            let next = try await program.acquireTokenSilently(scopes: Self.scopes, account: first.account)
+            #expect(next.source == .identityProvider)
+        }
+        let spent = stage.provider.requests.compactMap { $0["refresh_token"] }
+        #expect(spent.count == 3 && Set(spent).count == 3)
+    }
+
+    /// Nothing is stored yet when the person signs out, and then a write ends that was under way.
+    @Test func staysSignedOutWhenASaveEndsAfterwards() async throws {
+        let cache = InterruptedCache()
+        let stage = try Stage(cache: cache)
+        cache.beforeNextWrite(of: .account) { throw AuthenticationError(.keyringLocked, "It is locked.") }
+        let (application, first) = try await stage.signedIn()
+        cache.beforeNextWrite(of: .account) { try await application.remove(first.account) }
+        try await expectError(.noTokensFound) {
+            try await application.acquireTokenSilently(scopes: Self.scopes, account: first.account)
+        }
+        #expect(try await application.allAccounts().isEmpty)
+        #expect(try await cache.storage.records(of: .account, in: .application("test-client")).isEmpty)
+    }
+}
