@@ -81,10 +81,15 @@ extension CredentialStore {
         } catch let failure as AuthenticationError where .cache ~= failure.code {
             state.withLock { $0.unsaved[id]?.nextAttempt = nextAttempt(after: failure) }
             // Where the record can be read, it counts: another process may have redeemed the refresh token in memory.
-            let snapshot = wanted.map {
-                CredentialSnapshot(key: key, record: nil, credentials: $0, persistence: .failed(failure))
-            }
-            return (snapshot ?? commit.snapshot, failure)
+            // A newer version's is not for this one to build on.
+            guard let wanted, failure.code != .cacheNewerVersion else { return (commit.snapshot, failure) }
+            let snapshot = CredentialSnapshot(
+                key: key,
+                record: nil,
+                credentials: wanted,
+                persistence: .failed(failure)
+            )
+            return (snapshot, failure)
         }
     }
 
