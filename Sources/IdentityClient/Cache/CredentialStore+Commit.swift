@@ -19,10 +19,12 @@ extension CredentialStore {
             (state.unsaved[id], state.entries[id]?.snapshot, state.signOutCount(of: key))
         }
         var hadRecord = earlier?.hadRecord ?? (known != nil)
+        var overwrites: Set<String>?
         let snapshot: CredentialSnapshot?
         do {
             snapshot = try await update(id, replacesDamaged: isSignIn) { current in
                 hadRecord = current != nil
+                overwrites = (overwrites ?? []).union(current.map { [$0.incarnation] } ?? [])
                 guard let earlier, isSignedIn(key, since: signOuts) else { return try change(current) }
                 return try change(try earlier.applied(to: current))
             }
@@ -45,6 +47,8 @@ extension CredentialStore {
                     ),
                     isSignIn: isSignIn,
                     hadRecord: isAsBefore ? hadRecord : before?.hadRecord ?? true,
+                    overwrites: overwrites.map { $0.union(before.incarnations) },
+                    replacesDamaged: isSignIn || before?.replacesDamaged ?? false,
                     end: before?.end ?? SharedResult(),
                     nextAttempt: nextAttempt(after: failure),
                     change: { current in try change(try before.applied(to: current)) }
@@ -57,9 +61,10 @@ extension CredentialStore {
             return commit?.snapshot
         }
         guard let earlier else { return snapshot }
-        let left = isSignedIn(key, since: signOuts) ? snapshot : try await withdraw(earlier, id)
+        // A sign-out forgets the earlier one itself: what it held counts as signed out.
+        guard isSignedIn(key, since: signOuts) else { return try await withdraw(earlier, id) }
         saved(earlier, id)
-        return left
+        return snapshot
     }
 
     /// Asks the cache whether records of the group could be written.

@@ -63,7 +63,7 @@ extension CredentialStore {
         var wanted: AccountCredentials?
         let outcome: Result<CredentialSnapshot?, any Error>
         do {
-            let snapshot = try await update(id) { current in
+            let snapshot = try await update(id, replacesDamaged: commit.replacesDamaged) { current in
                 guard isSignedIn(key, since: signOuts) else { return current }
                 wanted = try commit.applied(to: current)
                 return wanted

@@ -7,6 +7,10 @@ struct UnsavedCommit: Sendable {
     let isSignIn: Bool
     /// Whether there was a record to write over. Where that is gone later, the account was signed out elsewhere.
     let hadRecord: Bool
+    /// Whose records were there when it was to be written, by their incarnations; `nil` where none could be read.
+    let overwrites: Set<String>?
+    /// Whether a record that is damaged gives way.
+    let replacesDamaged: Bool
     /// Comes when it is written or forgotten, and no later one has taken its place.
     let end: SharedResult<Void>
     /// While its write is stuck: when it is tried again though what is in memory would do.
@@ -18,11 +22,15 @@ struct UnsavedCommit: Sendable {
     /// What there is once this is written over `current`.
     ///
     /// A record of the sign-in itself stays as it is: the write was done, and others may have refreshed since. The refresh
-    /// token that the sign-in brought would be a spent one then.
+    /// token that the sign-in brought would be a spent one then. So does one of a sign-in that came later.
     func applied(to current: AccountCredentials?) throws -> AccountCredentials? {
-        if isSignIn, let current, current.incarnation == incarnation { return current }
+        if isSignIn, let current, current.incarnation == incarnation || isNewer(current.incarnation) { return current }
         if hadRecord, current == nil { return nil }
         return try change(current)
+    }
+
+    private func isNewer(_ incarnation: String) -> Bool {
+        overwrites?.contains(incarnation) == false
     }
 }
 
@@ -31,5 +39,11 @@ extension UnsavedCommit? {
     func applied(to current: AccountCredentials?) throws -> AccountCredentials? {
         guard let self else { return current }
         return try self.applied(to: current)
+    }
+
+    /// Its own, and those that it was to be written over.
+    var incarnations: Set<String> {
+        guard let self else { return [] }
+        return (self.overwrites ?? []).union([self.incarnation])
     }
 }

@@ -42,6 +42,27 @@ struct UnsureWriteTests {
         #expect(spent.count == 4 && Set(spent).count == 4)
     }
 
+    /// The person signs in there as well, before the first program writes again what it took for lost.
+    @Test func leavesANewerSignInAlone() async throws {
+        let storage = InMemoryTokenCache()
+        let cache = UnreliableCache(storage)
+        (cache.refusedWrites, cache.doesWhatItRefuses) = ([.account], true)
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        let other = try stage.application { $0.cache = storage }
+        stage.clock.advance(by: .seconds(3600))
+        _ = try await other.acquireTokenSilently(scopes: Self.scopes, account: first.account)
+        _ = try await other.acquireTokenInteractively(scopes: Self.scopes)
+        cache.refusedWrites = []
+        for program in [application, other, application] {
+            stage.clock.advance(by: .seconds(3600))
+            let next = try await program.acquireTokenSilently(scopes: Self.scopes, account: first.account)
+            #expect(next.source == .identityProvider)
+        }
+        let spent = stage.provider.requests.compactMap { $0["refresh_token"] }
+        #expect(spent.count == 4 && Set(spent).count == 4)
+    }
+
     /// Its lease has run out while nothing could be written, and the record can be read.
     @Test func sendsWhatIsStoredAndNotWhatIsInMemory() async throws {
         let storage = InMemoryTokenCache()

@@ -189,7 +189,8 @@ extension Explorer {
         for isUnsure in [false, true] where (isUnsure ? state.left.unsureSignIns : state.left.signIns) > 0 {
             var next = state
             if isUnsure { next.left.unsureSignIns -= 1 } else { next.left.signIns -= 1 }
-            let signIn = ModelSignIn(family: state.families.count, hadRecord: state.record != nil, tick: state.tick)
+            let there = state.record.map { records[$0].incarnation }
+            let signIn = ModelSignIn(family: state.families.count, overwrites: there, tick: state.tick)
             if isUnsure { next.unsaved = signIn }
             next.families.append(ModelFamily())
             let written = try Self.commit(signIn).change(state.record.map { records[$0] })

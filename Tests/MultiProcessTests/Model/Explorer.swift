@@ -134,7 +134,9 @@ extension Explorer {
                 credentials: fresh.applying(grant, at: now, isSignIn: true)
             ),
             isSignIn: true,
-            hadRecord: signIn.hadRecord,
+            hadRecord: signIn.overwrites != nil,
+            overwrites: signIn.overwrites.map { [$0] } ?? [],
+            replacesDamaged: true,
             end: SharedResult()
         ) { current in
             var credentials = current ?? fresh

@@ -13,6 +13,7 @@ struct ExplorerTests {
         Budget(signOuts: 1, signIns: 1, ticks: 0),
         Budget(failedWrites: 2, ticks: 2),
         Budget(unsureSignIns: 1, ticks: 0),
+        Budget(signIns: 1, unsureSignIns: 1, ticks: 0),
     ]
 
     /// What takes a minute together.

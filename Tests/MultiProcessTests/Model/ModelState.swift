@@ -99,7 +99,8 @@ struct ModelFamily: Hashable {
 /// A sign-in that is to be written again.
 struct ModelSignIn: Hashable {
     var family: Int
-    var hadRecord: Bool
+    /// Whose record was there.
+    var overwrites: String?
     var tick: Int
 }
 
