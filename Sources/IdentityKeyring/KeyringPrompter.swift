@@ -83,10 +83,14 @@ final class KeyringPrompter: Sendable {
         guard try await link.isLocked(collection, within: timeout) else { return nil }
         let result = SharedResult<Void>()
         state.withLock { $0 = .open(result) }
+        let answer = SharedResult<Void>()
         Task {
-            await run(collection, link, result, ContinuousClock.now.duration(to: end))
+            // Longer than anybody waits here: while the dialog is open, no other program is to open one. Not for good, as
+            // some keyring may forget to tell that it is closed.
+            await answer.finish { try await ask(collection, link, .seconds(600)) }
             right.end()
         }
+        Task { await run(answer, result, ContinuousClock.now.duration(to: end)) }
         return result
     }
 
@@ -100,15 +104,11 @@ final class KeyringPrompter: Sendable {
         return true
     }
 
-    private func run(
-        _ collection: String,
-        _ link: KeyringLink,
-        _ result: SharedResult<Void>,
-        _ deadline: Duration
-    ) async {
+    /// Waits for the answer until the deadline; the dialog may stay open.
+    private func run(_ answer: SharedResult<Void>, _ result: SharedResult<Void>, _ deadline: Duration) async {
         let outcome: Result<Void, any Error>
         do {
-            outcome = .success(try await ask(collection, link, deadline))
+            outcome = .success(try await withDeadline(deadline) { try await answer.value() })
         } catch {
             outcome = .failure(AuthenticationError.fromKeyring(error))
         }

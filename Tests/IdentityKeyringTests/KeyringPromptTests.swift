@@ -153,15 +153,28 @@ struct KeyringPromptTests {
         let second = await failure { try await cache.record(for: key) }
         #expect(second.code == .keyringTimedOut)
         #expect(second.time < .milliseconds(100), "\(second.time)")
-        let patient = try session.cache(prompting: .allowed())
-        let task = Task { try await patient.record(for: key) }
-        #expect(try await eventually { session.log() == "prompt\nprompt\n" })
+        // It is still there for the person, and nobody opens another one.
+        let other = try session.cache(prompting: .allowed(deadline: .milliseconds(400)))
+        #expect(await failure { try await other.record(for: key) }.code == .keyringTimedOut)
+        #expect(session.log() == "prompt\n")
+        try session.tell("locked", "no")
+        #expect(await failure { try await other.record(for: key) }.code == nil)
+        #expect(session.log() == "prompt\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func leavesADialogOpenThatNobodyWaitsForAnyMore() async throws {
+        let session = try KeyringSession(.fake)
+        let key = try randomKey()
+        let cache = try session.cache(prompting: .allowed())
+        try session.tell("locked", "yes")
+        let task = Task { try await cache.record(for: key) }
+        #expect(try await eventually { session.log() == "prompt\n" })
         let start = ContinuousClock.now
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(start.duration(to: .now) < .milliseconds(100))
         try session.tell("locked", "no")
-        #expect(await failure { try await patient.record(for: key) }.code == nil)
+        #expect(await failure { try await cache.record(for: key) }.code == nil)
         #expect(!session.log().contains("DISMISS"))
     }
 

@@ -17,10 +17,14 @@ enum SandboxProbe {
         let exists = { FileManager.default.fileExists(atPath: $0) }
         // Where it is not installed, WebKit was built without it, or knows another path.
         guard isNeeded(variables, exists: exists), let bwrap = path else { return nil }
-        return try await problem(
-            of: [bwrap, "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"],
-            within: patience
-        )
+        return try await problem(of: [bwrap] + arguments, within: patience)
+    }
+
+    /// A sandbox of the kind that WebKit starts, with no more in it than the program needs: to bind `/` would go through
+    /// every mount of the machine, and wait for shares that do not answer.
+    static var arguments: [String] {
+        let folders = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/nix", "/gnu"].flatMap { ["--ro-bind-try", $0, $0] }
+        return ["--unshare-all"] + folders + ["--proc", "/proc", "--dev", "/dev", "true"]
     }
 
     /// Whether WebKit starts a sandbox with `bwrap`, come what may: not in a Flatpak or a snap, which are sandboxes; not

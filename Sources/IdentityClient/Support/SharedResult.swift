@@ -43,7 +43,7 @@ package final class SharedResult<Value: Sendable>: Sendable {
     }
 
     /// Ends the wait of all with what comes of `work`.
-    func finish(by work: () async throws -> Value) async {
+    package func finish(by work: () async throws -> Value) async {
         do { finish(.success(try await work())) } catch { finish(.failure(error)) }
     }
 
