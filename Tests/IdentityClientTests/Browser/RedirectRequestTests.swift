@@ -112,24 +112,21 @@ import Testing
     }
 
     @Test func takesNoFormInPlaceOfTheQuery() throws {
-        let request = LoopbackRequest(
-            method: "POST",
-            target: "/",
-            headers: ["Host": "localhost:4711", "Content-Type": Self.form],
-            body: Array("code=a&state=b".utf8)
-        )
-        #expect(try decide(request, .query) == .refused(status: 405))
+        #expect(try decide(posted("code=a&state=b", to: "/"), .query) == .refused(status: 405))
     }
 
     /// In the address of the form, nothing counts.
     @Test func readsTheFormAlone() throws {
-        let request = LoopbackRequest(
+        #expect(try decide(posted("state=b", to: "/?code=a"), .formPost) == .refused(status: 400))
+    }
+
+    private func posted(_ body: String, to target: String) -> LoopbackRequest {
+        LoopbackRequest(
             method: "POST",
-            target: "/?code=a",
+            target: target,
             headers: ["Host": "localhost:4711", "Content-Type": Self.form],
-            body: Array("state=b".utf8)
+            body: Array(body.utf8)
         )
-        #expect(try decide(request, .formPost) == .refused(status: 400))
     }
 
     /// Whatever a browser leaves unescaped, the address is valid and means the same; duplicates are for the flow to see.
@@ -142,13 +139,7 @@ import Testing
         ("code=a#b", "code=a%23b"),
     ])
     func keepsTheParameters(_ body: String, _ query: String) throws {
-        let request = LoopbackRequest(
-            method: "POST",
-            target: "/",
-            headers: ["Host": "localhost:4711", "Content-Type": Self.form],
-            body: Array(body.utf8)
-        )
-        guard case .redirect(let url, .formPost) = try decide(request, .formPost) else {
+        guard case .redirect(let url, .formPost) = try decide(posted(body, to: "/"), .formPost) else {
             Issue.record("not taken")
             return
         }

@@ -12,6 +12,24 @@ import Testing
 struct UnsureWriteTests {
     private static let scopes: Set<Scope> = ["api.read"]
 
+    /// Each program, one after the other, finds its token expired and gets a new one.
+    private func expectRefreshes(
+        by programs: [PublicClientApplication],
+        for account: Account,
+        on stage: Stage
+    ) async throws {
+        for program in programs {
+            stage.clock.advance(by: .seconds(3600))
+            let next = try await program.acquireTokenSilently(scopes: Self.scopes, account: account)
+            #expect(next.source == .identityProvider)
+        }
+    }
+
+    private func expectEachSentOnce(_ count: Int, on stage: Stage) {
+        let spent = stage.provider.requests.compactMap { $0["refresh_token"] }
+        #expect(spent.count == count && Set(spent).count == count)
+    }
+
     /// Another program refreshes before the first one knows that its sign-in was stored.
     @Test(arguments: [true, false])
     func sendsEachRefreshTokenOnce(_ isWritableAgain: Bool) async throws {
@@ -32,14 +50,9 @@ struct UnsureWriteTests {
         if isWritableAgain { cache.refusedWrites = [] }
         let hit = try await application.acquireTokenSilently(scopes: Self.scopes, account: first.account)
         #expect(hit.accessToken == shared.accessToken)
-        for program in [application, other, application] {
-            stage.clock.advance(by: .seconds(3600))
-            cache.refusedWrites = []
-            let next = try await program.acquireTokenSilently(scopes: Self.scopes, account: first.account)
-            #expect(next.source == .identityProvider)
-        }
-        let spent = stage.provider.requests.compactMap { $0["refresh_token"] }
-        #expect(spent.count == 4 && Set(spent).count == 4)
+        cache.refusedWrites = []
+        try await expectRefreshes(by: [application, other, application], for: first.account, on: stage)
+        expectEachSentOnce(4, on: stage)
     }
 
     /// The person signs in there as well, before the first program writes again what it took for lost.
@@ -54,13 +67,8 @@ struct UnsureWriteTests {
         _ = try await other.acquireTokenSilently(scopes: Self.scopes, account: first.account)
         _ = try await other.acquireTokenInteractively(scopes: Self.scopes)
         cache.refusedWrites = []
-        for program in [application, other, application] {
-            stage.clock.advance(by: .seconds(3600))
-            let next = try await program.acquireTokenSilently(scopes: Self.scopes, account: first.account)
-            #expect(next.source == .identityProvider)
-        }
-        let spent = stage.provider.requests.compactMap { $0["refresh_token"] }
-        #expect(spent.count == 4 && Set(spent).count == 4)
+        try await expectRefreshes(by: [application, other, application], for: first.account, on: stage)
+        expectEachSentOnce(4, on: stage)
     }
 
     /// Its lease has run out while nothing could be written, and the record can be read.
@@ -77,13 +85,8 @@ struct UnsureWriteTests {
         for (key, lease) in try await storage.records(of: .lease, in: .application("test-client")) {
             #expect(try await storage.replace(lease, with: nil, for: key))
         }
-        for program in [other, application] {
-            stage.clock.advance(by: .seconds(3600))
-            let next = try await program.acquireTokenSilently(scopes: Self.scopes, account: first.account)
-            #expect(next.source == .identityProvider)
-        }
-        let spent = stage.provider.requests.compactMap { $0["refresh_token"] }
-        #expect(spent.count == 3 && Set(spent).count == 3)
+        try await expectRefreshes(by: [other, application], for: first.account, on: stage)
+        expectEachSentOnce(3, on: stage)
     }
 
     /// Nothing is stored yet when the person signs out, and then a write ends that was under way.

@@ -12,19 +12,9 @@ import Testing
     @Test(arguments: [true, false]) func saysAtATerminalWhatToDoWhereTheBrowserCannotComeBack(isTerminal: Bool)
         async throws
     {
-        let provider = try TestIdentityProvider()
-        var configuration = PublicClientApplication.Configuration(
-            clientID: "test-client",
-            authority: provider.authority,
-            cache: InMemoryTokenCache()
-        )
-        let receiver = InMemoryRedirectReceiver()
-        configuration.transport = provider.transport
-        configuration.browser = ScriptedBrowser(provider: provider, receiver: receiver)
-        configuration.redirectReceiver = receiver
         let screen = Screen()
         _ = try await BrowserSignIn(
-            application: try PublicClientApplication(configuration),
+            application: try TestIdentityProvider().application(),
             console: screen.console(columns: 80, isTerminal: isTerminal)
         ).run(InteractiveParameters(scopes: ["api.read"]))
         let lines = screen.text.split(separator: "\n")

@@ -30,17 +30,7 @@ import Testing
     }
 
     @Test func saysWhoseTurnItIsInASignIn() async throws {
-        let provider = try TestIdentityProvider()
-        var configuration = PublicClientApplication.Configuration(
-            clientID: "test-client",
-            authority: provider.authority,
-            cache: InMemoryTokenCache()
-        )
-        let receiver = InMemoryRedirectReceiver()
-        configuration.transport = provider.transport
-        configuration.browser = ScriptedBrowser(provider: provider, receiver: receiver)
-        configuration.redirectReceiver = receiver
-        let application = try PublicClientApplication(configuration)
+        let application = try TestIdentityProvider().application()
         let screen = Screen()
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.timeout = .seconds(86_400)

@@ -1,0 +1,20 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import IdentityTesting
+
+extension TestIdentityProvider {
+    /// A program that signs in at this provider, with a browser that types for the person.
+    func application() throws -> PublicClientApplication {
+        var configuration = PublicClientApplication.Configuration(
+            clientID: "test-client",
+            authority: authority,
+            cache: InMemoryTokenCache()
+        )
+        let receiver = InMemoryRedirectReceiver()
+        configuration.transport = transport
+        configuration.browser = ScriptedBrowser(provider: self, receiver: receiver)
+        configuration.redirectReceiver = receiver
+        return try PublicClientApplication(configuration)
+    }
+}
