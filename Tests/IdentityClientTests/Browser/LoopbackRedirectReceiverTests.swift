@@ -125,6 +125,21 @@ import Testing
         }
     }
 
+    /// What a browser gets that is sent to the page, and the page itself, for which the listener's end waits.
+    private func pageElsewhere(
+        _ browser: RawConnection,
+        _ listener: any RedirectListener,
+        _ port: UInt16
+    ) async throws -> (answer: String, page: String) {
+        let answer = try await browser.receive()
+        #expect(answer.hasPrefix("HTTP/1.1 303 See Other\r\n") && answer.contains("\r\nLocation: /back?done\r\n"))
+        async let page = exchange(get("/back?done", port), port: port)
+        let started = ContinuousClock.now
+        await listener.close()
+        #expect(ContinuousClock.now - started < .seconds(1))
+        return (answer, try await page)
+    }
+
     @Test func showsThePageWhereTheAddressHasNoCode() async throws {
         let (listener, port) = try await start(try .loopback(path: "/back"))
         let browser = try RawConnection(port: port)
@@ -134,13 +149,7 @@ import Testing
             redirect,
             with: RedirectPage(outcome: .succeeded, message: "Hello <script>alert(1)</script>")
         )
-        let answer = try await browser.receive()
-        #expect(answer.hasPrefix("HTTP/1.1 303 See Other\r\n") && answer.contains("\r\nLocation: /back?done\r\n"))
-        async let page = exchange(get("/back?done", port), port: port)
-        let started = ContinuousClock.now
-        await listener.close()
-        #expect(ContinuousClock.now - started < .seconds(1))
-        let text = try await page
+        let (answer, text) = try await pageElsewhere(browser, listener, port)
         #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n") && text.contains("Hello &lt;script&gt;alert(1)&lt;/script&gt;"))
         for secret in ["c0de", "st4te", "<script"] { #expect(!(answer + text).contains(secret)) }
     }
@@ -170,13 +179,7 @@ import Testing
         let redirect = try await listener.receive()
         #expect(redirect.url.query() == "code=c0de&state=st4te")
         await listener.answer(redirect, with: RedirectPage(outcome: .succeeded))
-        let answer = try await browser.receive()
-        #expect(answer.hasPrefix("HTTP/1.1 303 See Other\r\n") && answer.contains("\r\nLocation: /back?done\r\n"))
-        async let page = exchange(get("/back?done", port), port: port)
-        let started = ContinuousClock.now
-        await listener.close()
-        #expect(ContinuousClock.now - started < .seconds(1))
-        let text = try await page
+        let (answer, text) = try await pageElsewhere(browser, listener, port)
         #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n") && text.contains("Signed in"))
         #expect(!(answer + text).contains("c0de"))
     }
