@@ -11,6 +11,9 @@ package struct GLibFailure: Error, Sendable, CustomStringConvertible {
     /// What D-Bus calls the error, or `nil` when it did not come from there.
     package let name: String?
     package let message: String
+    /// What was asked of the keyring, for example `Service.OpenSession`, and the program behind it, as far as they are known.
+    package private(set) var operation: String?
+    package private(set) var provider: String?
 
     package init(domain: String, code: Int, name: String?, message: String) {
         self.domain = domain
@@ -27,8 +30,16 @@ package struct GLibFailure: Error, Sendable, CustomStringConvertible {
         message = unsafe failure.message.map { unsafe String(cString: $0) } ?? ""
     }
 
+    /// The same failure, with where it happened.
+    package func during(_ operation: String, of provider: String?) -> GLibFailure {
+        var failure = self
+        (failure.operation, failure.provider) = (operation, provider)
+        return failure
+    }
+
     package var description: String {
-        "\(message.prefix(300)) (\(name ?? "\(domain) \(code)"))"
+        let origin = [name ?? "\(domain) \(code)", operation, provider].compactMap(\.self)
+        return "\(message.prefix(300)) (\(origin.joined(separator: ", ")))"
     }
 }
 

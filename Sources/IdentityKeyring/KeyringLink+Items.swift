@@ -119,15 +119,14 @@ extension KeyringLink {
 
     /// Writes an item's secret in place. Few keyrings send a signal for it.
     func set(_ secret: [UInt8], of path: String, within timeout: Duration) async throws {
-        _ = try await bus.call(
+        _ = try await call(
             "SetSecret",
-            of: "org.freedesktop.Secret.Item",
+            of: "Item",
             at: path,
-            in: Self.service,
             "((objectpath '\(session)', @ay [], %@ay, '\(KeyringItem.contentType(of: secret))'),)",
             bytes: secret,
-            returning: "()",
-            timeout: timeout
+            "()",
+            within: timeout
         )
     }
 

@@ -188,10 +188,22 @@ final class KeyringLink: Sendable {
         of interface: String,
         at path: String,
         _ arguments: String? = nil,
+        bytes: [UInt8]? = nil,
         _ reply: String,
         within timeout: Duration
     ) async throws -> Variant {
-        try await Self.call(method, of: interface, at: path, arguments, reply, on: bus, within: timeout)
+        let provider = providerName.withLock { $0 }
+        return try await Self.call(
+            method,
+            of: interface,
+            at: path,
+            arguments,
+            bytes: bytes,
+            reply,
+            on: bus,
+            provider: provider,
+            within: timeout
+        )
     }
 
     static func call(
@@ -199,21 +211,28 @@ final class KeyringLink: Sendable {
         of interface: String,
         at path: String,
         _ arguments: String? = nil,
+        bytes: [UInt8]? = nil,
         _ reply: String,
         on bus: BusConnection,
+        provider: String? = nil,
         startsKeyring: Bool = false,
         within timeout: Duration
     ) async throws -> Variant {
-        try await bus.call(
-            method,
-            of: interface.contains(".") ? interface : "org.freedesktop.Secret.\(interface)",
-            at: path,
-            in: service,
-            arguments,
-            returning: reply,
-            startsService: startsKeyring,
-            timeout: timeout
-        )
+        do {
+            return try await bus.call(
+                method,
+                of: interface.contains(".") ? interface : "org.freedesktop.Secret.\(interface)",
+                at: path,
+                in: service,
+                arguments,
+                bytes: bytes,
+                returning: reply,
+                startsService: startsKeyring,
+                timeout: timeout
+            )
+        } catch let failure as GLibFailure {
+            throw failure.during("\(interface).\(method)", of: provider)
+        }
     }
 }
 

@@ -47,10 +47,15 @@ import Testing
                 ? "org.freedesktop.Secret.Error." + $0.dropFirst(7) : "org.freedesktop.DBus.Error." + $0
         }
         let failure = GLibFailure(domain: row.domain, code: row.number, name: name, message: "in English")
+            .during("Service.SearchItems", of: "gnome-keyring-d")
         let error = try #require(AuthenticationError.fromKeyring(failure) as? AuthenticationError)
         #expect(error.code == row.code, "\(row.origin)")
         #expect(error.message.contains(row.advice), "\(row.origin): \(error.message)")
         #expect(AuthenticationError.Code.cache ~= error.code)
+        let cause = try #require(error.underlyingError as? GLibFailure)
+        #expect(cause.operation == "Service.SearchItems" && cause.provider == "gnome-keyring-d")
+        let origin = "\(name ?? "\(row.domain) \(row.number)"), Service.SearchItems, gnome-keyring-d"
+        #expect(cause.description == "in English (\(origin))")
     }
 
     @Test func saysWhatToDoAboutEveryReason() {

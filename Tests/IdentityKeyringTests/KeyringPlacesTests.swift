@@ -91,6 +91,7 @@ struct KeyringPlacesTests {
             try await link.set([1], of: place, within: .seconds(5))
         }
         #expect(try KeyringProblem(#require(failure)) == .noSuchObject)
+        #expect(failure?.operation == "Item.SetSecret" && failure?.provider == link.providerName.withLock { $0 })
         #expect(try await link.item(at: place, within: .seconds(5)) == nil)
     }
 

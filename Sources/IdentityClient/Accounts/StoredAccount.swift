@@ -56,10 +56,11 @@ public struct AccountStoreChange: Sendable {
     /// The type of account that it happened to.
     public let type: AccountType.Name
 
-    /// The account as it was before; `nil` when it was added, and for a sign-in that failed.
+    /// The account as it was before; `nil` when it was added, and for a sign-in that failed and named no account.
     public let old: StoredAccount?
 
-    /// The account as it is now; `nil` when it was removed, and for a sign-in that failed.
+    /// The account as it is now; `nil` when it was removed, and for a sign-in that failed and named no
+    /// account.
     public let new: StoredAccount?
 
     /// Creates a change; a program's tests do this.

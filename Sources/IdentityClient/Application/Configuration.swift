@@ -51,6 +51,7 @@ extension PublicClientApplication {
         /// The most that one request to the provider may take.
         ///
         /// 30 s unless set; above 0 and at most 60 s, else ``PublicClientApplication/init(_:)`` throws `.invalidArgument`.
+        /// A ``CurlTransport`` that was given a `timeout` of its own ends a request by then, where that is sooner.
         public var requestTimeout: Duration = .seconds(30)
 
         /// Whether a refresh is sent once more when nobody can tell whether the server acted on it: after a time-out, a

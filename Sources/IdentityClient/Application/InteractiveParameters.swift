@@ -46,7 +46,8 @@ public struct InteractiveParameters: Sendable {
     /// redirect receiver can take one, else the query. Where a form is asked for, an answer in the query is taken too.
     public var responseMode: ResponseMode?
 
-    /// How long the person has. Five minutes unless set; it is never infinite.
+    /// How long the person has. Five minutes unless set; above 0 and at most a day, else the sign-in throws
+    /// `.invalidArgument`.
     public var timeout: Duration = .seconds(300)
 
     /// Is told the authorization address before the browser is opened, to show or copy it.

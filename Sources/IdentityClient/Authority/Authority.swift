@@ -71,8 +71,12 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     public static func externalID(host: String, tenant: String? = nil) throws -> Authority {
         let address = try origin(host)
         let label = address.host.prefix { $0 != "." }
-        let tenant = try segment(tenant ?? "\(label).onmicrosoft.com", "tenant").lowercased()
-        return Authority(kind: .externalID(address, tenant: tenant))
+        return try externalID(at: address, tenant: tenant ?? "\(label).onmicrosoft.com")
+    }
+
+    /// External ID at a scheme, host and port: a test's provider is at http.
+    package static func externalID(at base: WebAddress, tenant: String) throws -> Authority {
+        Authority(kind: .externalID(base, tenant: try segment(tenant, "tenant").lowercased()))
     }
 
     /// Active Directory Federation Services, 2019 or later.

@@ -60,6 +60,8 @@ struct CurlSettings: Sendable {
     var timeoutMilliseconds: Int
     var connectTimeoutMilliseconds: Int
     var maximumResponseBytes: Int
+    /// How long a stream may stand still.
+    var stallMilliseconds = 30_000
     var maximumHeadBytes = 64 * 1024
     /// A file of trusted certificates in place of the system's.
     var certificateAuthorities: String?
@@ -72,8 +74,8 @@ struct CurlSettings: Sendable {
     /// A newer libcurl is used as if it were this one (`0xXXYYZZ`).
     var newestLibraryVersion = UInt32.max
 
-    /// How long a stream may stand still; libcurl counts in seconds.
-    var stallSeconds: Int { max(1, (timeoutMilliseconds + 999) / 1000) }
+    /// libcurl counts in seconds.
+    var stallSeconds: Int { max(1, (stallMilliseconds + 999) / 1000) }
 }
 
 extension Duration {

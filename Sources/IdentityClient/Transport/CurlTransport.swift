@@ -10,7 +10,7 @@ import Synchronization
 /// request whose body may have reached the server is never sent a second time.
 ///
 /// Bodies that are streamed may be of any size, and pass through buffers of some hundred kilobytes; for them the
-/// `timeout` is the longest time in which nothing moves.
+/// `timeout` is the longest time in which nothing moves, 30 s unless given.
 ///
 /// `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's trusted certificates; `https_proxy`, `all_proxy` and
 /// `no_proxy` are honoured, except that this computer is never reached through a proxy.
@@ -20,14 +20,14 @@ import Synchronization
 /// from before. Keep one object per program, not one per request. Dropping it ends the thread.
 /// A process that was forked without `exec` cannot use its parent's object.
 public final class CurlTransport: StreamingHTTPTransport {
-    private let settings: CurlSettings
+    let settings: CurlSettings
     private let current = Mutex<CurlDriver?>(nil)
 
     /// Creates a transport; nothing is loaded or started yet.
     ///
     /// - Parameters:
-    ///   - timeout: How long a request may take in all, the connection included: 30 s unless given, counted in whole
-    ///     milliseconds, at least one.
+    ///   - timeout: How long a request may take in all, the connection included, counted in whole milliseconds, at least
+    ///     one. A minute unless given, so that ``PublicClientApplication/Configuration/requestTimeout`` decides.
     ///   - connectTimeout: How long finding the host, connecting and the TLS handshake may take together. 10 s unless
     ///     given.
     ///   - maximumResponseBytes: The largest body that is accepted; a larger one is refused while it arrives. 1 MiB unless
@@ -35,16 +35,17 @@ public final class CurlTransport: StreamingHTTPTransport {
     ///   - certificateAuthorities: The path of a PEM file with the certificates to trust *instead of* the system's
     ///     and those named by `SSL_CERT_FILE` and `SSL_CERT_DIR`; `nil` for those.
     public convenience init(
-        timeout: Duration = .seconds(30),
+        timeout: Duration? = nil,
         connectTimeout: Duration = .seconds(10),
         maximumResponseBytes: Int = 1024 * 1024,
         certificateAuthorities: String? = nil
     ) {
         self.init(
             CurlSettings(
-                timeoutMilliseconds: timeout.curlMilliseconds,
+                timeoutMilliseconds: (timeout ?? EndpointClient.longestDeadline).curlMilliseconds,
                 connectTimeoutMilliseconds: connectTimeout.curlMilliseconds,
                 maximumResponseBytes: max(0, maximumResponseBytes),
+                stallMilliseconds: (timeout ?? .seconds(30)).curlMilliseconds,
                 certificateAuthorities: certificateAuthorities
             )
         )

@@ -42,6 +42,9 @@ package struct ClientCredentials: Sendable {
 
 /// Sends requests to a provider's endpoints through the replaceable transport, with a deadline.
 package struct EndpointClient: Sendable {
+    /// The longest that a program can set.
+    static let longestDeadline = Duration.seconds(60)
+
     let transport: any HTTPTransport
     /// The most that one request may take.
     let deadline: Duration

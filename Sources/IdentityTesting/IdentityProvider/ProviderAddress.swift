@@ -6,6 +6,7 @@ struct ProviderAddress: Hashable, Sendable {
         /// The path of the issuer, without the slash at its end.
         case plain(path: String)
         case entra(tenant: String)
+        case externalID(tenant: String)
         case b2c(tenant: String, policy: String)
         case b2cTfp(tenant: String, policy: String)
         case b2cQuery(tenant: String, policy: String)
@@ -27,14 +28,14 @@ struct ProviderAddress: Hashable, Sendable {
     var policy: String? {
         switch form {
         case .b2c(_, let policy), .b2cTfp(_, let policy), .b2cQuery(_, let policy): policy
-        case .plain, .entra, .adfs: nil
+        case .plain, .entra, .externalID, .adfs: nil
         }
     }
 
     private var root: String {
         switch form {
         case .plain(let path): path + "/"
-        case .entra(let tenant), .b2cQuery(let tenant, _): "/\(tenant)/"
+        case .entra(let tenant), .externalID(let tenant), .b2cQuery(let tenant, _): "/\(tenant)/"
         case .b2c(let tenant, let policy): "/\(tenant)/\(policy)/"
         case .b2cTfp(let tenant, let policy): "/tfp/\(tenant)/\(policy)/"
         case .adfs: "/adfs/"
@@ -72,6 +73,8 @@ struct ProviderAddress: Hashable, Sendable {
             if path == "/common/discovery/instance" {
                 return (ProviderAddress(origin: origin, form: form), .instanceDiscovery)
             }
+        case .externalID:
+            form = .externalID(tenant: at(0))
         case .b2c:
             if at(0) == "tfp" {
                 form = .b2cTfp(tenant: at(1), policy: at(2))

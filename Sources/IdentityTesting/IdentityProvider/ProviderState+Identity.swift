@@ -14,6 +14,7 @@ extension ProviderState {
         case .plain(let path): address.origin + path
         case .entra("common"), .entra("organizations"): address.origin + "/{tenantid}/v2.0"
         case .entra(let tenant): "\(address.origin)/\(tenantID(forPath: tenant) ?? tenant)/v2.0"
+        case .externalID: "https://\(ownTenantID).ciamlogin.com/\(ownTenantID)/v2.0"
         case .b2c, .b2cQuery: "\(address.origin)/\(Self.b2cTenantID)/v2.0/"
         case .b2cTfp(_, let policy): "\(address.origin)/tfp/\(Self.b2cTenantID)/\(policy)/v2.0/"
         case .adfs: address.origin + "/adfs"
@@ -28,14 +29,19 @@ extension ProviderState {
 
     /// `tid`: the tenant that issues the token.
     func tenantID(at address: ProviderAddress, for person: Person) -> String {
-        guard case .entra(let tenant) = address.form else { return Self.b2cTenantID }
+        guard case .entra(let tenant) = address.form else { return ownTenantID }
         return tenantID(forPath: tenant) ?? homeTenantID(of: person)
     }
 
     func homeTenantID(of person: Person) -> String {
-        if let home = person.homeTenantID { return home }
-        if case .entra(let tenantID) = profile { return tenantID.lowercased() }
-        return Self.b2cTenantID
+        person.homeTenantID ?? ownTenantID
+    }
+
+    private var ownTenantID: String {
+        switch profile {
+        case .entra(let tenantID), .externalID(let tenantID): tenantID.lowercased()
+        case .b2c, .openIDConnect, .adfs: Self.b2cTenantID
+        }
     }
 
     /// Whether the path names a tenant or a policy that there is.
@@ -44,6 +50,8 @@ extension ProviderState {
         case (.entra(let own), .entra(let tenant)):
             ["common", "organizations", "consumers", own.lowercased()].contains(tenant) || tenant.contains(".")
                 || accounts.contains { $0.person.homeTenantID?.lowercased() == tenant }
+        case (.externalID(let own), .externalID(let tenant)):
+            tenant == own.lowercased() || tenant.hasSuffix(".onmicrosoft.com")
         case (.b2c(let own, let policies), .b2c(let tenant, let policy)),
             (.b2c(let own, let policies), .b2cTfp(let tenant, let policy)),
             (.b2c(let own, let policies), .b2cQuery(let tenant, let policy)):
@@ -64,7 +72,7 @@ extension ProviderState {
                 claims += [("email", .string(person.username)), ("email_verified", .bool(true))]
             }
             return claims
-        case .entra:
+        case .entra, .externalID:
             return [
                 name, ("preferred_username", .string(person.username)), ("oid", .string(person.objectID)),
                 ("tid", .string(tenantID(at: address, for: person))), ("ver", .string("2.0")),

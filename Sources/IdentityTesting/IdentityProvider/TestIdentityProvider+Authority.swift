@@ -21,6 +21,7 @@ extension TestIdentityProvider {
         switch profile {
         case .openIDConnect: "https://login.example.test"
         case .entra: "https://login.microsoftonline.com"
+        case .externalID: "https://contoso.ciamlogin.com"
         case .b2c(let tenant, _): "https://\(tenant.prefix { $0 != "." }).b2clogin.com"
         case .adfs: "https://fs.example.test"
         }
@@ -35,6 +36,11 @@ extension TestIdentityProvider {
         switch profile {
         case .openIDConnect: return try .openIDConnect(issuer: origin + issuerPath)
         case .entra(let tenantID): return try Authority(url: "\(origin)/\(tenantID)")
+        case .externalID(let tenantID):
+            guard let base = WebAddress(origin), !CloudInstances.isCIAM(base.host) else {
+                return try Authority(url: origin)
+            }
+            return try .externalID(at: base, tenant: tenantID)
         case .b2c(let tenant, let policies):
             guard let policy = policy ?? policies.first else {
                 throw AuthenticationError(.invalidArgument, "A B2C provider needs a policy.")

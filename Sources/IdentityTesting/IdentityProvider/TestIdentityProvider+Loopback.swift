@@ -7,7 +7,8 @@ import Synchronization
 extension TestIdentityProvider {
     /// Opens the provider on the loopback interface, for real browsers and other processes.
     ///
-    /// A second call closes the port of the first. Tokens name the address through which they were asked for.
+    /// A second call closes the port of the first. Tokens name the address through which they were asked for;
+    /// External ID's name their tenant's own.
     /// - Parameter port: 0 takes any free one.
     /// - Returns: Where clients find it, for example `http://localhost:40123`.
     /// - Throws: `AuthenticationError.configuration` when the port cannot be listened on.

@@ -7,6 +7,8 @@ extension TestIdentityProvider {
         case openIDConnect
         /// Microsoft Entra ID with one home tenant, a GUID.
         case entra(tenantID: String)
+        /// Microsoft Entra External ID for customers, with one tenant, a GUID.
+        case externalID(tenantID: String)
         /// Azure AD B2C with a tenant such as `contoso.onmicrosoft.com`, and its policies.
         case b2c(tenant: String, policies: [String])
         /// Active Directory Federation Services.
@@ -15,13 +17,20 @@ extension TestIdentityProvider {
         /// Entra ID with a tenant of its own.
         public static let entra = Profile.entra(tenantID: "11111111-2222-4333-8444-555555555555")
 
+        /// External ID with a tenant of its own.
+        public static let externalID = Profile.externalID(tenantID: "c1a0c1a0-2222-4333-8444-666666666666")
+
         /// B2C with two policies: `b2c_1_susi` and `b2c_1_reset`.
         public static let b2c = Profile.b2c(tenant: "contoso.onmicrosoft.com", policies: ["b2c_1_susi", "b2c_1_reset"])
 
         var isMicrosoft: Bool { self != .openIDConnect }
 
+        /// Whether it words things as Entra ID does; External ID is built on that.
         var isEntra: Bool {
-            if case .entra = self { true } else { false }
+            switch self {
+            case .entra, .externalID: true
+            case .openIDConnect, .b2c, .adfs: false
+            }
         }
 
         var isB2C: Bool {

@@ -10,7 +10,7 @@ import Testing
 /// What the person in front of the browser does, and what the program gets to know.
 @Suite(.timeLimit(.minutes(1)))
 struct InteractiveScenarioTests {
-    @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .b2c, .adfs])
+    @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .externalID, .b2c, .adfs])
     func tellsThatNobodyIsSignedInWithoutAskingAnybody(_ profile: TestIdentityProvider.Profile) async throws {
         let stage = try Stage(profile)
         let application = try stage.application()

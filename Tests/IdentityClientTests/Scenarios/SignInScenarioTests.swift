@@ -6,7 +6,10 @@ import IdentityTesting
 import Testing
 
 @Suite struct SignInScenarioTests {
-    @Test(.timeLimit(.minutes(1)), arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .b2c, .adfs])
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .externalID, .b2c, .adfs]
+    )
     func signsInStaysSignedInAndSignsOut(profile: TestIdentityProvider.Profile) async throws {
         let clock = ManualClock()
         let provider = try TestIdentityProvider(profile: profile, clock: clock)

@@ -36,7 +36,7 @@ struct SilentFailureTests {
         }
     }
 
-    @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .b2c, .adfs])
+    @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .externalID, .b2c, .adfs])
     func neverSendsThePersonToSignInForWantOfANetwork(_ profile: TestIdentityProvider.Profile) async throws {
         let stage = try Stage(profile)
         let (application, first) = try await stage.signedIn()

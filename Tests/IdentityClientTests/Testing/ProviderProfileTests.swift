@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct ProviderProfileTests {
     static let profiles: [TestIdentityProvider.Profile] = [
-        .openIDConnect, .entra, .b2c, .b2c(tenant: "contoso.onmicrosoft.com", policies: ["signin"]), .adfs,
+        .openIDConnect, .entra, .externalID, .b2c, .b2c(tenant: "contoso.onmicrosoft.com", policies: ["signin"]), .adfs,
     ]
 
     private func document(_ url: String, of provider: TestIdentityProvider) async throws -> ProviderMetadata {
@@ -60,7 +60,7 @@ struct ProviderProfileTests {
             subject: claims.subject
         )
         switch profile {
-        case .entra(let tenant):
+        case .entra(let tenant), .externalID(let tenant):
             #expect(identity?.homeAccountID == "\(TestIdentityProvider.Person.alice.objectID).\(tenant)")
         case .b2c:
             #expect(identity?.accountID.rawValue.hasPrefix(TestIdentityProvider.Person.alice.objectID + ".") == true)

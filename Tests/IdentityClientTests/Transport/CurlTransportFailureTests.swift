@@ -84,6 +84,22 @@ import Testing
         #expect(clock.now - start < .seconds(5))
     }
 
+    /// A provider may be slow: an old AD FS is.
+    @Test func leavesTheTimeOfARequestToTheConfiguration() throws {
+        var configuration = PublicClientApplication.Configuration(
+            clientID: "c",
+            authority: try .adfs(host: "fs.example.test"),
+            cache: InMemoryTokenCache()
+        )
+        configuration.requestTimeout = .seconds(60)
+        let client = try PublicClientApplication(configuration).environment.client
+        let settings = try #require(client.transport as? CurlTransport).settings
+        #expect(client.deadline == .seconds(60) && settings.timeoutMilliseconds >= 60_000)
+        #expect(settings.stallSeconds == 30)
+        let own = CurlTransport(timeout: .seconds(5)).settings
+        #expect(own.timeoutMilliseconds == 5000 && own.stallSeconds == 5)
+    }
+
     @Test(arguments: [
         "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nfour",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nfour",

@@ -86,8 +86,12 @@ final class Tool: Sendable {
         try input.fileHandleForWriting.close()
     }
 
-    func interrupt() {
-        process.withLock { $0.interrupt() }
+    /// Sends a signal, Ctrl-C's unless another is given.
+    ///
+    /// - Returns: Whether the tool still ran.
+    @discardableResult
+    func interrupt(by signal: Int32 = SIGINT) -> Bool {
+        process.withLock { $0.isRunning && kill($0.processIdentifier, signal) == 0 }
     }
 
     /// What is written to standard error up to and including a line that `isWanted`.

@@ -1,0 +1,53 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import IdentityTesting
+import OAuthWire
+import Testing
+
+/// Ended while a refresh token is being redeemed, which the provider takes once only.
+@Suite struct InterruptionProcessTests {
+    /// Somebody who is signed in, and whose access token has expired.
+    private func place() async throws -> Surroundings {
+        let place = try Surroundings()
+        place.provider.settings.accessTokenLifetime = .zero
+        #expect(try await place.login().status == 0)
+        place.provider.settings.accessTokenLifetime = .seconds(3600)
+        place.provider.forgetRequests()
+        return place
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [SIGINT, SIGTERM])
+    func keepsWhatARefreshBringsAfterASignal(_ signal: Int32) async throws {
+        let place = try await place()
+        let gate = Gate()
+        // The signal goes before the answer, and nothing tells when it has arrived.
+        place.provider.failNext(.token, with: .held(by: gate, then: .delay(.seconds(1))))
+        let tool = try Tool(["token"], place.variables)
+        try await place.provider.waitForRequest(.token)
+        tool.interrupt(by: signal)
+        gate.open()
+        let ended = try await tool.outcome()
+        #expect(ended.status == 6 && ended.output.isEmpty, "\(ended.errors)")
+        let next = try await place.run("token", "--json")
+        #expect(next.status == 0, "\(next.errors)")
+        #expect(try JSONObject(parsing: Array(next.output.utf8)).string("source") == "cache")
+        #expect(place.provider.count(of: .token) == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func endsAtOnceWhenInterruptedAgain() async throws {
+        let place = try await place()
+        let gate = Gate()
+        defer { gate.open() }
+        place.provider.failAlways(.token, with: .held(by: gate))
+        let tool = try Tool(["token"], place.variables)
+        try await place.provider.waitForRequest(.token)
+        let begin = ContinuousClock.now
+        // Of signals that come too close together a process sees one.
+        try await tool.poll("the end") { tool.interrupt() ? nil : () }
+        #expect(ContinuousClock.now - begin < .seconds(3))
+        let outcome = try await tool.outcome()
+        #expect(outcome.status == 6 && outcome.output.isEmpty, "\(outcome.errors)")
+    }
+}
