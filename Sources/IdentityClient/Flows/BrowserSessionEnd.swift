@@ -30,6 +30,7 @@ struct BrowserSessionEnd: Sendable {
         let listener = try await environment.configuration.redirectReceiver.startSignOut(
             for: target.resolved(for: authority)
         )
+        listener.httpsVisits?.report { [logger = context.logger] in logger.warning("\(HTTPSVisits.explanation)") }
         let outcome: Result<SignOutResult.Outcome, any Error>
         do {
             let state = SecureRandom.token()
