@@ -108,18 +108,12 @@ struct BrowserSessionEnd: Sendable {
     private func awaitReturn(to listener: any RedirectListener, state: String) async throws -> SignOutResult.Outcome {
         while true {
             let redirect = try await listener.receive()
-            if Self.states(in: redirect.url.absoluteString).elementsEqual([state], by: constantTimeEquals) {
+            let states = RedirectAddress(redirect.url.absoluteString).states
+            if states.elementsEqual([state], by: constantTimeEquals) {
                 await listener.answer(redirect, with: RedirectPage(outcome: .signedOut))
                 return .succeeded
             }
             await listener.answer(redirect, with: RedirectPage(outcome: .refused))
         }
-    }
-
-    private static func states(in redirect: String) -> [String] {
-        guard let start = redirect.firstIndex(of: "?") else { return [] }
-        let query = redirect[redirect.index(after: start)...].prefix { $0 != "#" }
-        let items = (try? FormURLEncoded.decode(String(query))) ?? []  // not readable: not the answer
-        return items.filter { $0.0 == "state" }.map(\.1)
     }
 }
