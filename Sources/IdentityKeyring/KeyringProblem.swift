@@ -82,6 +82,13 @@ extension AuthenticationError {
             + "there is no need to sign in anew."
     )
 
+    /// The same of another program, which nobody has answered.
+    static let keyringDialogElsewhere = AuthenticationError(
+        .keyringTimedOut,
+        "The keyring is locked, and another program's dialog to unlock it is still open. Answer that one, or close it, and "
+            + "try again; there is no need to sign in anew."
+    )
+
     /// What a failure of GLib or of the keyring becomes; other errors stay as they are.
     static func fromKeyring(_ error: any Error) -> any Error {
         switch error {

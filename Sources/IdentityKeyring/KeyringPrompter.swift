@@ -12,6 +12,8 @@ final class KeyringPrompter: Sendable {
     private enum State {
         case none
         case open(SharedResult<Void>)
+        /// Another program's dialog was open for as long as anybody waited here: nobody waits for it again.
+        case elsewhere
         /// The person said no, or nothing: nobody is asked again before the keyring has been seen unlocked.
         case over(AuthenticationError.Code)
     }
@@ -35,7 +37,10 @@ final class KeyringPrompter: Sendable {
     func sawUnlocked() {
         needsPerson.withLock { $0 = false }
         state.withLock { state in
-            if case .over = state { state = .none }
+            switch state {
+            case .over, .elsewhere: state = .none
+            case .none, .open: break
+            }
         }
     }
 
@@ -43,7 +48,7 @@ final class KeyringPrompter: Sendable {
     /// dialog, whether the person may be asked or not.
     ///
     /// - Throws: `.keyringLocked` where nobody is or can be asked, `.keyringPromptDismissed` when the person closed the
-    ///   dialog, `.keyringTimedOut` when nobody answered, `CancellationError`.
+    ///   dialog, `.keyringTimedOut` when nobody answered, here or in the other program that asks, `CancellationError`.
     func unlock(_ collection: String, with link: KeyringLink, within timeout: Duration) async throws {
         guard let deadline = prompting.deadline else {
             if try await opensByItself(collection, link, within: timeout) { return }
@@ -67,18 +72,19 @@ final class KeyringPrompter: Sendable {
         until end: ContinuousClock.Instant,
         within timeout: Duration
     ) async throws -> SharedResult<Void>? {
+        let patience: Duration
         switch state.withLock({ $0 }) {
         case .open(let result): return result
         case .over(let code): throw AuthenticationError.keyring(code)
-        case .none: break
+        case .none: patience = ContinuousClock.now.duration(to: end)
+        case .elsewhere: patience = .zero
         }
         let right: HeldLock
         do {
-            right = try await place.rightToPrompt(within: ContinuousClock.now.duration(to: end))
+            right = try await place.rightToPrompt(within: patience)
         } catch AuthenticationError.Code.cacheBusy {
-            // Nobody has answered the other program's.
-            state.withLock { $0 = .over(.keyringTimedOut) }
-            throw AuthenticationError.keyring(.keyringTimedOut)
+            state.withLock { $0 = .elsewhere }
+            throw AuthenticationError.keyringDialogElsewhere
         }
         guard try await link.isLocked(collection, within: timeout) else { return nil }
         let result = SharedResult<Void>()

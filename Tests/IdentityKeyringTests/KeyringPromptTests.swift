@@ -116,6 +116,25 @@ struct KeyringPromptTests {
         #expect(session.log().isEmpty)
     }
 
+    /// Nobody was asked here, so that the person is as soon as the other program's dialog is gone; until then nobody waits
+    /// for that a second time.
+    @Test(.timeLimit(.minutes(1))) func asksWhenTheDialogOfAnotherProgramIsGone() async throws {
+        let session = try KeyringSession(.fake)
+        let key = try randomKey()
+        try session.tell("locked", "yes")
+        try session.tell("unlock", "done")
+        let other = try await KeyringPlace(session.settings()).rightToPrompt(within: .zero)
+        let cache = try session.cache(prompting: .allowed(deadline: .milliseconds(400)))
+        for longest in [Duration.seconds(2), .milliseconds(100)] {
+            let hasty = await failure { try await cache.record(for: key) }
+            #expect(hasty.code == .keyringTimedOut)
+            #expect(hasty.time < longest, "\(hasty.time)")
+        }
+        other.end()
+        #expect(try await cache.record(for: key) == nil)
+        #expect(session.log() == "prompt\n")
+    }
+
     /// It ends before it could ask, or with its dialog open.
     @Test(.timeLimit(.minutes(1)), arguments: ["gone", "gone-later"])
     func asksAgainWhenTheKeyringEnded(_ end: String) async throws {

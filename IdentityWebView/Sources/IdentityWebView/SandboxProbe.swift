@@ -24,7 +24,20 @@ enum SandboxProbe {
     /// every mount of the machine, and wait for shares that do not answer.
     static var arguments: [String] {
         let folders = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/nix", "/gnu"].flatMap { ["--ro-bind-try", $0, $0] }
-        return ["--unshare-all"] + folders + ["--proc", "/proc", "--dev", "/dev", "true"]
+        return ["--unshare-all"] + folders + ["--proc", "/proc", "--dev", "/dev", harmless]
+    }
+
+    /// A program that does nothing. Its own name stays, as one program may go by many.
+    private static var harmless: String {
+        guard let found = g_find_program_in_path("true") else { return "true" }
+        defer { g_free(found) }
+        return withoutLinkedFolders(String(cString: found))
+    }
+
+    /// The same file by a path whose folders are no links: NixOS leads there through `/run`, which is not in the sandbox.
+    static func withoutLinkedFolders(_ program: String) -> String {
+        let file = URL(filePath: program)
+        return file.deletingLastPathComponent().resolvingSymlinksInPath().appending(path: file.lastPathComponent).path()
     }
 
     /// Whether WebKit starts a sandbox with `bwrap`, come what may: not in a Flatpak or a snap, which are sandboxes; not

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Testing
 
 @testable import IdentityWebView
@@ -23,6 +24,18 @@ import Testing
     )
     func triesWhereWebKitDoesNot(_ variables: [String: String], _ file: String?, _ expected: Bool) {
         #expect(SandboxProbe.isNeeded(variables) { $0 == file } == expected)
+    }
+
+    @Test func findsAProgramBehindALinkedFolder() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "sandbox-probe-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (store, link) = (folder.appending(path: "store"), folder.appending(path: "bin"))
+        try FileManager.default.createDirectory(at: store, withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: store)
+        let program = store.appending(path: "true").path()
+        try FileManager.default.createSymbolicLink(atPath: program, withDestinationPath: "many")
+        #expect(SandboxProbe.withoutLinkedFolders(link.appending(path: "true").path()) == program)
     }
 
     /// What a program says that stands in for `bwrap`.

@@ -71,7 +71,7 @@ struct AuthorityResolver: Sendable {
         do {
             _ = try await documents.document(at: [url], for: authority, context: context) { json in
                 let answer = try? InstanceDiscoveryResponse(json)  // what cannot be read vouches for nobody
-                guard answer?.metadata.contains(where: { $0.aliases.contains(host) }) == true else {
+                guard answer?.aliases.contains(where: { $0.contains(host) }) == true else {
                     throw Self.untrusted(host, context)
                 }
             }

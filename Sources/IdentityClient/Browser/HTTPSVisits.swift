@@ -40,7 +40,15 @@ final class HTTPSVisits: Sendable {
     static let explanation = """
         The browser, it seems, came back by https to an address that is http: it keeps to https for that host (HSTS that \
         another program set for localhost, or an HTTPS-only mode). Use http://127.0.0.1 in place of localhost where the \
-        provider allows it, take the host out of that mode, or sign in in two steps: then the address that the browser ends \
-        at is taken, https or not.
+        provider allows it, or take the host out of that mode.
         """
+
+    /// One more way out of a sign-in that waits for it.
+    static let signInExplanation =
+        "\(explanation) Or sign in in two steps: then the address that the browser ends at is taken, https or not."
+}
+
+extension RedirectListener {
+    /// What came to its port by https, where it has one.
+    var httpsVisits: HTTPSVisits? { (self as? LoopbackRedirectListener)?.visits }
 }

@@ -144,13 +144,13 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
 final class LoopbackRedirectListener: RedirectListener {
     let redirectURI: URL
     /// Why the redirect may not arrive.
-    let httpsVisits: HTTPSVisits
+    let visits: HTTPSVisits
     private let server: LoopbackServer
     private let inbox: RedirectInbox
 
     init(redirectURI: URL, server: LoopbackServer, inbox: RedirectInbox, httpsVisits: HTTPSVisits) {
         self.redirectURI = redirectURI
-        self.httpsVisits = httpsVisits
+        visits = httpsVisits
         self.server = server
         self.inbox = inbox
     }

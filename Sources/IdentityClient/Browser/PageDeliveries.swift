@@ -4,14 +4,12 @@ import Synchronization
 
 /// The pages that the program has given and the browser does not have yet.
 final class PageDeliveries: Sendable {
-    private typealias Waiter = CheckedContinuation<Void, Never>
-
     private struct State {
         var underway: Set<UInt64> = []
         /// Those that the browser was sent elsewhere for.
         var redirected: Set<UInt64> = []
-        var waiters: [(id: UInt64, continuation: Waiter)] = []
-        var lastID: UInt64 = 0
+        /// Comes when all have ended, where somebody waits for that.
+        var end: SharedResult<Void>?
     }
 
     private let state = Mutex(State())
@@ -36,46 +34,25 @@ final class PageDeliveries: Sendable {
     }
 
     private func end(_ pages: Set<UInt64>) {
-        let waiters = state.withLock { state in
+        let end = state.withLock { state -> SharedResult<Void>? in
             state.underway.subtract(pages)
-            guard state.underway.isEmpty else { return [Waiter]() }
-            defer { state.waiters = [] }
-            return state.waiters.map(\.continuation)
+            guard state.underway.isEmpty else { return nil }
+            defer { state.end = nil }
+            return state.end
         }
-        for waiter in waiters { waiter.resume() }
+        end?.finish(.success(()))
     }
 
     /// Returns when all have ended, after `patience`, or when the task is cancelled.
     func ended(within patience: Duration) async {
-        guard !Task.isCancelled else { return }
-        await withTaskGroup { group in
-            group.addTask { await self.ended() }
-            // It ends early by being cancelled only.
-            group.addTask { try? await Task.sleep(for: patience) }
-            await group.next()
-            group.cancelAll()
+        let end = state.withLock { state -> SharedResult<Void>? in
+            guard !state.underway.isEmpty else { return nil }
+            let end = state.end ?? SharedResult()
+            state.end = end
+            return end
         }
-    }
-
-    private func ended() async {
-        let id = state.withLock { state in
-            state.lastID += 1
-            return state.lastID
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
-                let isDone = state.withLock { state in
-                    guard !state.underway.isEmpty, !Task.isCancelled else { return true }
-                    state.waiters.append((id, waiter))
-                    return false
-                }
-                if isDone { waiter.resume() }
-            }
-        } onCancel: {
-            let waiter = state.withLock { state in
-                state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0).continuation }
-            }
-            waiter?.resume()
-        }
+        guard let end else { return }
+        // Late, or cancelled: whoever waits goes on.
+        try? await withDeadline(patience) { try await end.value() }
     }
 }

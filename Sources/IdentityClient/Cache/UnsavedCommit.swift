@@ -22,7 +22,7 @@ struct UnsavedCommit: Sendable {
     /// What there is once this is written over `current`.
     ///
     /// A record of the sign-in itself stays as it is: the write was done, and others may have refreshed since. The refresh
-    /// token that the sign-in brought would be a spent one then. So does one of a sign-in that came later.
+    /// token that the sign-in brought would be a spent one then. So does one of a sign-in that was written later.
     func applied(to current: AccountCredentials?) throws -> AccountCredentials? {
         if isSignIn, let current, current.incarnation == incarnation || isNewer(current.incarnation) { return current }
         if hadRecord, current == nil { return nil }

@@ -13,13 +13,10 @@ struct AuthorizationCodeFlow: Sendable {
     ///
     /// - Returns: `nil` when it answers another request, or nothing: the wait goes on.
     func response(in redirect: String, to request: AuthorizationRequest) throws -> AuthorizationResponse? {
-        guard let start = redirect.firstIndex(of: "?") else { return nil }
-        let query = redirect[redirect.index(after: start)...].prefix { $0 != "#" }
-        guard let items = try? FormURLEncoded.decode(String(query)),  // not readable: not the answer
-            request.isAnswered(byStates: items.filter { $0.0 == "state" }.map(\.1))
-        else { return nil }
+        let address = RedirectAddress(redirect)
+        guard request.isAnswered(byStates: address.states) else { return nil }
         do {
-            return try AuthorizationResponse.parse(query: items)
+            return try AuthorizationResponse.parse(query: address.items)
         } catch {
             throw AuthenticationError(
                 .malformedResponse,

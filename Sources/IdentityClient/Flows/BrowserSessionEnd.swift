@@ -30,6 +30,7 @@ struct BrowserSessionEnd: Sendable {
         let listener = try await environment.configuration.redirectReceiver.startSignOut(
             for: target.resolved(for: authority)
         )
+        listener.httpsVisits?.report { [logger = context.logger] in logger.warning("\(HTTPSVisits.explanation)") }
         let outcome: Result<SignOutResult.Outcome, any Error>
         do {
             let state = SecureRandom.token()
@@ -107,18 +108,12 @@ struct BrowserSessionEnd: Sendable {
     private func awaitReturn(to listener: any RedirectListener, state: String) async throws -> SignOutResult.Outcome {
         while true {
             let redirect = try await listener.receive()
-            if Self.states(in: redirect.url.absoluteString).elementsEqual([state], by: constantTimeEquals) {
+            let states = RedirectAddress(redirect.url.absoluteString).states
+            if states.elementsEqual([state], by: constantTimeEquals) {
                 await listener.answer(redirect, with: RedirectPage(outcome: .signedOut))
                 return .succeeded
             }
             await listener.answer(redirect, with: RedirectPage(outcome: .refused))
         }
-    }
-
-    private static func states(in redirect: String) -> [String] {
-        guard let start = redirect.firstIndex(of: "?") else { return [] }
-        let query = redirect[redirect.index(after: start)...].prefix { $0 != "#" }
-        let items = (try? FormURLEncoded.decode(String(query))) ?? []  // not readable: not the answer
-        return items.filter { $0.0 == "state" }.map(\.1)
     }
 }

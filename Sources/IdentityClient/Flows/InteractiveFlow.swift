@@ -55,9 +55,8 @@ struct InteractiveFlow: Sendable {
         _ listener: any RedirectListener
     ) async throws -> (ReceivedRedirect, Result<AuthorizationResponse, any Error>) {
         let timeout = request.parameters.timeout
-        let httpsVisits = (listener as? LoopbackRedirectListener)?.httpsVisits
         // At once: who sees it need not wait for the end. A browser may still fall back to http.
-        httpsVisits?.report { [logger = context.logger] in logger.warning("\(HTTPSVisits.explanation)") }
+        listener.httpsVisits?.report { [logger = context.logger] in logger.warning("\(HTTPSVisits.signInExplanation)") }
         // Here and not where the browser is opened: that may go on when the sign-in has ended.
         request.parameters.onProgress?(.waitingForPerson(until: .now + timeout))
         do {
@@ -69,7 +68,7 @@ struct InteractiveFlow: Sendable {
             throw AuthenticationError(
                 .interactionTimedOut,
                 "Sign-in was not finished within \(timeout.components.seconds) seconds."
-                    + (httpsVisits?.isSeen == true ? " \(HTTPSVisits.explanation)" : ""),
+                    + (listener.httpsVisits?.isSeen == true ? " \(HTTPSVisits.signInExplanation)" : ""),
                 correlationID: context.correlationID
             )
         }

@@ -15,8 +15,8 @@ struct SignInCommit: Sendable {
 
     func run(_ grant: TokenGrant) async throws -> AuthenticationResult {
         try checkPerson(grant)
-        let stored = try await store(grant)
-        guard let stored, let token = grant.accessToken(at: environment.clock.unixSeconds) else {
+        guard let stored = try await store(grant) else { throw AuthenticationError.removed(context) }
+        guard let token = grant.accessToken(at: environment.clock.unixSeconds) else {
             throw AuthenticationError(.malformedResponse, "The provider issued no access token.")
         }
         await remember(stored.account)

@@ -17,8 +17,6 @@ package struct AuthorizationResponse: Sendable {
     package var issuer: String?
     /// As received; see ``ClientInfo``.
     package var clientInfo: String?
-    /// The sign-in host of another Microsoft cloud that is to redeem the code.
-    package var cloudInstanceHostName: String?
     package var outcome: Outcome
 
     /// Reads the parameters of a query or of a posted form.
@@ -47,7 +45,6 @@ package struct AuthorizationResponse: Sendable {
             state: try value("state"),
             issuer: try value("iss"),
             clientInfo: try value("client_info"),
-            cloudInstanceHostName: try value("cloud_instance_host_name"),
             outcome: outcome
         )
     }

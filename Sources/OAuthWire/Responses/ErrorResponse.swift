@@ -17,8 +17,6 @@ package struct ErrorResponse: Error, Hashable, Sendable {
     package var timestamp: String?
     /// A claims request to repeat the sign-in with: JSON, whole; dropped when longer than 16 KiB.
     package var claims: String?
-    /// Seconds to wait between questions, in an answer to a device code.
-    package var interval: Int?
 
     /// Reads a JSON answer; `nil` when it has no `error`, so is none.
     package init?(_ json: JSONObject) {
@@ -28,7 +26,6 @@ package struct ErrorResponse: Error, Hashable, Sendable {
             claims = Self.bounded(String(decoding: object.serialized(), as: UTF8.self))
         }
         errorCodes = (json.array("error_codes") ?? []).prefix(20).compactMap(\.integer)
-        interval = json.integer("interval").flatMap { $0 >= 0 ? min($0, 3_600) : nil }
     }
 
     /// Reads an answer through the browser; `nil` when it has no `error`.

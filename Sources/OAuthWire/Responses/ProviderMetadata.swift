@@ -2,12 +2,10 @@
 
 /// A server's description of itself.
 ///
-/// Types are checked here; whether issuer and endpoints may be believed is decided where the authority is known.
+/// Types are checked here, of what is used; whether issuer and endpoints may be believed is decided where the authority is known.
 /// - SeeAlso: [OpenID Connect Discovery §3](https://openid.net/specs/openid-connect-discovery-1_0.html),
 ///   [RFC 8414 §2](https://www.rfc-editor.org/rfc/rfc8414#section-2)
 package struct ProviderMetadata: Sendable {
-    /// All members, the unknown ones too.
-    package let raw: JSONObject
     package let issuer: String
     package let authorizationEndpoint: String?
     package let tokenEndpoint: String?
@@ -16,10 +14,8 @@ package struct ProviderMetadata: Sendable {
     package let endSessionEndpoint: String?
     package let revocationEndpoint: String?
     package let pushedAuthorizationRequestEndpoint: String?
-    package let userinfoEndpoint: String?
     package let responseModesSupported: [String]?
     package let codeChallengeMethodsSupported: [String]?
-    package let idTokenSigningAlgValuesSupported: [String]?
     package let scopesSupported: [String]?
     /// Whether answers through the browser carry `iss`; `false` when the server does not say.
     package let authorizationResponseIssParameterSupported: Bool
@@ -27,9 +23,8 @@ package struct ProviderMetadata: Sendable {
     package let requirePushedAuthorizationRequests: Bool
 
     /// Reads the document.
-    /// - Throws: `WireError` when the issuer is missing or a member has another type.
+    /// - Throws: `WireError` when the issuer is missing or a member that is used has another type.
     package init(_ json: JSONObject) throws {
-        raw = json
         issuer = try json.requiredString("issuer")
         authorizationEndpoint = try json.optionalString("authorization_endpoint")
         tokenEndpoint = try json.optionalString("token_endpoint")
@@ -38,10 +33,8 @@ package struct ProviderMetadata: Sendable {
         endSessionEndpoint = try json.optionalString("end_session_endpoint")
         revocationEndpoint = try json.optionalString("revocation_endpoint")
         pushedAuthorizationRequestEndpoint = try json.optionalString("pushed_authorization_request_endpoint")
-        userinfoEndpoint = try json.optionalString("userinfo_endpoint")
         responseModesSupported = try json.optionalStrings("response_modes_supported")
         codeChallengeMethodsSupported = try json.optionalStrings("code_challenge_methods_supported")
-        idTokenSigningAlgValuesSupported = try json.optionalStrings("id_token_signing_alg_values_supported")
         scopesSupported = try json.optionalStrings("scopes_supported")
         authorizationResponseIssParameterSupported =
             try json.optionalBool("authorization_response_iss_parameter_supported") ?? false

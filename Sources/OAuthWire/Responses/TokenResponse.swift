@@ -9,8 +9,6 @@ package struct TokenResponse: Sendable {
     package var tokenType: String
     /// In seconds; `nil` when the server did not say. At most ten years, as the other durations.
     package var expiresIn: Int?
-    /// `ext_expires_in`: how long the token may be used while the server is down, in seconds.
-    package var extendedExpiresIn: Int?
     /// In how many seconds a new token had better be fetched.
     package var refreshIn: Int?
     /// The granted scopes; `nil` when the server did not say, which means the requested ones.
@@ -53,7 +51,6 @@ package struct TokenResponse: Sendable {
         // Deviation: LinkedIn leaves it out.
         tokenType = try json.optionalString("token_type") ?? "Bearer"
         expiresIn = try json.optionalDuration("expires_in")
-        extendedExpiresIn = try json.optionalDuration("ext_expires_in")
         refreshIn = try json.optionalDuration("refresh_in")
         scopes = try Self.scopes(json)
         refreshToken = try json.optionalString("refresh_token")

@@ -146,6 +146,20 @@ struct DisturbedSignOutTests {
         #expect(try await other.allAccounts() == [back.account])
     }
 
+    /// Of two sign-ins the first could not be written; the second was, and is signed out before it has ended.
+    @Test func isToldToASignInThatItOvertakes() async throws {
+        let cache = InterruptedCache()
+        let stage = try Stage(cache: cache)
+        cache.beforeNextWrite(of: .account) { throw AuthenticationError(.keyringTimedOut, "It does not answer.") }
+        let (application, first) = try await stage.signedIn()
+        #expect(isFailed(first.persistence))
+        cache.afterNextWrite(of: .account) { try await application.remove(first.account) }
+        try await expectError(.accountRemoved) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(try await application.allAccounts().isEmpty)
+    }
+
     @Test(arguments: [true, false])
     func isSeenByWhoCouldNotWrite(_ isRefresh: Bool) async throws {
         let storage = InMemoryTokenCache()

@@ -16,7 +16,7 @@ struct HTTPSRedirectTests {
 
         func open(_ url: URL) async throws {
             let items = try #require(URLComponents(url: url, resolvingAgainstBaseURL: false)?.queryItems)
-            let redirect = try #require(items.first { $0.name == "redirect_uri" }?.value.flatMap(URL.init))
+            let redirect = try #require(items.first { $0.name.hasSuffix("redirect_uri") }?.value.flatMap(URL.init))
             for _ in 0..<visits {
                 let connection = try RawConnection(port: UInt16(try #require(redirect.port)))
                 connection.send([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00])
@@ -57,5 +57,22 @@ struct HTTPSRedirectTests {
         // One, however often a browser tries.
         #expect(warnings.value.count == min(visits, 1))
         #expect(warnings.value.allSatisfy { error.message.hasSuffix($0) })
+    }
+
+    @Test func saysWhyASignOutDidNotComeBack() async throws {
+        let stage = try Stage(listensOnLoopback: true)
+        let (_, first) = try await stage.signedIn()
+        let warnings = Shared<[String]>([])
+        let application = try stage.application {
+            $0.browser = EncryptingBrowser(visits: 2, provider: stage.provider)
+            $0.logger = Logger(label: "test") { _ in Warnings(lines: warnings) }
+        }
+        var parameters = SignOutParameters()
+        parameters.endsBrowserSession = true
+        parameters.postLogoutRedirectURI = try .loopback(path: "/signed-out")
+        parameters.timeout = .seconds(2)
+        let result = try await application.signOut(first.account, parameters)
+        #expect(result.browserSession.word == "unconfirmed")
+        #expect(warnings.value.count == 1 && warnings.value.allSatisfy { $0.contains("HSTS") })
     }
 }

@@ -102,7 +102,7 @@ struct ProviderProfileTests {
             ).json
         }
         let known = try InstanceDiscoveryResponse(try await instances("login.microsoftonline.us"))
-        #expect(known.metadata.contains { $0.aliases.contains("login.usgovcloudapi.net") })
+        #expect(known.aliases.contains { $0.contains("login.usgovcloudapi.net") })
         #expect(try await instances("login.evil.example").string("error") == "invalid_instance")
     }
 

@@ -1,0 +1,39 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+/// The address that a browser came back to, in its parts.
+struct RedirectAddress {
+    /// All before the query.
+    let base: String
+    /// The parameters of the query; none where it cannot be read.
+    let items: [(String, String)]
+
+    init(_ redirect: String) {
+        let address = redirect.prefix { $0 != "#" }
+        base = Self.normalized(address.prefix { $0 != "?" })
+        let query = address.drop { $0 != "?" }.dropFirst()
+        items = (try? FormURLEncoded.decode(String(query))) ?? []  // not readable: no answer
+    }
+
+    /// The values of `state`.
+    var states: [String] { items.filter { $0.0 == "state" }.map(\.1) }
+
+    /// Whether it is `redirectURI`, but for what an answer adds to its query.
+    func matches(_ redirectURI: String) -> Bool {
+        base == Self.normalized(redirectURI.prefix { $0 != "?" && $0 != "#" })
+    }
+
+    /// The scheme has no case; of a web address, nor has the host, and an empty path is the root.
+    ///
+    /// - SeeAlso: [RFC 3986 §6.2.2.1](https://www.rfc-editor.org/rfc/rfc3986#section-6.2.2.1)
+    private static func normalized(_ address: Substring) -> String {
+        guard let colon = address.firstIndex(of: ":") else { return String(address) }
+        let scheme = address[..<colon].lowercased()
+        let rest = address[colon...]
+        guard scheme == "http" || scheme == "https", rest.hasPrefix("://") else { return scheme + rest }
+        let authority = rest.dropFirst(3).prefix { $0 != "/" }
+        let path = rest.dropFirst(3 + authority.count)
+        return scheme + "://" + authority.lowercased() + (path.isEmpty ? "/" : path)
+    }
+}
