@@ -32,15 +32,3 @@ package enum RuntimeDirectory {
         (try? SystemCall.status(of: path, followingLinks: true)) != nil  // unreadable: of no use
     }
 }
-
-/// What the system calls a process.
-package enum ProcessName {
-    /// The name of the program, at most 15 bytes; `nil` where the process is gone or hidden.
-    package static func of(_ process: UInt32) -> String? {
-        // Only for the person to read: whatever fails, nobody knows the name.
-        guard let proc = try? Descriptor.directory("/proc"), let directory = try? proc.directory("\(process)"),
-            let bytes = try? directory.file("comm")?.read(atMost: 64)
-        else { return nil }
-        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    }
-}
