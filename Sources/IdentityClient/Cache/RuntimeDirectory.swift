@@ -18,17 +18,4 @@ package enum RuntimeDirectory {
         }
         return FileCacheLocation.clean("\(home)/.local/state/swift-identity-client/run")
     }
-
-    /// The user whom the kernel asks about.
-    package static var user: UInt32 { SystemCall.effectiveUser }
-
-    /// A variable of the environment; `nil` when it is unset or empty.
-    package static func environment(_ name: String) -> String? {
-        SystemCall.environment(name)
-    }
-
-    /// Whether something lies at `path` that this process may look at.
-    package static func exists(_ path: String) -> Bool {
-        (try? SystemCall.status(of: path, followingLinks: true)) != nil  // unreadable: of no use
-    }
 }
