@@ -6,14 +6,14 @@ import IdentityClient
 enum SessionBus {
     /// The address in the words of D-Bus, or `nil` where there is no bus. None is ever started.
     static func address() -> String? {
-        if let address = RuntimeDirectory.environment("DBUS_SESSION_BUS_ADDRESS") {
+        if let address = SystemCall.environment("DBUS_SESSION_BUS_ADDRESS") {
             return address == "disabled:" || address == "autolaunch:" ? nil : address
         }
         let directories = [
-            RuntimeDirectory.environment("XDG_RUNTIME_DIR"), "/run/user/\(RuntimeDirectory.user)",
+            SystemCall.environment("XDG_RUNTIME_DIR"), "/run/user/\(SystemCall.effectiveUser)",
         ]
         for case let directory? in directories where directory.hasPrefix("/") && isPlain(directory) {
-            if RuntimeDirectory.exists("\(directory)/bus") { return "unix:path=\(directory)/bus" }
+            if SystemCall.exists("\(directory)/bus") { return "unix:path=\(directory)/bus" }
         }
         return nil
     }

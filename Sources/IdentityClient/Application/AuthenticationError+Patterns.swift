@@ -81,7 +81,7 @@ extension AuthenticationError {
     public static var cacheCorrupt: Code { .cacheCorrupt }
     /// Owner, mode or kind of the cache's files are not as they must be.
     public static var cachePermissions: Code { .cachePermissions }
-    /// Another process holds the cache, or a refresh, for too long.
+    /// Another process holds the cache, or a refresh, for too long; it may be unable to store the answer.
     public static var cacheBusy: Code { .cacheBusy }
     /// There is no room to write.
     public static var cacheFull: Code { .cacheFull }

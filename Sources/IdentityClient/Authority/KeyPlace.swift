@@ -27,13 +27,3 @@ extension AuthorityMetadata {
         ]
     }
 }
-
-extension Authority {
-    /// Whether an application may have a signing key of its own.
-    fileprivate var hasApplicationKeys: Bool {
-        switch kind {
-        case .entra, .externalID: true
-        case .b2c, .adfs, .openIDConnect, .oauth2: false
-        }
-    }
-}

@@ -22,9 +22,9 @@ struct ProviderDocument: Hashable, Sendable {
 
     init?(decoding record: CacheRecord) {
         guard let json = try? JSONObject(parsing: record.bytes),  // a damaged one is fetched anew
-            let fetchedAt = json.seconds("fetched_at"), let document = json.object("document")
+            let fetchedAt = json.roundedDown("fetched_at"), let document = json.object("document")
         else { return nil }
-        self.init(json: document, fetchedAt: fetchedAt, maximumAge: json.seconds("max_age"))
+        self.init(json: document, fetchedAt: fetchedAt, maximumAge: json.roundedDown("max_age"))
     }
 
     func encoded() -> CacheRecord {

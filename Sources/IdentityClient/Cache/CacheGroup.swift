@@ -38,3 +38,10 @@ public struct CacheGroup: Hashable, Sendable {
             }
     }
 }
+
+extension CacheGroup {
+    /// The group of one client alone, which no other client's programs read.
+    public static func application(_ clientID: ClientID) -> CacheGroup {
+        CacheGroup(unchecked: "client-" + Digest.hexadecimal(of: [clientID.rawValue]).prefix(32))
+    }
+}

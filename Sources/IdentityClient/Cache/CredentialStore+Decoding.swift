@@ -63,12 +63,3 @@ extension CredentialStore {
         return AuthenticationError(.cache, "The token cache failed: \(type(of: error)).", underlyingError: error)
     }
 }
-
-extension Authority {
-    /// How scopes compare in records of a partition.
-    static func scopeRule(forPartition partition: String) -> ScopeRule {
-        ScopeRule(ignoresCase: !partition.hasPrefix("oidc|") && !partition.hasPrefix("oauth2|"))
-    }
-
-    var scopeRule: ScopeRule { ScopeRule(ignoresCase: isMicrosoft) }
-}

@@ -41,11 +41,6 @@ extension CredentialStore {
         }
     }
 
-    /// Removes a record that was listed. `true` when this call removed it.
-    package func remove(_ key: CacheKey) async throws -> Bool {
-        try await take(key).wasThere
-    }
-
     /// Whether nobody has begun to sign the account out here since the sign-outs were counted.
     func isSignedIn(_ key: CacheKey, since count: Int?) -> Bool {
         count != nil && state.withLock { $0.signOutCount(of: key) } == count

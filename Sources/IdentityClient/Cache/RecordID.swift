@@ -29,13 +29,6 @@ package struct RecordID: Hashable, Sendable {
     }
 }
 
-extension CacheGroup {
-    /// The group of one client alone, which no other client's programs read.
-    public static func application(_ clientID: ClientID) -> CacheGroup {
-        CacheGroup(unchecked: "client-" + Digest.hexadecimal(of: [clientID.rawValue]).prefix(32))
-    }
-}
-
 extension CacheKey {
     /// The lease that guards the refresh of the credentials under this key.
     var lease: CacheKey {

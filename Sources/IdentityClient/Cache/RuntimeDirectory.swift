@@ -18,29 +18,4 @@ package enum RuntimeDirectory {
         }
         return FileCacheLocation.clean("\(home)/.local/state/swift-identity-client/run")
     }
-
-    /// The user whom the kernel asks about.
-    package static var user: UInt32 { SystemCall.effectiveUser }
-
-    /// A variable of the environment; `nil` when it is unset or empty.
-    package static func environment(_ name: String) -> String? {
-        SystemCall.environment(name)
-    }
-
-    /// Whether something lies at `path` that this process may look at.
-    package static func exists(_ path: String) -> Bool {
-        (try? SystemCall.status(of: path, followingLinks: true)) != nil  // unreadable: of no use
-    }
-}
-
-/// What the system calls a process.
-package enum ProcessName {
-    /// The name of the program, at most 15 bytes; `nil` where the process is gone or hidden.
-    package static func of(_ process: UInt32) -> String? {
-        // Only for the person to read: whatever fails, nobody knows the name.
-        guard let proc = try? Descriptor.directory("/proc"), let directory = try? proc.directory("\(process)"),
-            let bytes = try? directory.file("comm")?.read(atMost: 64)
-        else { return nil }
-        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    }
 }

@@ -21,8 +21,8 @@ package struct RefreshLease: Hashable, Sendable {
 
     package init?(decoding record: CacheRecord) {
         guard let json = try? JSONObject(parsing: record.bytes),  // a damaged lease binds nobody
-            let nonce = json.string("nonce"), let duration = json.seconds("duration"), duration > 0,
-            let deadline = json.seconds("deadline"), let bootID = json.string("boot_id"),
+            let nonce = json.string("nonce"), let duration = json.roundedDown("duration"), duration > 0,
+            let deadline = json.roundedDown("deadline"), let bootID = json.string("boot_id"),
             let namespace = json.string("pid_namespace"), let pid = json.integer("pid"),
             let start = json.string("start")
         else { return nil }

@@ -67,19 +67,3 @@ extension AccountIdentity {
         homeAccountID = accountID.rawValue
     }
 }
-
-extension Authority {
-    /// Whether `client_info` tells who the person is.
-    var hasHomeAccounts: Bool {
-        switch kind {
-        case .entra, .b2c, .externalID: true
-        case .adfs, .openIDConnect, .oauth2: false
-        }
-    }
-
-    /// The object identifier in `uid`: B2C appends the policy to it.
-    func objectID(fromUID uid: String) -> String {
-        guard case .b2c(_, _, let policy, _) = kind, uid.hasSuffix("-" + policy) else { return uid }
-        return String(uid.dropLast(policy.utf8.count + 1))
-    }
-}

@@ -68,13 +68,6 @@ extension AuthorizationPreparation {
     }
 
     private func url(with items: [(String, String)]) throws -> URL {
-        let text = try EndpointURL.appending(items, to: metadata.authorizationEndpoint)
-        guard text.utf8.count <= 32 * 1024, let url = URL(string: text) else {
-            throw AuthenticationError(
-                .invalidArgument,
-                "The authorization address would be too long, or is not an address."
-            )
-        }
-        return url
+        try BrowserAddress.url("authorization address", at: metadata.authorizationEndpoint, with: items)
     }
 }

@@ -59,11 +59,7 @@ struct BrowserSessionEnd: Sendable {
             correlationID: authority.isMicrosoft ? context.correlationID.uuidString.lowercased() : nil,
             extra: parameters.extraQueryItems.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         )
-        let text = try EndpointURL.appending(message.items, to: endpoint)
-        guard text.utf8.count <= 32 * 1024, let url = URL(string: text) else {
-            throw AuthenticationError(.invalidArgument, "The sign-out address would be too long, or is not an address.")
-        }
-        return url
+        return try BrowserAddress.url("sign-out address", at: endpoint, with: message.items)
     }
 
     /// Entra ID takes a logout hint in its place, and the less of a person an address tells the better.

@@ -95,12 +95,6 @@ struct GrantValidation: Sendable {
     }
 }
 
-extension Authority {
-    var issuesIDTokens: Bool {
-        if case .oauth2 = kind { false } else { true }
-    }
-}
-
 extension CachedProfile {
     init(_ claims: IDTokenClaims, idToken: String, authority: Authority, homeTenant: String?) {
         let realm = authority.tenantOfToken(claims)
@@ -113,19 +107,5 @@ extension CachedProfile {
             isHomeTenant: homeTenant.map { $0 == realm.lowercased() } ?? true,
             idToken: idToken
         )
-    }
-}
-
-extension Authority {
-    var policy: String? {
-        if case .b2c(_, _, let policy, _) = kind { policy } else { nil }
-    }
-
-    /// The realm under which a token is filed.
-    func tenantOfToken(_ claims: IDTokenClaims) -> String {
-        switch kind {
-        case .entra, .externalID: claims.tid?.lowercased() ?? realm
-        default: realm
-        }
     }
 }

@@ -33,13 +33,3 @@ struct PromptChoice: Sendable {
         return accounts.contains { $0.account.id == account.id }
     }
 }
-
-extension Authority {
-    /// Whether `prompt=select_account` is understood. Others ignore it and sign in whoever the browser knows.
-    fileprivate var offersAccountSelection: Bool {
-        switch kind {
-        case .entra, .externalID: true
-        case .b2c, .adfs, .openIDConnect, .oauth2: false
-        }
-    }
-}

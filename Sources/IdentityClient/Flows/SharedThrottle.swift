@@ -55,7 +55,7 @@ extension ServerWait {
     /// Both members are bounded here, so that no sum of them can overflow: anybody who shares the cache can write one.
     init?(_ record: CacheRecord) {
         guard let json = try? JSONObject(parsing: record.bytes),  // a damaged one binds nobody
-            let notedAt = json.seconds("noted_at"), let seconds = json.seconds("seconds"),
+            let notedAt = json.roundedDown("noted_at"), let seconds = json.roundedDown("seconds"),
             (0...253_402_300_799).contains(notedAt)  // to the year 9999
         else { return nil }
         self.init(notedAt: notedAt, seconds: min(max(0, seconds), Throttle.longest))

@@ -79,7 +79,7 @@ public struct ResourcePages: AsyncSequence, Sendable {
             guard !seen.contains(address.text) else { throw refusal("the next page is one of those before") }
             guard left > 0 else { throw refusal("there are more pages than were to be read") }
             var request = route.request
-            request.path = (address.path.isEmpty ? "/" : address.path) + (address.query.map { "?" + $0 } ?? "")
+            request.path = address.target
             return request
         }
 

@@ -50,7 +50,7 @@ struct ResourceRoute: Sendable {
             method: method,
             scheme: address.scheme,
             authority: address.environment,
-            path: (address.path.isEmpty ? "/" : address.path) + (address.query.map { "?" + $0 } ?? ""),
+            path: address.target,
             headerFields: fields
         )
     }

@@ -22,9 +22,9 @@ struct SystemCallError: Error {
 }
 
 /// The system's calls that need no open file. Those that do are in ``Descriptor``.
-enum SystemCall {
+package enum SystemCall {
     /// The user whom the kernel asks about.
-    static var effectiveUser: UInt32 { geteuid() }
+    package static var effectiveUser: UInt32 { geteuid() }
 
     /// Checks that the system would let this process make files in a directory; nothing is made.
     static func checkWritable(_ directory: String) throws(SystemCallError) {
@@ -47,8 +47,13 @@ enum SystemCall {
         return CoarseTime(nanoseconds: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec))
     }
 
+    /// Whether something lies at `path` that this process may look at.
+    package static func exists(_ path: String) -> Bool {
+        (try? status(of: path, followingLinks: true)) != nil  // unreadable: of no use
+    }
+
     /// A variable of the environment; `nil` when it is unset or empty.
-    static func environment(_ name: String) -> String? {
+    package static func environment(_ name: String) -> String? {
         guard let value = unsafe getenv(name) else { return nil }
         let text = unsafe String(cString: value)
         return text.isEmpty ? nil : text

@@ -69,6 +69,11 @@ package struct WebAddress: Hashable, Sendable {
 
     package var text: String { origin + path + (query.map { "?" + $0 } ?? "") }
 
+    /// Path and query, as a request names them: the root for an empty path.
+    ///
+    /// - SeeAlso: [RFC 9112 §3.2.1](https://www.rfc-editor.org/rfc/rfc9112#section-3.2.1)
+    package var target: String { (path.isEmpty ? "/" : path) + (query.map { "?" + $0 } ?? "") }
+
     package var isLoopback: Bool { Self.isLoopback(host: host) }
 
     /// The segments between the slashes of the path, empty ones left out.

@@ -91,7 +91,7 @@ package struct EndpointClient: Sendable {
         guard let address = WebAddress(url) else {
             throw AuthenticationError(.untrustedAuthority, "An endpoint of the authority is not an https address.")
         }
-        let target = (address.path.isEmpty ? "/" : address.path) + (address.query.map { "?" + $0 } ?? "")
+        let target = address.target
         var request = HTTPRequest(method: method, scheme: address.scheme, authority: address.environment, path: target)
         for field in extraFields { request.headerFields[field.name] = field.value }
         request.headerFields[.accept] = "application/json"

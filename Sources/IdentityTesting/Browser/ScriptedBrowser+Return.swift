@@ -54,8 +54,7 @@ extension ScriptedBrowser {
         } else {
             let host = WebAddress(base)?.environment ?? ""
             let url = isPosted ? base : whole
-            let path =
-                WebAddress(url).map { ($0.path.isEmpty ? "/" : $0.path) + ($0.query.map { "?" + $0 } ?? "") } ?? "/"
+            let path = WebAddress(url)?.target ?? "/"
             let body = isPosted ? Array(FormURLEncoded.encode(items).utf8) : []
             var headers = [("Host", host), ("Accept", "text/html")]
             if isPosted { headers += [("Content-Type", FormURLEncoded.contentType), ("Origin", "null")] }

@@ -76,7 +76,7 @@ extension ScriptedBrowser {
         }
         let body = step.method == "POST" ? Array(FormURLEncoded.encode(step.form).utf8) : []
         if step.method == "POST" { headers.append(("Content-Type", FormURLEncoded.contentType)) }
-        let target = (address.path.isEmpty ? "/" : address.path) + (address.query.map { "?" + $0 } ?? "")
+        let target = address.target
 
         let response: ProviderResponse
         if let provider, address.scheme == "https" {

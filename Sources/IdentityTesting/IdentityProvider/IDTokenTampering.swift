@@ -69,7 +69,7 @@ public struct IDTokenTampering: Sendable {
             switch kind {
             case .claim(let name, let value): claims[name] = value
             case .expired:
-                let now = claims["iat"]?.seconds ?? 0
+                let now = claims["iat"]?.roundedDown ?? 0
                 for (name, offset) in [("iat", -10_800), ("nbf", -10_800), ("exp", -7_200)] as [(String, Int64)] {
                     claims[name] = .integer(now + offset)
                 }

@@ -101,6 +101,6 @@ struct LoopbackAddress {
         guard let address = WebAddress(uri), address.scheme == "http" else { return nil }
         host = address.host
         port = address.port ?? 80
-        target = (address.path.isEmpty ? "/" : address.path) + (address.query.map { "?" + $0 } ?? "")
+        target = address.target
     }
 }

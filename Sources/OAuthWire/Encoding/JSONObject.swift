@@ -56,8 +56,8 @@ extension JSONObject {
     /// The whole number in the member `name`, written as a number or as a string of digits.
     package func integer(_ name: String) -> Int? { self[name]?.integer }
 
-    /// The whole seconds in the member `name`; a fraction is cut off.
-    package func seconds(_ name: String) -> Int64? { self[name]?.seconds }
+    /// The number in the member `name` as a whole one; a fraction is cut off downwards.
+    package func roundedDown(_ name: String) -> Int64? { self[name]?.roundedDown }
 
     /// The object in the member `name`.
     package func object(_ name: String) -> JSONObject? {

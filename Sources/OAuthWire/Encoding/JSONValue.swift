@@ -39,8 +39,8 @@ extension JSONValue {
         }
     }
 
-    /// The whole seconds in a number, a fraction cut off downwards; for instants such as `iat`.
-    package var seconds: Int64? {
+    /// A number as a whole one, a fraction cut off downwards; for instants such as `iat`.
+    package var roundedDown: Int64? {
         guard case .number(let text) = self else { return integer.map { Int64($0) } }
         if let whole = Int64(text) { return whole }
         guard let value = Double(text), abs(value) <= Self.exactDoubles else { return nil }

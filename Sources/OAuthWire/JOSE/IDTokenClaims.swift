@@ -87,7 +87,7 @@ package struct IDTokenClaims: Sendable {
     private static func instant(_ name: String, _ claims: JSONObject) throws -> Int64? {
         guard let value = claims[name], !value.isNull else { return nil }
         // An instant outside these bounds, the years 1 to 9999, could overflow where a tolerance is added.
-        guard let seconds = value.seconds, (-62_135_596_800...253_402_300_799).contains(seconds) else {
+        guard let seconds = value.roundedDown, (-62_135_596_800...253_402_300_799).contains(seconds) else {
             throw WireError.wrongType(name)
         }
         return seconds

@@ -32,16 +32,11 @@ import Testing
         deliveries.end(1)
         deliveries.redirect(2)
         deliveries.endAllRedirected()
+        // One page is under way, so that this ends by its patience. Whoever was released too early has gone on by then.
+        await deliveries.ended(within: .milliseconds(50))
         isLast.withLock { $0 = true }
         deliveries.end(3)
         for task in waiting { #expect(await task.value) }
-    }
-
-    @Test func patienceEnds() async {
-        deliveries.begin([1])
-        let start = ContinuousClock.now
-        await deliveries.ended(within: .zero)
-        #expect(start.duration(to: .now) < .seconds(30))
     }
 
     @Test(arguments: [true, false])

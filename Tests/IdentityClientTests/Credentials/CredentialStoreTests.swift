@@ -65,9 +65,9 @@ import Testing
     @Test func forgetsWhatWasRemoved() async throws {
         try await put(Fixture.credentials())
         let here = Weak(snapshot: try await store.snapshot(for: id))
-        #expect(try await store.remove(store.key(for: id)))
+        #expect(try await store.take(store.key(for: id)).wasThere)
         #expect(here.snapshot == nil)
-        #expect(try await !store.remove(store.key(for: id)))
+        #expect(try await !store.take(store.key(for: id)).wasThere)
 
         try await put(Fixture.credentials())
         let elsewhere = Weak(snapshot: try await store.snapshot(for: id))
@@ -159,7 +159,7 @@ import Testing
         cache.state.withLock { $0.writeFailure = Trouble() }
         _ = try await store.commit(id, fallback: Fixture.credentials()) { _ in Fixture.credentials() }
         cache.state.withLock { $0.writeFailure = nil }
-        _ = try await store.remove(store.key(for: id))
+        _ = try await store.take(store.key(for: id))
         try await store.saveUnsaved()
         #expect(try await store.snapshot(for: id) == nil)
         #expect(cache.storage.recordCount == 0)
@@ -209,7 +209,7 @@ import Testing
         // It is told once; the others are listed.
         #expect(try await store.allSnapshots().snapshots[store.key(for: id)] != nil)
         // Whoever signs out means it.
-        #expect(try await store.remove(store.key(for: other)))
+        #expect(try await store.take(store.key(for: other)).wasThere)
     }
 
     @Test func nobodysChangeIsLostUnderContention() async throws {
@@ -239,7 +239,7 @@ import Testing
         #expect(isFailed(stored?.persistence, .cacheBusy))
         let key = store.key(for: id)
         #expect(try await cache.storage.replace(nil, with: CacheRecord(bytes: [1]), for: key))
-        let removal = await #expect(throws: AuthenticationError.self) { try await store.remove(key) }
+        let removal = await #expect(throws: AuthenticationError.self) { try await store.take(key) }
         #expect(removal?.code == .cacheBusy)
     }
 
@@ -256,7 +256,7 @@ import Testing
             await #expect(throws: AuthenticationError.self) { try await store.snapshot(for: id) },
             await #expect(throws: AuthenticationError.self) { try await store.allSnapshots() },
             await #expect(throws: AuthenticationError.self) { try await store.update(id) { $0 } },
-            await #expect(throws: AuthenticationError.self) { try await store.remove(store.key(for: id)) },
+            await #expect(throws: AuthenticationError.self) { try await store.take(store.key(for: id)) },
         ]
         #expect(errors.map { $0?.code } == Array(repeating: code, count: 4))
     }

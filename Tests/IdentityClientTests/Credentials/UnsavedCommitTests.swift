@@ -94,6 +94,17 @@ import Testing
         #expect(try await stored?.refreshToken?.secret == "r2")
     }
 
+    /// Nothing was known of the record before the write that failed.
+    @Test func aSignOutElsewhereOfWhatWasToBeReplacedCounts() async throws {
+        _ = try await other.update(id) { _ in Self.credentials("1", "r1") }
+        cache.beforeNextWrite(of: .account) { throw Timeout() }
+        try await signIn("2", "r2")
+        _ = try await other.update(id) { _ in nil }
+        try await store.saveUnsaved()
+        #expect(store.unsaved(id) == nil)
+        #expect(try await stored == nil)
+    }
+
     /// Readable, not writable: what is in memory is older than what is read.
     @Test func aRecordThatCanBeReadCounts() async throws {
         try await signIn("1", "r1")

@@ -45,6 +45,13 @@ import Testing
         #expect(WebAddress(text) == nil)
     }
 
+    @Test(arguments: [
+        ("https://h", "/"), ("https://h?q=1", "/?q=1"), ("https://h/a/?", "/a/?"), ("https://h//a", "//a"),
+    ])
+    func aRequestNamesPathAndQuery(text: String, target: String) throws {
+        #expect(try #require(WebAddress(text)).target == target)
+    }
+
     @Test func leavesOutEmptySegments() throws {
         #expect(try #require(WebAddress("https://h//a///b/")).segments == ["a", "b"])
         #expect(try #require(WebAddress("https://h")).segments.isEmpty)

@@ -134,7 +134,7 @@ import Testing
         #expect(object.array("o") == nil)
         #expect(object.strings("a") == ["x"])
         #expect(object.strings("m") == nil)
-        #expect(object.seconds("t") == 1_700_000_000)
+        #expect(object.roundedDown("t") == 1_700_000_000)
         #expect(object.string("absent") == nil)
     }
 }

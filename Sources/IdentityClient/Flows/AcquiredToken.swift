@@ -1,0 +1,40 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+
+/// An access token that was had, and where from.
+struct AcquiredToken: Sendable {
+    let snapshot: CredentialSnapshot
+    let token: CachedAccessToken
+    let source: AuthenticationResult.Source
+    var correlationID: UUID?
+}
+
+extension AuthenticationResult {
+    init(_ acquired: AcquiredToken, requested: Set<Scope>, rule: ScopeRule) {
+        let (token, snapshot) = (acquired.token, acquired.snapshot)
+        if acquired.source == .cache, token.declinesNothing, let result = snapshot.result(for: token) {
+            self = result
+            return
+        }
+        self.init(
+            token,
+            of: snapshot.credentials,
+            snapshot.account,
+            declinedScopes: Self.declined(requested, token: token, rule: rule),
+            source: acquired.source,
+            persistence: snapshot.persistence,
+            correlationID: acquired.correlationID
+        )
+    }
+
+    private static func declined(_ requested: Set<Scope>, token: CachedAccessToken, rule: ScopeRule) -> Set<Scope> {
+        // A token is given only to who asked for no more than was granted, or for what was asked for then.
+        guard !token.declinesNothing else { return [] }
+        var declined: Set<Scope> = []
+        for scope in requested {
+            if !token.covers(scope, by: rule) { declined.insert(scope) }
+        }
+        return declined
+    }
+}

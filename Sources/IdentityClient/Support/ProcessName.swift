@@ -1,0 +1,13 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// What the system calls a process.
+package enum ProcessName {
+    /// The name of the program, at most 15 bytes; `nil` where the process is gone or hidden.
+    package static func of(_ process: UInt32) -> String? {
+        // Only for the person to read: whatever fails, nobody knows the name.
+        guard let proc = try? Descriptor.directory("/proc"), let directory = try? proc.directory("\(process)"),
+            let bytes = try? directory.file("comm")?.read(atMost: 64)
+        else { return nil }
+        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+}
