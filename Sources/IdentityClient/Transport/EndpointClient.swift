@@ -99,7 +99,7 @@ package struct EndpointClient: Sendable {
         }
         do {
             let transport = transport
-            let (response, bytes) = try await withDeadline(deadline) { [request] in
+            let (response, bytes) = try await withDeadline(deadline) { [request = request.namingItsSender] in
                 try await transport.send(request, body: body)
             }
             context.logger.trace(
