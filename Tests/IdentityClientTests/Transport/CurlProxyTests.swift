@@ -2,8 +2,9 @@
 
 import Foundation
 import HTTPTypes
-import IdentityClient
 import Testing
+
+@testable import IdentityClient
 
 @Suite(.timeLimit(.minutes(1))) struct CurlProxyTests {
     @Test func thisComputerIsNeverReachedThroughAProxy() async throws {
@@ -48,4 +49,37 @@ import Testing
             #expect(try await CurlTransport().failure(request)?.code == .proxyFailed)
         }
     }
+
+    /// libcurl repeats the proxy's address in its words: where it cannot be read, and where its scheme is unknown.
+    @Test(arguments: ["http://user:p#hidden@127.0.0.1:1", "ftp://user:hidden@127.0.0.1:1"])
+    func thePasswordOfAProxyThatCannotBeUsedIsNotSaid(_ proxy: String) async throws {
+        await #expect(processExitsWith: .success) { [proxy = proxy as String] in
+            unsafe setenv("https_proxy", proxy, 1)
+            let request = HTTPRequest(method: .get, scheme: "https", authority: "nope.invalid", path: "/")
+
+            let error = try #require(try await CurlTransport().failure(request))
+
+            #expect(error.code == .proxyFailed)
+            #expect(!everything(in: error).contains("hidden"))
+        }
+    }
+
+    @Test(arguments: [4, 5, 7])
+    func whateverTheCodeThePasswordIsCutAway(_ code: Int) {
+        let failure = CurlFailure(code: code, reason: "Unsupported proxy 'https://user:hidden@127.0.0.1:1', it's old")
+        let settings = CurlSettings(timeoutMilliseconds: 1, connectTimeoutMilliseconds: 1, maximumResponseBytes: 1)
+
+        let error = failure.error(host: "nope.invalid", settings: settings)
+
+        #expect(error.code == .proxyFailed)
+        #expect(failure.description == "libcurl \(code): Unsupported proxy ")
+        #expect(!everything(in: error).contains("hidden"))
+    }
+}
+
+/// What an error shows of itself, in words and in a dump.
+private func everything(in error: AuthenticationError) -> String {
+    var text = "\(error) \(error.message)"
+    dump(error, to: &text)
+    return text
 }
