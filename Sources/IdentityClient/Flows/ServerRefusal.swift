@@ -13,7 +13,10 @@ struct ServerRefusal {
     /// - Parameter grant: What was redeemed, or `nil` for an answer to the authorization request.
     init(_ words: ErrorResponse?, status: Int?, grant: TokenEndpointAnswer.Grant?, context: RequestContext) {
         let server = ServerError(words, status: status)
-        let code = Self.code(server, grant: grant, status: status, asksForClaims: words?.claims != nil)
+        var code = Self.code(server, grant: grant, status: status, asksForClaims: words?.claims != nil)
+        // A refresh asks nobody, so nobody can have said no: with `access_denied` the provider takes the sign-in back, or
+        // its policy does. Signing in shows which.
+        if grant == .refreshToken, .userCancelled ~= code { code = .signInExpired }
         error = AuthenticationError(
             code,
             Self.advice[code] ?? "The server refused the request (\(server.error)).",
