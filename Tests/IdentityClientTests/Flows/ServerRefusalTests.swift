@@ -37,6 +37,12 @@ import Testing
             (#"{"error":"access_denied"}"#, .signInExpired, .accessDenied, .accessDenied),
             (#"{"error":"access_denied","error_subcode":"cancel"}"#, .signInExpired, .userCancelled, .userCancelled),
             (#"{"error":"expired_token"}"#, .signInExpired, .interactionTimedOut, .interactionTimedOut),
+            // Zoho's.
+            (
+                #"{"error":"Access Denied","error_description":"You have made too many requests continuously."}"#,
+                .throttled, .throttled, .throttled
+            ),
+            (#"{"error":"Access Denied","error_description":"No."}"#, .signInExpired, .configuration, .configuration),
             (#"{"error":"invalid_client"}"#, .clientNotRegistered, .clientNotRegistered, .clientNotRegistered),
             // Gitea and Forgejo say so of a refresh token that expired or was used before; Microsoft of a client.
             (#"{"error":"unauthorized_client"}"#, .signInExpired, .clientNotRegistered, .clientNotRegistered),
