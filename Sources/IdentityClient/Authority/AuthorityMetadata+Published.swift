@@ -56,6 +56,7 @@ extension AuthorityMetadata {
         codeChallengeMethods = document.codeChallengeMethodsSupported
         namesIssuerInResponse = document.authorizationResponseIssParameterSupported
         scopes = document.scopesSupported
+        if document.tokenEndpointAuthMethodsSupported.contains("client_secret_basic") { clientSecretPlace = .header }
     }
 }
 
