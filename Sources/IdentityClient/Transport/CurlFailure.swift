@@ -51,15 +51,15 @@ extension CurlFailure {
             )
         }
         if tunnelStatus >= 300 {
-            let hint = tunnelStatus == 407 ? " It wants a name and password: put them into https_proxy." : ""
+            let hint = tunnelStatus == 407 ? " It wants a name and password: put them into its address." : ""
             return (.proxyFailed, "The proxy refused the way to \(host) with status \(tunnelStatus).\(hint)")
         }
         switch code {
         case CCURL_PROXY_NOT_RESOLVED, CCURL_PROXY,
             _ where reason.hasPrefix(Self.unusableProxy):
-            return (.proxyFailed, "The proxy on the way to \(host) could not be used. Check https_proxy and all_proxy.")
+            return (.proxyFailed, "The proxy on the way to \(host) could not be used. Check \(settings.proxyPlace).")
         case CCURL_CONNECT where blamesAnotherHost(than: host):
-            return (.proxyFailed, "The proxy on the way to \(host) does not answer. Check https_proxy and all_proxy.")
+            return (.proxyFailed, "The proxy on the way to \(host) does not answer. Check \(settings.proxyPlace).")
         case CCURL_HOST_NOT_RESOLVED:
             return (.nameNotResolved, "The name \(host) could not be resolved. Check the name and the network.")
         case CCURL_CONNECT:
@@ -132,5 +132,12 @@ extension CurlFailure {
             .transportUnavailable,
             "libcurl \(parts) refused option \(option), without which requests are not sent. Update libcurl."
         )
+    }
+}
+
+extension CurlSettings {
+    /// Where the proxy was named.
+    fileprivate var proxyPlace: String {
+        proxy == nil ? "https_proxy and all_proxy" : "the proxy that the transport was given"
     }
 }
