@@ -241,6 +241,10 @@ void ccurl_transfer_set_loopback(ccurl_transfer *transfer) {
     set_pointer(transfer, OPTION_NO_PROXY, "*");
 }
 
+void ccurl_transfer_set_proxy(ccurl_transfer *transfer, const char *proxy) {
+    set_pointer(transfer, OPTION_PROXY, proxy);
+}
+
 void ccurl_transfer_add_field(ccurl_transfer *transfer, const char *line) {
     void *fields = transfer->driver->library.list_append(transfer->fields, line);
     if (fields) {

@@ -2,13 +2,11 @@
 
 import ArgumentParser
 import Glibc
+import IdentityClient
 
 /// The tool. See `Docs/identityctl.md`.
 @main
 struct Identityctl: AsyncParsableCommand {
-    /// The version as `CHANGELOG.md` has it, with `-dev` until it is released.
-    static let version = "0.1.0-dev"
-
     static let configuration = CommandConfiguration(
         commandName: "identityctl",
         abstract: "Signs people in with OAuth 2.0 and OpenID Connect, for shells and scripts.",
@@ -21,7 +19,7 @@ struct Identityctl: AsyncParsableCommand {
             7 the provider or the person said no; 22 the API of 'call' answered with another status than 200 to 299; \
             64 wrong usage; 1 anything else.
             """,
-        version: version,
+        version: LibraryVersion.current,
         subcommands: [
             LoginCommand.self, TokenCommand.self, CallCommand.self, AccountsCommand.self, LogoutCommand.self,
             CacheCommand.self, DoctorCommand.self, DemoCommand.self, RegisterSchemeCommand.self,

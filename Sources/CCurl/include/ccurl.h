@@ -90,6 +90,8 @@ uint64_t ccurl_transfer_tag(const ccurl_transfer *transfer);
 void ccurl_transfer_set_target(ccurl_transfer *transfer, const char *method, const char *url);
 /// For loopback hosts: http is allowed as well, and no proxy is used.
 void ccurl_transfer_set_loopback(ccurl_transfer *transfer);
+/// Sends it through this proxy, unless `no_proxy` names the host; "" for none.
+void ccurl_transfer_set_proxy(ccurl_transfer *transfer, const char *proxy);
 /// Adds "Name: value", "Name;" for an empty value, "Name:" against a field that libcurl would add.
 void ccurl_transfer_add_field(ccurl_transfer *transfer, const char *line);
 void ccurl_transfer_set_body(ccurl_transfer *transfer, const void *bytes, size_t count);

@@ -5,7 +5,11 @@
 /// Whoever has the program has it, too: it proves nothing, and a sign-in is protected by PKCE as it is without one. Register
 /// the program without a secret wherever the server lets you. Its descriptions show nothing of it.
 ///
-/// - SeeAlso: [RFC 8252 §8.5](https://www.rfc-editor.org/rfc/rfc8252#section-8.5)
+/// It goes to the server with every request but the browser's: by HTTP Basic where the server publishes
+/// `client_secret_basic`, else in the form.
+///
+/// - SeeAlso: [RFC 8252 §8.5](https://www.rfc-editor.org/rfc/rfc8252#section-8.5),
+///   [RFC 6749 §2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)
 public struct ClientSecret: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
     /// The text as the server gave it. Nothing must log it.
     public let rawValue: String

@@ -14,7 +14,10 @@ extension AuthorityMetadata {
         guard authority.accepts(publishedIssuer: document.issuer) else {
             throw AuthenticationError(
                 .issuerMismatch,
-                "The configuration of \(authority.url) names another issuer, \(document.issuer.prefix(200)). Check the authority."
+                """
+                The configuration of \(authority.url) names another issuer, \(WireText.clean(document.issuer).prefix(200)). \
+                Check the authority.
+                """
             )
         }
         let tenant = authority.tenant ?? ""
@@ -53,6 +56,7 @@ extension AuthorityMetadata {
         codeChallengeMethods = document.codeChallengeMethodsSupported
         namesIssuerInResponse = document.authorizationResponseIssParameterSupported
         scopes = document.scopesSupported
+        if document.tokenEndpointAuthMethodsSupported.contains("client_secret_basic") { clientSecretPlace = .header }
     }
 }
 

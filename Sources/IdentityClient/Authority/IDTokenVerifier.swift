@@ -39,7 +39,7 @@ struct IDTokenVerifier: Sendable {
         _ context: RequestContext
     ) async throws -> SignatureAlgorithm {
         guard let algorithm = token.signatureAlgorithm else {
-            throw Self.refusal(.algorithmNotAllowed)
+            throw Self.refusal(.algorithmNotAllowed, of: token)
         }
         if metadata.jwksURI == nil, allowsUnpublishedKeys { return algorithm }
         let places = metadata.keyPlaces(for: expectation.clientID, of: expectation.authority)
@@ -60,7 +60,7 @@ struct IDTokenVerifier: Sendable {
                 failure = nil
                 return try keys.verify(token)
             } catch SignatureError.algorithmNotAllowed {
-                throw Self.refusal(.algorithmNotAllowed)
+                throw Self.refusal(.algorithmNotAllowed, of: token)
             } catch let problem as SignatureError {
                 problems.append(problem)
             } catch let error as AuthenticationError {
@@ -69,18 +69,22 @@ struct IDTokenVerifier: Sendable {
         }
         // Where the last place could not be asked, what is wrong by the known keys stays wrong; a key that is not among them
         // leaves open who signed.
-        guard let failure else { throw Self.refusal(problems.last ?? .unknownKey) }
+        guard let failure else { throw Self.refusal(problems.last ?? .unknownKey, of: token) }
         guard let problem = problems.first(where: { $0 != .unknownKey }) else { throw failure }
         context.logger.debug(
             "The keys could not be fetched anew",
             metadata: ["identity.error": "\(failure.shortDescription)"]
         )
-        throw Self.refusal(problem)
+        throw Self.refusal(problem, of: token)
     }
 
-    private static func refusal(_ error: SignatureError) -> AuthenticationError {
+    private static func refusal(_ error: SignatureError, of token: JSONWebToken) -> AuthenticationError {
         switch error {
-        case .algorithmNotAllowed: IDTokenExpectation.refused("its signature algorithm is none that is accepted (alg)")
+        case .algorithmNotAllowed:
+            IDTokenExpectation.refused(
+                "its signature algorithm, \(WireText.clean(token.algorithm).prefix(20)), is none that is accepted (alg): "
+                    + "choose RS256 or ES256 at the provider"
+            )
         case .unknownKey: IDTokenExpectation.refused("no published key signed it (kid)")
         case .keyMismatch: IDTokenExpectation.refused("its key is for another algorithm (kid, alg)")
         case .badSignature: IDTokenExpectation.refused("its signature is wrong")

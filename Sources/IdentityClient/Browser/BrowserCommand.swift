@@ -20,9 +20,10 @@ struct BrowserCommand: Hashable, Sendable {
         }
         guard environment.display != nil else { return candidates }
         if environment.isWSL {
-            // First, because the person's browser is Windows', and `xdg-open` may wait there for what never comes.
-            candidates.append(BrowserCommand(program: "wslview"))
+            // First, because the person's browser is Windows', and `xdg-open` may wait there for what never comes. `wslview`
+            // passes the address through a shell of Windows', and asks the server for it, which may be good for once only.
             candidates.append(BrowserCommand(program: "rundll32.exe", arguments: ["url.dll,FileProtocolHandler"]))
+            candidates.append(BrowserCommand(program: "wslview"))
         }
         candidates += [
             BrowserCommand(program: "xdg-open"),

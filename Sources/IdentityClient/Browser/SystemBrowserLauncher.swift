@@ -5,7 +5,7 @@ public import FoundationEssentials
 /// Opens the system's browser.
 ///
 /// Tried in this order, until one starts and does not fail within two seconds: the command given, `$BROWSER`, under WSL
-/// `wslview` and Windows' own `rundll32.exe`, then `xdg-open`, `gio open`, `gnome-open`, `kde-open` and `microsoft-edge`. They
+/// Windows' own `rundll32.exe` and `wslview`, then `xdg-open`, `gio open`, `gnome-open`, `kde-open` and `microsoft-edge`. They
 /// are started without a shell, from absolute directories of `$PATH` only, in a session of their
 /// own, without the program's standard streams, so that nothing they print mixes with its output and closing the program
 /// does not close the browser. In a sandbox `xdg-open` asks the desktop's portal; it is not asked a second time here.
@@ -14,7 +14,8 @@ public import FoundationEssentials
 /// left out of what the browser is given, and of the search for it, because its libraries are the system's.
 ///
 /// `$BROWSER` may name several commands, separated by `:`. In each of them `%s` stands for the address, which is else the
-/// last argument, and `%%` for a percent sign. A program's path may have spaces in it.
+/// last argument, and `%%` for a percent sign. A program's path may have spaces in it. A `$` in the address is passed as
+/// `%24`, because scripts on the way to a browser may expand it.
 public struct SystemBrowserLauncher: BrowserLauncher {
     private let command: [String]?
     private let environment: @Sendable () -> LaunchEnvironment
@@ -84,6 +85,7 @@ public struct SystemBrowserLauncher: BrowserLauncher {
                 "Only https addresses, and http ones of the loopback interface, are opened in a browser."
             )
         }
-        return address
+        // `wslview` puts it between the double quotes of a PowerShell command, where `$(…)` would be carried out.
+        return address.replacing("$", with: "%24")
     }
 }

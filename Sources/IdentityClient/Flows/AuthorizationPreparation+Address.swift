@@ -48,6 +48,7 @@ extension AuthorizationPreparation {
         let answer = try await environment.client.post(
             message.items,
             to: endpoint,
+            secretIn: metadata.clientSecretPlace,
             context: context,
             authority: authority
         )

@@ -58,7 +58,6 @@ struct AuthorizationPreparation: Sendable {
             .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
         let consentScopes = try parameters.extraScopesToConsent.checked()
         let proofKey = ProofKey()
-        let hint = prompt == .selectAccount ? nil : parameters.loginHint ?? parameters.account?.username
         let message = AuthorizationRequestMessage(
             clientID: environment.clientID,
             redirectURI: redirectURI,
@@ -68,7 +67,7 @@ struct AuthorizationPreparation: Sendable {
             codeChallenge: proofKey.challenge,
             responseMode: responseMode.rawValue,
             prompt: prompt == .providerDefault ? nil : prompt.rawValue,
-            loginHint: try hint.map { try Self.text($0, "login hint") },
+            loginHint: try loginHint,
             domainHint: try parameters.domainHint.map { try Self.text($0, "domain hint") },
             claims: try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities),
             maxAge: try maxAge,
@@ -92,6 +91,15 @@ struct AuthorizationPreparation: Sendable {
         )
     }
 
+    /// Whom the provider is to sign in: whom the program names, or else the account, where its stored name can be sent.
+    private var loginHint: String? {
+        get throws {
+            guard prompt != .selectAccount else { return nil }
+            if let hint = parameters.loginHint { return try Self.text(hint, "login hint") }
+            return parameters.account?.username.flatMap { Self.fits($0) ? $0 : nil }
+        }
+    }
+
     private var maxAge: Int? {
         get throws {
             guard let age = parameters.maxAge else { return nil }
@@ -106,10 +114,14 @@ struct AuthorizationPreparation: Sendable {
     }
 
     private static func text(_ text: String, _ what: String) throws -> String {
-        guard text.utf8.count <= 1000, text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+        guard fits(text) else {
             throw AuthenticationError(.invalidArgument, "The \(what) is too long, or has control characters.")
         }
         return text
+    }
+
+    private static func fits(_ text: String) -> Bool {
+        text.utf8.count <= 1000 && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
     }
 }
 

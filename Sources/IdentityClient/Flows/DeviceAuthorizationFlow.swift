@@ -110,7 +110,13 @@ struct DeviceAuthorizationFlow: Sendable {
             claims: claims,
             extra: try ExtraItems.checked(parameters.extraParameters)
         )
-        let answer = try await environment.client.post(form, to: endpoint, context: context, authority: authority)
+        let answer = try await environment.client.post(
+            form,
+            to: endpoint,
+            secretIn: metadata.clientSecretPlace,
+            context: context,
+            authority: authority
+        )
         let now = environment.clock.unixSeconds
         let json = try EndpointVerdict(answer, grant: .deviceCode, now: now, context: context).members()
         do {

@@ -14,7 +14,7 @@ struct Revocation: Sendable {
     func revokeUnwanted(_ grant: TokenGrant, _ authority: Authority, _ metadata: AuthorityMetadata) async {
         guard let endpoint = metadata.revocationEndpoint, let token = grant.response.refreshToken else { return }
         do {
-            try await revoke(token, of: environment.clientID, at: endpoint, authority)
+            try await revoke(token, of: environment.clientID, at: endpoint, authority, metadata)
         } catch {
             context.logger.debug("Tokens that are not wanted could not be revoked")
         }
@@ -34,7 +34,7 @@ struct Revocation: Sendable {
         var failure: AuthenticationError?
         for token in tokens {
             do {
-                try await revoke(token.secret, of: token.clientID, at: endpoint, authority)
+                try await revoke(token.secret, of: token.clientID, at: endpoint, authority, metadata)
             } catch let error as AuthenticationError {
                 failure = failure ?? error
             }
@@ -42,14 +42,25 @@ struct Revocation: Sendable {
         return failure.map { .failed($0) } ?? .succeeded
     }
 
-    private func revoke(_ token: String, of clientID: String, at endpoint: String, _ authority: Authority) async throws
-    {
+    private func revoke(
+        _ token: String,
+        of clientID: String,
+        at endpoint: String,
+        _ authority: Authority,
+        _ metadata: AuthorityMetadata
+    ) async throws {
         let form = RevocationRequestMessage.items(
             clientID: clientID,
             token: token,
             tokenTypeHint: "refresh_token"
         )
-        let answer = try await environment.client.post(form, to: endpoint, context: context, authority: authority)
+        let answer = try await environment.client.post(
+            form,
+            to: endpoint,
+            secretIn: metadata.clientSecretPlace,
+            context: context,
+            authority: authority
+        )
         // The status says all (RFC 7009 §2.2): a token that the server does not know counts as revoked.
         guard !(200..<300).contains(answer.status) else { return }
         let words = (try? JSONObject(parsing: answer.body)).flatMap(ErrorResponse.init)  // often there is no body

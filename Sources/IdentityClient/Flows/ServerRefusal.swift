@@ -5,7 +5,8 @@ import OAuthWire
 /// A refusal in the server's words, and what it means for the program.
 ///
 /// Decided by `error`, `suberror` and, only where nothing else tells the cases apart, Microsoft's numbers. Descriptions
-/// are never looked at, but for Microsoft's numbers where these stand nowhere else, as at B2C. Without words the status
+/// are never looked at, but for Microsoft's numbers where these stand nowhere else, as at B2C, and for Zoho's word that it
+/// was asked too often. Without words the status
 /// decides; whose words are no JSON is no refusal, unless its status is one of OAuth's (``EndpointVerdict``).
 struct ServerRefusal {
     let error: AuthenticationError
@@ -13,7 +14,10 @@ struct ServerRefusal {
     /// - Parameter grant: What was redeemed, or `nil` for an answer to the authorization request.
     init(_ words: ErrorResponse?, status: Int?, grant: TokenEndpointAnswer.Grant?, context: RequestContext) {
         let server = ServerError(words, status: status)
-        let code = Self.code(server, grant: grant, status: status, asksForClaims: words?.claims != nil)
+        var code = Self.code(server, grant: grant, status: status, asksForClaims: words?.claims != nil)
+        // A refresh asks nobody, so nobody can have said no: with `access_denied` the provider takes the sign-in back, or
+        // its policy does. Signing in shows which.
+        if grant == .refreshToken, .userCancelled ~= code { code = .signInExpired }
         error = AuthenticationError(
             code,
             Self.advice[code] ?? "The server refused the request (\(server.error)).",
@@ -36,6 +40,10 @@ struct ServerRefusal {
         // not refresh is told the same while the person signs in. With 401 it is about the client's secret (Keycloak).
         if grant == .refreshToken, server.error == "unauthorized_client", status != 401, !isMicrosofts(server) {
             return .signInExpired
+        }
+        // Deviation: Zoho says so, with 400, of too many refreshes.
+        if server.error == "Access Denied", server.errorDescription?.contains("too many requests") == true {
+            return .throttled
         }
         if let code = codeByError[server.error] { return code }
         if grant == .refreshToken, status != 404 { return .signInExpired }
@@ -132,6 +140,7 @@ struct ServerRefusal {
             "The organisation's policy blocks this sign-in: ask its administrator; trying again will not help.",
         .requestLoop: "The provider stopped a loop of identical requests. Wait some minutes.",
         .unsupported: "The provider does not offer this to the client.",
+        .throttled: "The server asks to wait. Try again later.",
         .serverUnavailable: "The server cannot answer now. Try again later.",
         .configuration: """
         The provider refused the request: check the client's registration, the authority, and the client secret where the \

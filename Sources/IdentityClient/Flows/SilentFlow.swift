@@ -67,12 +67,22 @@ struct SilentFlow: Sendable {
         )
     }
 
+    /// A token that is still alive, where renewing it has just failed: some servers count how often they are asked too
+    /// early, and one that is silent would hold up each call.
+    private func survivor(of snapshot: CredentialSnapshot, _ need: CredentialRequest) -> AcquiredToken? {
+        let now = environment.clock.unixSeconds
+        guard !need.skipsAccessToken, !environment.renewals.mayBegin(snapshot.key, at: now) else { return nil }
+        return snapshot.credentials.survivor(for: need, at: now)
+            .map { AcquiredToken(snapshot: snapshot, token: $0, source: .cache) }
+    }
+
     /// Waits for the refresh. A token that is still alive is returned where it fails, unless the caller wants none.
     private func refresh(
         _ request: SilentRequest,
         _ snapshot: CredentialSnapshot,
         _ parameters: SilentParameters
     ) async throws -> AcquiredToken {
+        if let survivor = survivor(of: snapshot, request.need) { return survivor }
         let flow = RefreshFlow(environment: environment, context: environment.context(parameters.correlationID))
         do {
             return try await environment.refreshes.run(
@@ -84,6 +94,7 @@ struct SilentFlow: Sendable {
             guard !request.need.skipsAccessToken, error.code != .accountRemoved,
                 let token = snapshot.credentials.survivor(for: request.need, at: environment.clock.unixSeconds)
             else { throw error }
+            environment.renewals.failed(snapshot.key, at: environment.clock.unixSeconds)
             flow.context.logger.info(
                 "A refresh failed; the token in the cache is still good",
                 metadata: ["identity.error": "\(error.shortDescription)"]

@@ -48,7 +48,13 @@ struct TokenEndpoint: Sendable {
 
     /// One question and its answer, whatever it is.
     func send(_ form: [(String, String)], grant: TokenEndpointAnswer.Grant) async throws -> TokenEndpointAnswer {
-        let answer = try await client.post(form, to: metadata.tokenEndpoint, context: context, authority: authority)
+        let answer = try await client.post(
+            form,
+            to: metadata.tokenEndpoint,
+            secretIn: metadata.clientSecretPlace,
+            context: context,
+            authority: authority
+        )
         return TokenEndpointAnswer(answer, grant: grant, now: clock.unixSeconds, context: context)
     }
 }

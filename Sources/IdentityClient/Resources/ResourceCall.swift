@@ -77,7 +77,7 @@ struct ResourceCall: Sendable {
         var source: BodyReader?
         if let body { source = try await BodyReader.open(body, meter) }
         do {
-            return try await client.transport.exchange(request, body: source)
+            return try await client.transport.exchange(request.namingItsSender, body: source)
         } catch let error where !(error is AuthenticationError || error is CancellationError) {
             throw AuthenticationError(
                 .network,

@@ -13,6 +13,7 @@ struct CurlFailure: Error, CustomStringConvertible {
 
     init(code: Int, reason: String, tunnelStatus: Int = 0, isTooLarge: Bool = false, wasSent: Bool = true) {
         self.code = code
+        let reason = reason.hasPrefix(Self.unusableProxy) ? Self.withoutQuotation(reason) : reason
         // It may quote the server, so it is kept short and plain.
         self.reason = String(
             decoding: reason.utf8.prefix(200).map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") },
@@ -24,6 +25,14 @@ struct CurlFailure: Error, CustomStringConvertible {
     }
 
     var description: String { "libcurl \(code): \(reason)" }
+
+    /// How libcurl begins what it says of a proxy's address that it cannot use. It says so with several codes.
+    private static let unusableProxy = "Unsupported proxy"
+
+    /// What stands before the proxy's address, which may have a password in it.
+    private static func withoutQuotation(_ reason: String) -> String {
+        String(reason.prefix { $0 != "'" })
+    }
 }
 
 extension CurlFailure {
@@ -42,14 +51,15 @@ extension CurlFailure {
             )
         }
         if tunnelStatus >= 300 {
-            let hint = tunnelStatus == 407 ? " It wants a name and password: put them into https_proxy." : ""
+            let hint = tunnelStatus == 407 ? " It wants a name and password: put them into its address." : ""
             return (.proxyFailed, "The proxy refused the way to \(host) with status \(tunnelStatus).\(hint)")
         }
         switch code {
-        case CCURL_PROXY_NOT_RESOLVED, CCURL_PROXY:
-            return (.proxyFailed, "The proxy on the way to \(host) could not be used. Check https_proxy and all_proxy.")
+        case CCURL_PROXY_NOT_RESOLVED, CCURL_PROXY,
+            _ where reason.hasPrefix(Self.unusableProxy):
+            return (.proxyFailed, "The proxy on the way to \(host) could not be used. Check \(settings.proxyPlace).")
         case CCURL_CONNECT where blamesAnotherHost(than: host):
-            return (.proxyFailed, "The proxy on the way to \(host) does not answer. Check https_proxy and all_proxy.")
+            return (.proxyFailed, "The proxy on the way to \(host) does not answer. Check \(settings.proxyPlace).")
         case CCURL_HOST_NOT_RESOLVED:
             return (.nameNotResolved, "The name \(host) could not be resolved. Check the name and the network.")
         case CCURL_CONNECT:
@@ -122,5 +132,12 @@ extension CurlFailure {
             .transportUnavailable,
             "libcurl \(parts) refused option \(option), without which requests are not sent. Update libcurl."
         )
+    }
+}
+
+extension CurlSettings {
+    /// Where the proxy was named.
+    fileprivate var proxyPlace: String {
+        proxy == nil ? "https_proxy and all_proxy" : "the proxy that the transport was given"
     }
 }

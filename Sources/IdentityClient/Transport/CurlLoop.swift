@@ -87,7 +87,11 @@ extension CurlLoop {
             return
         }
         unsafe ccurl_transfer_set_target(pointer, request.method, request.target.url)
-        if request.target.isLoopback { unsafe ccurl_transfer_set_loopback(pointer) }
+        if request.target.isLoopback {
+            unsafe ccurl_transfer_set_loopback(pointer)
+        } else if let proxy = settings.proxy {
+            unsafe ccurl_transfer_set_proxy(pointer, proxy.text)
+        }
         for line in request.fieldLines { unsafe ccurl_transfer_add_field(pointer, line) }
         if let body = request.body {
             unsafe body.withUnsafeBytes { bytes in

@@ -65,6 +65,8 @@ struct CurlSettings: Sendable {
     var maximumHeadBytes = 64 * 1024
     /// A file of trusted certificates in place of the system's.
     var certificateAuthorities: String?
+    /// In place of the environment's; empty for none.
+    var proxy: ProxyAddress?
     /// Tried in this order.
     var libraryNames = ("libcurl.so.4", "libcurl-gnutls.so.4")
     /// How long a thread without work keeps its connections.

@@ -12,8 +12,10 @@ import Synchronization
 /// Bodies that are streamed may be of any size, and pass through buffers of some hundred kilobytes; for them the
 /// `timeout` is the longest time in which nothing moves, 30 s unless given.
 ///
-/// `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's trusted certificates; `https_proxy`, `all_proxy` and
-/// `no_proxy` are honoured, except that this computer is never reached through a proxy.
+/// `SSL_CERT_FILE` and `SSL_CERT_DIR` take the place of the system's file and of its directory of trusted certificates. With
+/// one of them alone the other of the system's stays trusted; a file beside which nothing is trusted is named as
+/// `certificateAuthorities`. `https_proxy`, `all_proxy` and `no_proxy` are honoured, except that this computer is never reached
+/// through a proxy.
 ///
 /// One object keeps connections open and has one thread while it works; after a minute without a request both are
 /// given up until the next one. The first request after the computer was suspended gets a connection of its own, and none
@@ -34,11 +36,17 @@ public final class CurlTransport: StreamingHTTPTransport {
     ///     given.
     ///   - certificateAuthorities: The path of a PEM file with the certificates to trust *instead of* the system's
     ///     and those named by `SSL_CERT_FILE` and `SSL_CERT_DIR`; `nil` for those.
+    ///   - proxy: The proxy's address, such as `http://name:password@proxy.example:3128`, in place of `https_proxy` and
+    ///     `all_proxy`; empty for none, whatever these say; `nil`, the default, for what they say. The settings of a desktop
+    ///     do not stand in the environment: a GTK program asks GIO (`g_proxy_resolver_lookup`) for the way to its provider,
+    ///     and names the first answer here, or nothing for `direct://`. A request fails with `.proxyFailed` where libcurl
+    ///     cannot use the address, and with `.invalidArgument` where it has spaces or is not ASCII. Nothing shows it.
     public convenience init(
         timeout: Duration? = nil,
         connectTimeout: Duration = .seconds(10),
         maximumResponseBytes: Int = 1024 * 1024,
-        certificateAuthorities: String? = nil
+        certificateAuthorities: String? = nil,
+        proxy: String? = nil
     ) {
         self.init(
             CurlSettings(
@@ -46,7 +54,8 @@ public final class CurlTransport: StreamingHTTPTransport {
                 connectTimeoutMilliseconds: connectTimeout.curlMilliseconds,
                 maximumResponseBytes: max(0, maximumResponseBytes),
                 stallMilliseconds: (timeout ?? .seconds(30)).curlMilliseconds,
-                certificateAuthorities: certificateAuthorities
+                certificateAuthorities: certificateAuthorities,
+                proxy: proxy.map(ProxyAddress.init)
             )
         )
     }
@@ -91,7 +100,10 @@ public final class CurlTransport: StreamingHTTPTransport {
     }
 
     func submit(_ request: CurlRequest, _ caller: CurlDriver.Caller) throws -> (CurlDriver, UInt64) {
-        try current.withLock { current in
+        guard settings.proxy?.isPlain != false else {
+            throw AuthenticationError(.invalidArgument, "The transport's proxy has characters that no address has.")
+        }
+        return try current.withLock { current in
             Self.retireIfItSlept(&current)
             if let driver = current, let ticket = driver.submit(request, caller) { return (driver, ticket) }
             let driver = try CurlDriver(settings)

@@ -28,18 +28,6 @@ package struct EndpointAnswer: Sendable {
     }
 }
 
-/// A client and its secret.
-package struct ClientCredentials: Sendable {
-    let clientID: String
-    let secret: ClientSecret
-
-    /// The form with the secret, where it is this client's: of a group's tokens some are other clients'.
-    func added(to form: [(String, String)]) -> [(String, String)] {
-        guard form.contains(where: { $0 == ("client_id", clientID) }) else { return form }
-        return form + [("client_secret", secret.rawValue)]
-    }
-}
-
 /// Sends requests to a provider's endpoints through the replaceable transport, with a deadline.
 package struct EndpointClient: Sendable {
     /// The longest that a program can set.
@@ -67,23 +55,35 @@ package struct EndpointClient: Sendable {
 
     /// Fetches a document.
     package func get(_ url: String, context: RequestContext, authority: Authority) async throws -> EndpointAnswer {
-        try await send(.get, url, body: nil, context: context, authority: authority)
+        try await send(.get, url, authorization: nil, body: nil, context: context, authority: authority)
     }
 
     /// Posts a form.
+    ///
+    /// - Parameter place: Where the client's secret stands, if it has one.
     package func post(
         _ form: [(String, String)],
         to url: String,
+        secretIn place: ClientCredentials.Place,
         context: RequestContext,
         authority: Authority
     ) async throws -> EndpointAnswer {
-        let body = Array(FormURLEncoded.encode(credentials?.added(to: form) ?? form).utf8)
-        return try await send(.post, url, body: body, context: context, authority: authority)
+        let (form, authorization) = credentials?.shown(with: form, in: place) ?? (form, nil)
+        let body = Array(FormURLEncoded.encode(form).utf8)
+        return try await send(
+            .post,
+            url,
+            authorization: authorization,
+            body: body,
+            context: context,
+            authority: authority
+        )
     }
 
     private func send(
         _ method: HTTPRequest.Method,
         _ url: String,
+        authorization: String?,
         body: [UInt8]?,
         context: RequestContext,
         authority: Authority
@@ -95,6 +95,7 @@ package struct EndpointClient: Sendable {
         var request = HTTPRequest(method: method, scheme: address.scheme, authority: address.environment, path: target)
         for field in extraFields { request.headerFields[field.name] = field.value }
         request.headerFields[.accept] = "application/json"
+        request.headerFields[.authorization] = authorization
         if body != nil { request.headerFields[.contentType] = "application/x-www-form-urlencoded" }
         if authority.isMicrosoft {
             request.headerFields[.clientRequestID] = context.correlationID.uuidString.lowercased()
@@ -102,7 +103,7 @@ package struct EndpointClient: Sendable {
         }
         do {
             let transport = transport
-            let (response, bytes) = try await withDeadline(deadline) { [request] in
+            let (response, bytes) = try await withDeadline(deadline) { [request = request.namingItsSender] in
                 try await transport.send(request, body: body)
             }
             context.logger.trace(

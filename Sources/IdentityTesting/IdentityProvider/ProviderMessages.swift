@@ -34,6 +34,22 @@ struct ProviderRequest: Sendable {
 
     func header(_ name: String) -> String? { headers.first { $0.0.lowercased() == name }?.1 }
 
+    /// A client and its secret, as HTTP Basic brings them.
+    ///
+    /// - SeeAlso: [RFC 6749 §2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)
+    var basicCredentials: (clientID: String, secret: String)? {
+        guard let field = header("authorization"), field.lowercased().hasPrefix("basic "),
+            let pair = Base64URL.decodeLenient(field.dropFirst("basic ".count))
+        else { return nil }
+        let parts = String(decoding: pair, as: UTF8.self).split(
+            separator: ":",
+            maxSplits: 1,
+            omittingEmptySubsequences: false
+        )
+        let texts = parts.compactMap { PercentEncoding.decode($0, plusIsSpace: true) }
+        return texts.count == 2 ? (texts[0], texts[1]) : nil
+    }
+
     func cookie(_ name: String) -> String? {
         let pairs = (header("cookie") ?? "").split(separator: ";").map { $0.drop { $0 == " " } }
         return pairs.first { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.utf8.count + 1)) }

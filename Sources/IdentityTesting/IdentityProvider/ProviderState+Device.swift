@@ -10,9 +10,10 @@ extension ProviderState {
         at address: ProviderAddress,
         now: Date
     ) throws(Refusal) -> (deviceCode: String, device: DeviceRequest) {
-        guard request.method == "POST", let clientID = request["client_id"], clients[clientID] != nil else {
-            throw Refusal("invalid_client", "The client is not known.", status: 401, number: 700_016)
+        guard request.method == "POST" else {
+            throw Refusal("invalid_request", "The request must be a posted form.", number: 900_144)
         }
+        let clientID = try clientID(of: request)
         let scopes = (request["scope"] ?? "").split(separator: " ").map(String.init)
         try checkKnown(scopes)
         let challenge = request["code_challenge"]

@@ -23,7 +23,9 @@ extension ProviderState {
         ])
         document["subject_types_supported"] = .strings([profile.isMicrosoft ? "pairwise" : "public"])
         document["id_token_signing_alg_values_supported"] = .strings(["RS256"])
-        document["token_endpoint_auth_methods_supported"] = .strings(["none"])
+        document["token_endpoint_auth_methods_supported"] = .strings([
+            "client_secret_basic", "client_secret_post", "none",
+        ])
         let scopes = settings.knownScopes.map { Array($0).sorted() } ?? []
         document["scopes_supported"] = .strings(["openid", "profile", "email", "offline_access"] + scopes)
         if settings.advertisesS256 { document["code_challenge_methods_supported"] = .strings(["S256"]) }

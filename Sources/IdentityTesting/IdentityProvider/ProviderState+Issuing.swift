@@ -65,9 +65,7 @@ extension ProviderState {
         guard request.method == "POST", let token = request["token"] else {
             throw Refusal("invalid_request", "The token is missing.")
         }
-        guard let clientID = request["client_id"], clients[clientID] != nil else {
-            throw Refusal("invalid_client", "The client is not known.", status: 401)
-        }
+        let clientID = try clientID(of: request)
         if let known = refreshTokens[token], known.authorization.clientID == clientID {
             revokedFamilies.insert(known.authorization.family)
             let family = known.authorization.family

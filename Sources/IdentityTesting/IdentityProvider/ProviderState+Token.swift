@@ -32,10 +32,22 @@ extension ProviderState {
         guard Set(request.form.map(\.0)).count == request.form.count else {
             throw Refusal("invalid_request", "A parameter occurs twice.", number: 90_014)
         }
-        guard let clientID = request["client_id"], let client = clients[clientID] else {
+        return try clientID(of: request)
+    }
+
+    /// Whose request it is, with the secret where that client has one: in the form, or by HTTP Basic.
+    ///
+    /// - SeeAlso: [RFC 6749 §2.3](https://www.rfc-editor.org/rfc/rfc6749#section-2.3)
+    func clientID(of request: ProviderRequest) throws(Refusal) -> String {
+        let basic = request.basicCredentials
+        guard basic == nil || request["client_secret"] == nil else {
+            throw Refusal("invalid_request", "The client secret is there twice.")
+        }
+        let named = [basic?.clientID, request["client_id"]].compactMap(\.self)
+        guard let clientID = named.first, Set(named).count == 1, let client = clients[clientID] else {
             throw Refusal("invalid_client", "The client is not known.", status: 401, number: 700_016)
         }
-        guard client.secret == nil || client.secret?.rawValue == request["client_secret"] else {
+        guard client.secret == nil || client.secret?.rawValue == basic?.secret ?? request["client_secret"] else {
             throw Refusal("invalid_client", "The client secret is missing or wrong.", status: 401, number: 7_000_218)
         }
         return clientID

@@ -10,7 +10,8 @@ extension TestIdentityProvider {
         /// Where answers may be sent. Empty means any loopback address. The port of a loopback address is not compared
         /// (RFC 8252 §7.3).
         public var redirectURIs: [String]
-        /// What has to come with its requests for tokens; `nil`, the default, for a client without a secret.
+        /// What has to come with its requests, by HTTP Basic or in the form; `nil`, the default, for a client without a
+        /// secret.
         public var secret: ClientSecret?
 
         /// Registers a program.

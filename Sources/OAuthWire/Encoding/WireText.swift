@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 /// Rules for text that came from a server.
-enum WireText {
+package enum WireText {
     /// How many characters of a server's words are kept.
     static let maximumLength = 1_000
 
@@ -9,7 +9,7 @@ enum WireText {
     ///
     /// Such text ends up in logs and terminals, where an escape sequence would be carried out and a line break would
     /// start a forged entry.
-    static func clean(_ text: String) -> String {
+    package static func clean(_ text: String) -> String {
         var output = String.UnicodeScalarView()
         var count = 0
         for scalar in text.unicodeScalars where count < maximumLength {

@@ -19,7 +19,6 @@ package struct IDTokenClaims: Sendable {
     package let nonce: String?
     package let azp: String?
     package let atHash: String?
-    package let acr: String?
     /// Microsoft: the person in the tenant.
     package let oid: String?
     /// Microsoft: the tenant.
@@ -46,7 +45,6 @@ package struct IDTokenClaims: Sendable {
         nonce = try claims.optionalString("nonce")
         azp = try claims.optionalString("azp")
         atHash = try claims.optionalString("at_hash")
-        acr = try claims.optionalString("acr")
         oid = Self.text("oid", claims)
         tid = Self.text("tid", claims)
         preferredUsername = claims.string("preferred_username")
@@ -56,18 +54,23 @@ package struct IDTokenClaims: Sendable {
     }
 
     /// Whether `at_hash` is the left half of the access token's hash; `true` when the token has no `at_hash`.
+    ///
+    /// Deviation: authentik and older Doorkeeper take SHA-256 whatever the algorithm. Both tokens came in one answer, for
+    /// which the comparison is optional.
     /// - Parameter algorithm: The one the ID token is signed with; it decides the hash.
-    /// - SeeAlso: [OpenID Connect Core §3.1.3.6](https://openid.net/specs/openid-connect-core-1_0.html#CodeIDToken)
+    /// - SeeAlso: [OpenID Connect Core §3.1.3.6](https://openid.net/specs/openid-connect-core-1_0.html#CodeIDToken) and
+    ///   [§3.1.3.8](https://openid.net/specs/openid-connect-core-1_0.html#CodeFlowTokenValidation)
     package func atHashMatches(accessToken: String, algorithm: SignatureAlgorithm) -> Bool {
         guard let atHash else { return true }
         let bytes = Array(accessToken.utf8)
-        let digest: [UInt8] =
+        let usual = Array(SHA256.hash(data: bytes))
+        let digest =
             switch algorithm {
-            case .rs256, .ps256, .es256: Array(SHA256.hash(data: bytes))
+            case .rs256, .ps256, .es256: usual
             case .rs384, .ps384, .es384: Array(SHA384.hash(data: bytes))
             case .rs512, .ps512, .es512, .edDSA: Array(SHA512.hash(data: bytes))
             }
-        return constantTimeEquals(atHash, Base64URL.encode(Array(digest.prefix(digest.count / 2))))
+        return [digest, usual].contains { constantTimeEquals(atHash, Base64URL.encode(Array($0.prefix($0.count / 2)))) }
     }
 
     private static func text(_ name: String, _ claims: JSONObject) -> String? {

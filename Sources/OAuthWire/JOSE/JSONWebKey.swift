@@ -35,7 +35,7 @@ package struct JSONWebKey: Sendable {
 
     /// Whether the key is of the type and curve the algorithm asks for, and not reserved for another one.
     func fits(_ wanted: SignatureAlgorithm) -> Bool {
-        if let algorithm, algorithm != wanted.rawValue { return false }
+        if let algorithm, SignatureAlgorithm(name: algorithm) != wanted { return false }
         return switch (material, wanted) {
         case (.rsa, .rs256), (.rsa, .rs384), (.rsa, .rs512): true
         case (.rsa, .ps256), (.rsa, .ps384), (.rsa, .ps512): true

@@ -18,7 +18,7 @@ package struct JSONWebToken: Sendable {
     package let signature: [UInt8]
 
     /// The algorithm, when it is one we verify.
-    package var signatureAlgorithm: SignatureAlgorithm? { SignatureAlgorithm(rawValue: algorithm) }
+    package var signatureAlgorithm: SignatureAlgorithm? { SignatureAlgorithm(name: algorithm) }
 
     /// Takes a token apart.
     /// - Throws: `WireError` unless it has three segments in strict base64url, two JSON objects with `alg` in the first,

@@ -17,6 +17,14 @@ package enum SignatureAlgorithm: String, CaseIterable, Hashable, Sendable {
     case es512 = "ES512"
     /// With Ed25519 keys.
     case edDSA = "EdDSA"
+
+    /// The algorithm of that name in a token or a key; `nil` when it is none of ours.
+    ///
+    /// `Ed25519` is the newer name of what `EdDSA` means with an Ed25519 key.
+    /// - SeeAlso: [RFC 9864 §2.2](https://www.rfc-editor.org/rfc/rfc9864#section-2.2)
+    package init?(name: String) {
+        self.init(rawValue: name == "Ed25519" ? Self.edDSA.rawValue : name)
+    }
 }
 
 extension Set where Element == SignatureAlgorithm {

@@ -19,14 +19,20 @@ package struct ErrorResponse: Error, Hashable, Sendable {
     package var claims: String?
 
     /// Reads a JSON answer; `nil` when it has no `error`, so is none.
+    ///
+    /// Deviation: Twitch says in `message` how far a device's sign-in is.
     package init?(_ json: JSONObject) {
-        guard let error = json.string("error"), !error.isEmpty else { return nil }
+        let word = json["error"] == nil ? Self.deviceWords.first { $0 == json.string("message") } : json.string("error")
+        guard let error = word, !error.isEmpty else { return nil }
         self.init(error: error) { json.string($0) }
         if case .object(let object)? = json["claims"] {
             claims = Self.bounded(String(decoding: object.serialized(), as: UTF8.self))
         }
         errorCodes = (json.array("error_codes") ?? []).prefix(20).compactMap(\.integer)
     }
+
+    /// - SeeAlso: [RFC 8628 §3.5](https://www.rfc-editor.org/rfc/rfc8628#section-3.5)
+    private static let deviceWords = ["authorization_pending", "slow_down", "access_denied", "expired_token"]
 
     /// Reads an answer through the browser; `nil` when it has no `error`.
     init?(query items: [(String, String)]) {

@@ -17,6 +17,8 @@ package struct ProviderMetadata: Sendable {
     package let responseModesSupported: [String]?
     package let codeChallengeMethodsSupported: [String]?
     package let scopesSupported: [String]?
+    /// Empty when the server does not say, or not in an array of texts.
+    package let tokenEndpointAuthMethodsSupported: [String]
     /// Whether answers through the browser carry `iss`; `false` when the server does not say.
     package let authorizationResponseIssParameterSupported: Bool
     /// Whether authorization requests must be pushed (RFC 9126 §5); `false` when the server does not say.
@@ -36,6 +38,7 @@ package struct ProviderMetadata: Sendable {
         responseModesSupported = try json.optionalStrings("response_modes_supported")
         codeChallengeMethodsSupported = try json.optionalStrings("code_challenge_methods_supported")
         scopesSupported = try json.optionalStrings("scopes_supported")
+        tokenEndpointAuthMethodsSupported = json.strings("token_endpoint_auth_methods_supported") ?? []
         authorizationResponseIssParameterSupported =
             try json.optionalBool("authorization_response_iss_parameter_supported") ?? false
         requirePushedAuthorizationRequests = try json.optionalBool("require_pushed_authorization_requests") ?? false

@@ -50,7 +50,8 @@ package struct TokenResponse: Sendable {
         if let accessToken, !WireText.isVisibleASCII(accessToken) { throw WireError.malformed("access_token") }
         // Deviation: LinkedIn leaves it out.
         tokenType = try json.optionalString("token_type") ?? "Bearer"
-        expiresIn = try json.optionalDuration("expires_in")
+        // Deviation: beside it, Zoho's `expires_in` is in milliseconds.
+        expiresIn = try json.optionalDuration(json["expires_in_sec"] == nil ? "expires_in" : "expires_in_sec")
         refreshIn = try json.optionalDuration("refresh_in")
         scopes = try Self.scopes(json)
         refreshToken = try json.optionalString("refresh_token")

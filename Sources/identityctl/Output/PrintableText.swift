@@ -4,12 +4,38 @@ extension StringProtocol {
     /// The text without what a terminal would obey: control characters become the replacement character.
     var printable: String {
         var text = String.UnicodeScalarView()
+        for scalar in unicodeScalars { text.append(scalar.isPrintable ? scalar : "\u{FFFD}") }
+        return String(text)
+    }
+
+    /// JSON that says the same, with what a terminal would obey as `\uXXXX`.
+    var printableJSON: String {
+        guard !unicodeScalars.allSatisfy(\.isPrintable) else { return String(self) }
+        var text = ""
         for scalar in unicodeScalars {
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: text.append("\u{FFFD}")
-            default: text.append(scalar)
+            if scalar.isPrintable {
+                text.unicodeScalars.append(scalar)
+            } else {
+                for unit in String(scalar).utf16 { text += unit.jsonEscape }
             }
         }
-        return String(text)
+        return text
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether a terminal shows it, and does nothing else.
+    fileprivate var isPrintable: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: false
+        default: true
+        }
+    }
+}
+
+extension UInt16 {
+    fileprivate var jsonEscape: String {
+        let digits = String(self, radix: 16, uppercase: true)
+        return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     }
 }

@@ -133,9 +133,9 @@ extension Duration {
 }
 
 extension JSONObject {
-    /// One line of text, without its end.
+    /// One line of text, without its end and without what a terminal would obey.
     var line: String {
-        String(decoding: serialized(), as: UTF8.self)
+        String(decoding: serialized(), as: UTF8.self).printableJSON
     }
 }
 

@@ -76,6 +76,14 @@ import Testing
         #expect(error?.code == code)
     }
 
+    @Test func showsAnotherIssuerWithoutWhatATerminalObeys() throws {
+        let json = try Fixture.json(Self.document("https://h", issuer: #"https://other\u001b[2J\u202e\n"#))
+        let error = #expect(throws: AuthenticationError.self) {
+            try AuthorityMetadata(published: json, by: .openIDConnect(issuer: "https://h"))
+        }
+        #expect(error?.message.contains("another issuer, https://other[2J . Check the authority.") == true)
+    }
+
     @Test(arguments: ["authorize", "token", "keys"]) func refusesForeignHostsForEntra(endpoint: String) throws {
         let host = "https://login.microsoftonline.com/common"
         let good = Self.document(host, issuer: "https://login.microsoftonline.com/{tenantid}/v2.0")

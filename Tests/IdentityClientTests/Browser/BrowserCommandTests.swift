@@ -15,7 +15,7 @@ import Testing
             (["DISPLAY": ":0"], false, nil, desktop + ["microsoft-edge"]),
             (["WAYLAND_DISPLAY": "wayland-0"], false, nil, desktop + ["microsoft-edge"]),
             // xdg-open may hang there.
-            ([:], true, nil, ["wslview", "rundll32.exe url.dll,FileProtocolHandler"] + desktop + ["microsoft-edge"]),
+            ([:], true, nil, ["rundll32.exe url.dll,FileProtocolHandler", "wslview"] + desktop + ["microsoft-edge"]),
             (["BROWSER": "firefox"], false, nil, ["firefox"]),
             (["BROWSER": ":firefox -P  me: \t:/opt/b --url=%s"], false, nil, ["firefox -P me", "/opt/b --url=%s"]),
             (["BROWSER": "firefox", "DISPLAY": ":0"], false, nil, ["firefox"] + desktop + ["microsoft-edge"]),

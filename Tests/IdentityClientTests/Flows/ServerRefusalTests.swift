@@ -33,8 +33,16 @@ import Testing
                 #"{"error":"account_selection_required"}"#, .accountSelectionRequired, .accountSelectionRequired,
                 .accountSelectionRequired
             ),
-            (#"{"error":"access_denied"}"#, .accessDenied, .accessDenied, .accessDenied),
-            (#"{"error":"access_denied","error_subcode":"cancel"}"#, .userCancelled, .userCancelled, .userCancelled),
+            // A refresh asks nobody.
+            (#"{"error":"access_denied"}"#, .signInExpired, .accessDenied, .accessDenied),
+            (#"{"error":"access_denied","error_subcode":"cancel"}"#, .signInExpired, .userCancelled, .userCancelled),
+            (#"{"error":"expired_token"}"#, .signInExpired, .interactionTimedOut, .interactionTimedOut),
+            // Zoho's.
+            (
+                #"{"error":"Access Denied","error_description":"You have made too many requests continuously."}"#,
+                .throttled, .throttled, .throttled
+            ),
+            (#"{"error":"Access Denied","error_description":"No."}"#, .signInExpired, .configuration, .configuration),
             (#"{"error":"invalid_client"}"#, .clientNotRegistered, .clientNotRegistered, .clientNotRegistered),
             // Gitea and Forgejo say so of a refresh token that expired or was used before; Microsoft of a client.
             (#"{"error":"unauthorized_client"}"#, .signInExpired, .clientNotRegistered, .clientNotRegistered),
@@ -87,10 +95,10 @@ import Testing
             ),
             (
                 #"{"error":"access_denied","error_description":"AADB2C90091: The user has cancelled."}"#,
-                .userCancelled, .userCancelled, .userCancelled
+                .signInExpired, .userCancelled, .userCancelled
             ),
             (
-                #"{"error":"access_denied","error_description":"Not AADB2C90118"}"#, .accessDenied, .accessDenied,
+                #"{"error":"access_denied","error_description":"Not AADB2C90118"}"#, .signInExpired, .accessDenied,
                 .accessDenied
             ),
             // Entra's numbers tell an administrator's consent from a person's.
@@ -111,7 +119,7 @@ import Testing
                 .adminConsentRequired, .adminConsentRequired
             ),
             (
-                #"{"error":"access_denied","error_description":"AADSTS9009: x"}"#, .accessDenied, .accessDenied,
+                #"{"error":"access_denied","error_description":"AADSTS9009: x"}"#, .signInExpired, .accessDenied,
                 .accessDenied
             ),
             (

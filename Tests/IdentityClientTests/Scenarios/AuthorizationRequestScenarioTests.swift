@@ -109,6 +109,24 @@ struct AuthorizationRequestScenarioTests {
         #expect(stage.browser.openedURLs.isEmpty)
     }
 
+    /// The provider chose it, and nobody can change it to sign in again.
+    @Test(arguments: [
+        ("alice@example.test", true), ("alice\u{7}", false), (String(repeating: "a", count: 1001), false),
+    ])
+    func leavesOutAStoredNameThatCannotBeSent(_ username: String, _ isSent: Bool) async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.account = Account(
+            id: first.account.id,
+            environment: first.account.environment,
+            username: username
+        )
+        _ = try await application.acquireTokenInteractively(parameters)
+        let sent = try #require(stage.provider.requests.last { $0.endpoint == .authorization })
+        #expect(sent["login_hint"] == (isSent ? username : nil))
+    }
+
     @Test func makesEverythingRandomAnewEachTime() async throws {
         let stage = try Stage()
         let application = try stage.application()

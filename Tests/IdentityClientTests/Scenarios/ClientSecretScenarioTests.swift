@@ -8,20 +8,48 @@ import Testing
 /// Providers that give a secret to installed programs, and take no request for tokens without it.
 @Suite(.timeLimit(.minutes(1)))
 struct ClientSecretScenarioTests {
+    private static let secret: ClientSecret = "not so: secret/+é"
+    /// By hand: `test-client:not%20so%3A%20secret%2F%2B%C3%A9` in base64 (RFC 6749 §2.3.1).
+    private static let basic = "Basic dGVzdC1jbGllbnQ6bm90JTIwc28lM0ElMjBzZWNyZXQlMkYlMkIlQzMlQTk="
+
     private func stage(_ change: (inout TestIdentityProvider.Settings) -> Void = { _ in }) throws -> Stage {
-        try Stage(clients: [TestIdentityProvider.Client(secret: "not so secret")], change)
+        try Stage(clients: [TestIdentityProvider.Client(secret: Self.secret)], change)
     }
 
-    @Test func signsInRefreshesAndPushesWithIt() async throws {
+    /// What the provider publishes, and whether HTTP Basic is among it.
+    static let published: [(String?, Bool)] = [
+        (#"["client_secret_basic","client_secret_post"]"#, true), (#"["none","client_secret_basic"]"#, true),
+        (#"["client_secret_post"]"#, false), ("[]", false), ("7", false), (nil, false),
+    ]
+
+    @Test(arguments: published)
+    func everyRequestButTheBrowsersHasItWhereTheProviderWantsIt(_ methods: String?, _ isBasic: Bool) async throws {
         let stage = try stage { $0.pushedAuthorizationRequests = .required }
-        let application = try stage.application { $0.clientSecret = "not so secret" }
+        stage.provider.failAlways(.discovery, with: .changing("token_endpoint_auth_methods_supported", to: methods))
+        let application = try stage.application { $0.clientSecret = Self.secret }
         let first = try await application.acquireTokenInteractively(scopes: ["api.read"])
         stage.clock.advance(by: .seconds(3600))
         let second = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(second.source == .identityProvider && second.accessToken != first.accessToken)
-        for endpoint in [TestIdentityProvider.Endpoint.token, .pushedAuthorization] {
+        stage.provider.failNext(.deviceAuthorization, with: .refusal("invalid_scope"))
+        try await expectError(.invalidScope) {
+            try await application.acquireToken(withDeviceCode: DeviceCodeParameters(scopes: ["api.read"])) { _ in }
+        }
+        var ending = SignOutParameters()
+        ending.revokesTokens = true
+        let signOut = try await application.signOut(first.account, ending)
+        guard case .succeeded = signOut.revocation else { throw MissingError() }
+
+        let pushed = TestIdentityProvider.Endpoint.pushedAuthorization
+        for endpoint in [.token, .deviceAuthorization, .revocation, pushed] {
             let requests = stage.provider.requests.filter { $0.endpoint == endpoint }
-            #expect(!requests.isEmpty && requests.allSatisfy { $0["client_secret"] == "not so secret" })
+            #expect(!requests.isEmpty)
+            for request in requests {
+                #expect(request.header("Authorization") == (isBasic ? Self.basic : nil), "\(endpoint)")
+                #expect(request["client_secret"] == (isBasic ? nil : Self.secret.rawValue), "\(endpoint)")
+                // Named once, but for the authorization request, of which the client is a part.
+                #expect(request["client_id"] == (isBasic && endpoint != pushed ? nil : "test-client"), "\(endpoint)")
+            }
         }
         // What the browser was sent with is in its history.
         #expect(

@@ -45,6 +45,21 @@ struct RefusedIDTokenTests {
         #expect(page.status == 400 && page.body == error.message, "The page has to say so, too: \(name)")
     }
 
+    /// authentik signs with HS256 where no key was chosen for it.
+    @Test(arguments: [
+        ("HS256", "HS256"),
+        ("\u{1B}[2J" + String(repeating: "x", count: 50), "[2J" + String(repeating: "x", count: 17)),
+    ])
+    func namesAnAlgorithmThatIsNotAccepted(_ algorithm: String, _ shown: String) async throws {
+        let stage = try Stage()
+        stage.provider.tamperNextIDToken(with: .algorithm(algorithm))
+        let error = try await expectError(.invalidIDToken) {
+            try await stage.application().acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(error.message.contains("its signature algorithm, \(shown), is none that is accepted"))
+        #expect(error.message.contains("choose RS256 or ES256 at the provider"))
+    }
+
     @Test func leavesNothingOnTheDisk() async throws {
         let directory = try TemporaryDirectory()
         let stage = try Stage(cache: FileTokenCache(directory: directory.path + "/cache"))

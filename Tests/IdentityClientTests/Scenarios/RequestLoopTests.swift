@@ -11,6 +11,7 @@ struct RequestLoopTests {
     /// A person is told that they are needed, and the set-up what is wrong with it, however often is asked.
     static let refusals: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
         (.refusal("invalid_grant"), .signInExpired), (.emptyBadRequest, .signInExpired),
+        (.refusal("access_denied"), .signInExpired),
         (.throttled(retryAfter: nil), .requestLoop), (.serverError(), .requestLoop), (.html, .requestLoop),
         (.refusal("invalid_client"), .clientNotRegistered),
     ]

@@ -24,6 +24,33 @@ struct SilentFailureTests {
         #expect(stage.provider.count(of: .token) > 1)
     }
 
+    /// Exact Online refuses a refresh until 30 s before the end of ten minutes, and bars who asks ten times in an hour.
+    @Test func asksOnceAMinuteWhileTheTokenIsStillGood() async throws {
+        let stage = try Stage { $0.accessTokenLifetime = .seconds(600) }
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(541))
+        stage.provider.failAlways(.token, with: .refusal("access_denied", status: 401))
+        stage.provider.forgetRequests()
+        for _ in 0..<20 {
+            let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            #expect(hit.accessToken == first.accessToken)
+            stage.clock.advance(by: .seconds(2))
+        }
+        #expect(stage.provider.count(of: .token) == 1)
+
+        // Who wants none of it is asked for.
+        try await expectError(.signInExpired) {
+            try await application.acquireTokenSilently(
+                SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+            )
+        }
+        // And so is a new one when it has expired.
+        stage.provider.failAlways(.token, with: nil)
+        stage.clock.advance(by: .seconds(19))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+    }
+
     @Test func returnsATokenThatIsStillGoodWhenOffline() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()

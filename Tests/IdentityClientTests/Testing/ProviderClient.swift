@@ -39,8 +39,8 @@ struct ProviderClient {
         try await send(.get, path, nil, authorization)
     }
 
-    func post(_ path: String, _ form: [(String, String)]) async throws -> Answer {
-        try await send(.post, path, form, nil)
+    func post(_ path: String, _ form: [(String, String)], authorization: String? = nil) async throws -> Answer {
+        try await send(.post, path, form, authorization)
     }
 
     func authorizationItems(_ changes: [String: String?] = [:]) -> [(String, String)] {

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import HTTPTypes
 import IdentityClient
 import IdentityTesting
@@ -22,6 +23,30 @@ struct ProviderRegistrationTests {
         let answer = try await ProviderClient(provider: provider).authorize(["redirect_uri": redirectURI])
         #expect(answer.status == (isAllowed ? 303 : 400))
         #expect(answer.headers[.location]?.hasPrefix(redirectURI + "?") == (isAllowed ? true : nil))
+    }
+
+    /// RFC 6749 §2.3: by one method in each request.
+    @Test(
+        arguments: [
+            ("test-client:a%20b%3A", [], 400, "unsupported_grant_type"),
+            ("test-client:a+b%3A", [("client_id", "test-client")], 400, "unsupported_grant_type"),
+            ("test-client:a b", [], 401, "invalid_client"),
+            ("test-client:a%20b%3A", [("client_id", "other")], 401, "invalid_client"),
+            ("test-client:a%20b%3A", [("client_secret", "a b:")], 400, "invalid_request"),
+            ("test-client", [("client_id", "test-client")], 401, "invalid_client"),
+            (nil, [("client_id", "test-client"), ("client_secret", "a b:")], 400, "unsupported_grant_type"),
+        ] as [(String?, [(String, String)], Int, String)]
+    )
+    func takesAClientsSecretInEitherPlace(
+        _ basic: String?,
+        _ form: [(String, String)],
+        _ status: Int,
+        _ error: String
+    ) async throws {
+        let provider = try TestIdentityProvider(clients: [TestIdentityProvider.Client(secret: "a b:")])
+        let header = basic.map { "Basic " + Data($0.utf8).base64EncodedString() }
+        let answer = try await ProviderClient(provider: provider).post("/token", form, authorization: header)
+        #expect(try (answer.status, answer.json.string("error")) == (status, error))
     }
 
     @Test func signsInPeopleWhoWereAddedLater() async throws {

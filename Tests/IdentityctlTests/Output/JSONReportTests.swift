@@ -92,6 +92,18 @@ import Testing
         )
     }
 
+    /// VTE and kitty take U+009B for the beginning of a command; the directions of a text can be turned round. A reader of
+    /// JSON is given the same text.
+    @Test func writesNothingThatATerminalObeys() throws {
+        let name = "a\u{1B}\u{7F}\u{9B}2J\u{202E}\u{2066}\u{2028}\u{E0001}é \u{1F600}\"\\"
+        let account = Account(id: Account.ID(rawValue: "i"), environment: "e", username: name)
+        let line = JSONReport.accounts([account]).line
+        #expect(line.contains(#""a\u001B\u007F\u009B2J\u202E\u2066\u2028\uDB40\uDC01é 😀\"\\""#))
+        #expect(line == line.printable)
+        let read = try JSONObject(parsing: Array(line.dropFirst().dropLast().utf8))
+        #expect(read.string("username") == name)
+    }
+
     @Test func writesErrorsThatAreNotTheLibrarys() {
         #expect(
             JSONReport.error(UsageError("No.")).line

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import Testing
 
 @testable import identityctl
@@ -10,8 +11,8 @@ import Testing
     func saysItsVersion(variables: [String: String]) async throws {
         let outcome = try await Tool.run(["--version"], variables)
         #expect(outcome.status == 0 && outcome.errors.isEmpty)
-        #expect(outcome.output == "\(Identityctl.version)\n")
-        #expect(Identityctl.version.wholeMatch(of: #/\d+\.\d+\.\d+(-dev)?/#) != nil)
+        #expect(outcome.output == "\(LibraryVersion.current)\n")
+        #expect(LibraryVersion.current.wholeMatch(of: #/\d+\.\d+\.\d+(-dev)?/#) != nil)
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: ["bash", "zsh", "fish"])

@@ -21,7 +21,7 @@ import Testing
         #expect(claims.expiration == 1_311_281_970)
         #expect(claims.issuedAt == 1_311_280_970)
         #expect(claims.authTime == 1_311_280_969)
-        #expect(claims.acr == "urn:mace:incommon:iap:silver")
+        #expect(claims.raw.string("acr") == "urn:mace:incommon:iap:silver")
         #expect(claims.notBefore == nil)
     }
 
@@ -46,6 +46,12 @@ import Testing
         #expect(claims.email == "e")
         #expect(claims.name == nil)
         #expect(claims.raw.integer("x") == 1)
+    }
+
+    /// UAA writes an object. Nothing is decided by it.
+    @Test func acrMayBeAnything() throws {
+        let claims = try IDTokenClaims(json(#"{"iss":"i","sub":"s","aud":"a","exp":1,"acr":{"values":["a"]}}"#))
+        #expect(claims.raw.object("acr") != nil)
     }
 
     /// Another provider may use these names for what it likes (RFC 7519 §4.3).
@@ -81,7 +87,11 @@ import Testing
     @Test(arguments: [
         ("77QmUPtjPfzWtF2AnpK9RQ", SignatureAlgorithm.rs256, true),
         ("77QmUPtjPfzWtF2AnpK9RQ", .es256, true),
-        ("77QmUPtjPfzWtF2AnpK9RQ", .rs384, false),
+        // authentik's and older Doorkeeper's, whatever the algorithm.
+        ("77QmUPtjPfzWtF2AnpK9RQ", .es384, true),
+        ("77QmUPtjPfzWtF2AnpK9RQ", .edDSA, true),
+        ("jtAeDp945y1dDqU3nkIVGNZP1HjH_MFs", .rs256, false),
+        ("jtAeDp945y1dDqU3nkIVGNZP1HjH_MFs", .rs512, false),
         ("77QmUPtjPfzWtF2AnpK9RR", .rs256, false),
         ("jtAeDp945y1dDqU3nkIVGNZP1HjH_MFs", .ps384, true),
         ("q7nS86GgvvFaZkzALLWqJYaJIKw2wCDAVfCAsm5CrBM", .edDSA, true),

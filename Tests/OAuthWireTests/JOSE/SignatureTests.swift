@@ -78,6 +78,16 @@ import Testing
         }
     }
 
+    /// RFC 9864 §2.2, in a token and in a key.
+    @Test(arguments: ["EdDSA", "Ed25519"], ["EdDSA", "Ed25519", nil])
+    func knowsEd25519ByBothNames(inToken: String, inKey: String?) throws {
+        let key = try TestKeys.published(for: .edDSA).with("alg", inKey.map { .string($0) } ?? .null)
+        let token = try JSONWebToken(compact: TestKeys.token(.edDSA, named: inToken))
+        #expect(try keySet(key).verify(token) == .edDSA)
+        let other = try TestKeys.published(for: .es256).with("alg", .string("Ed25519"))
+        #expect(throws: SignatureError.unknownKey) { try keySet(other).verify(token) }
+    }
+
     @Test func refusesUnsecuredAndSymmetricTokens() throws {
         let keys = try keySet(json(SpecificationExamples.rsaKey))
         for compact in [SpecificationExamples.unsecuredToken, SpecificationExamples.hs256Token] {
@@ -87,7 +97,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["none", "None", "nOnE", "HS256", "rs256", "RS1", "ES256K", "dir", "EdDSA "])
+    @Test(arguments: ["none", "None", "nOnE", "HS256", "rs256", "RS1", "ES256K", "dir", "EdDSA ", "Ed448", "ed25519"])
     func onlyTheExactNamesAreAlgorithms(name: String) throws {
         let keys = try keySet(TestKeys.published(for: .rs256))
         let token = try JSONWebToken(compact: TestKeys.token(.rs256, named: name))

@@ -41,6 +41,15 @@ import Testing
         #expect(response.claims == nil)
     }
 
+    /// Twitch's answers to a device.
+    @Test(arguments: ["authorization_pending", "slow_down", "access_denied", "expired_token"])
+    func takesADevicesProgressFromTheMessage(word: String) throws {
+        #expect(try ErrorResponse(json(#"{"status":400,"message":"\#(word)"}"#))?.error == word)
+        #expect(try ErrorResponse(json(#"{"error":"e","message":"\#(word)"}"#))?.error == "e")
+        #expect(try ErrorResponse(json(#"{"error":{},"message":"\#(word)"}"#)) == nil)
+        #expect(try ErrorResponse(json(#"{"message":"\#(word) now"}"#)) == nil)
+    }
+
     @Test(arguments: [#"{}"#, #"{"error":""}"#, #"{"error":null}"#, #"{"error":{"code":1}}"#, #"{"access_token":"a"}"#])
     func anythingWithoutAnErrorIsNone(source: String) throws {
         #expect(try ErrorResponse(json(source)) == nil)

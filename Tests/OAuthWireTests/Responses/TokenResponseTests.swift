@@ -64,6 +64,12 @@ import Testing
         #expect(try TokenResponse(json(source)).tokenType == "Bearer")
     }
 
+    /// Zoho's older servers, with milliseconds in the member that the protocol has seconds in.
+    @Test(arguments: [#""expires_in":3600000,"expires_in_sec":3600"#, #""expires_in_sec":"3600","expires_in":3600000"#])
+    func prefersTheSecondsThatAreCalledSo(members: String) throws {
+        #expect(try TokenResponse(json(#"{"access_token":"a",\#(members)}"#)).expiresIn == 3_600)
+    }
+
     @Test func hugeDurationsCannotOverflow() throws {
         let response = try TokenResponse(
             json(#"{"access_token":"a","token_type":"b","expires_in":9223372036854775807}"#)

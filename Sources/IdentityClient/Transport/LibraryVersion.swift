@@ -1,0 +1,22 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+
+/// Which library this is.
+package enum LibraryVersion {
+    /// The version as `CHANGELOG.md` has it, with `-dev` until it is released.
+    package static let current = "0.1.0-dev"
+}
+
+extension HTTPRequest {
+    /// With the library's name and version in `User-Agent`, unless the program gave a name of its own.
+    ///
+    /// Firewalls in front of providers and APIs refuse requests without one, and so does GitHub's API.
+    /// - SeeAlso: [RFC 9110 §10.1.5](https://www.rfc-editor.org/rfc/rfc9110#section-10.1.5)
+    var namingItsSender: HTTPRequest {
+        guard headerFields[.userAgent] == nil else { return self }
+        var request = self
+        request.headerFields[.userAgent] = "swift-identity-client/\(LibraryVersion.current)"
+        return request
+    }
+}
