@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -116,10 +117,15 @@ static void leave_tls_alone_at_exit(void *handle) {
     if (init) init(OPENSSL_INIT_NO_ATEXIT, NULL);
 }
 
-static ccurl_readiness load(const char *name, struct curl_library *library) {
+static ccurl_readiness load(const char *name, ccurl_driver *driver) {
+    struct curl_library *library = &driver->library;
     // Never unloaded: TLS libraries leave exit handlers and thread-local data behind.
     void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!handle) return CCURL_MISSING;
+    if (!handle) {
+        const char *reason = dlerror();
+        if (reason && !driver->reason[0]) snprintf(driver->reason, sizeof driver->reason, "%s", reason);
+        return CCURL_UNLOADABLE;
+    }
     memset(library, 0, sizeof *library);
     if (!find_functions(handle, library)) return CCURL_UNSUITABLE;
     const struct curl_version_data *version = library->version_info(0);
@@ -162,10 +168,10 @@ void ccurl_driver_wake(ccurl_driver *driver) {
 }
 
 ccurl_readiness ccurl_driver_open(ccurl_driver *driver, const char *name, const char *other_name, unsigned newest_version) {
-    ccurl_readiness first = load(name, &driver->library);
+    ccurl_readiness first = load(name, driver);
     if (first != CCURL_READY) {
-        ccurl_readiness second = load(other_name, &driver->library);
-        if (second == CCURL_MISSING) return first;
+        ccurl_readiness second = load(other_name, driver);
+        if (second == CCURL_UNLOADABLE) return first;
         if (second != CCURL_READY) return second;
     }
     if (driver->library.version > newest_version) driver->library.version = newest_version;
@@ -180,6 +186,8 @@ void ccurl_driver_close(ccurl_driver *driver) {
     if (driver->multi) driver->library.multi_cleanup(driver->multi);
     driver->multi = NULL;
 }
+
+const char *ccurl_driver_reason(const ccurl_driver *driver) { return driver->reason; }
 
 unsigned ccurl_driver_version(const ccurl_driver *driver) { return driver->library.version; }
 

@@ -156,4 +156,5 @@ struct ccurl_driver {
     struct curl_library library;
     void *multi;
     int wake_descriptor;
+    char reason[201];
 };

@@ -21,12 +21,15 @@ static bool find_functions(void *handle, struct cgio_library *library) {
 }
 
 /// Loads GIO, which brings GObject and GLib along, once. What was missing is looked for again the next time.
-static cgio_readiness load(const char *name) {
+static cgio_readiness load(const char *name, const char **reason) {
     static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
     static bool is_loaded = false;
     // Never unloaded: GLib has threads and registered types of its own.
     void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!handle) return CGIO_MISSING;
+    if (!handle) {
+        *reason = dlerror();
+        return CGIO_UNLOADABLE;
+    }
     pthread_mutex_lock(&guard);
     if (!is_loaded) {
         struct cgio_library found;
@@ -53,17 +56,18 @@ static void *run(void *argument) {
 #endif
     struct start start = *(struct start *)argument;
     free(argument);
-    cgio_readiness readiness = load(start.library);
+    const char *reason = NULL;
+    cgio_readiness readiness = load(start.library, &reason);
     free(start.library);
     struct cgio_thread *thread = readiness == CGIO_READY ? calloc(1, sizeof *thread) : NULL;
     if (!thread) {
-        start.started(start.data, NULL, readiness == CGIO_READY ? CGIO_EXHAUSTED : readiness);
+        start.started(start.data, NULL, readiness == CGIO_READY ? CGIO_EXHAUSTED : readiness, reason);
         return NULL;
     }
     void *context = thread->context = cgio_library.context_new();
     void *loop = thread->loop = cgio_library.loop_new(context, 0);
     cgio_library.context_push(context);
-    start.started(start.data, thread, CGIO_READY);
+    start.started(start.data, thread, CGIO_READY, NULL);
     cgio_library.loop_run(loop);
     cgio_finish_endings(thread);
     // What is ready is told; what is still under way belongs to nobody any more.

@@ -122,10 +122,13 @@ static bool register_class(void) {
     return secret.type != 0;
 }
 
-cgio_readiness clibsecret_load(const char *library) {
+cgio_readiness clibsecret_load(const char *library, const char **reason) {
     static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!handle) return CGIO_MISSING;
+    if (!handle) {
+        *reason = dlerror();
+        return CGIO_UNLOADABLE;
+    }
     pthread_mutex_lock(&guard);
     bool is_ready = secret.type != 0 || (find_functions(handle) && register_class());
     pthread_mutex_unlock(&guard);

@@ -45,17 +45,19 @@ package struct GLibFailure: Error, Sendable, CustomStringConvertible {
 
 /// Why a library could not be loaded.
 package enum LibraryProblem: Error, Sendable, Equatable {
-    /// It was not found.
-    case missing(String)
+    /// The loader did not find it, or could not load it; its words, at most 200 characters.
+    case unloadable(String, reason: String)
     /// It was found, but lacks a function that is needed.
     case unsuitable(String)
     /// The process is out of memory or threads.
     case exhausted
 
-    package init?(_ readiness: cgio_readiness, library: String) {
+    package init?(_ readiness: cgio_readiness, library: String, reason: UnsafePointer<CChar>?) {
         switch readiness {
         case CGIO_READY: return nil
-        case CGIO_MISSING: self = .missing(library)
+        case CGIO_UNLOADABLE:
+            let words = unsafe reason.map { unsafe String(cString: $0) } ?? library
+            self = .unloadable(library, reason: String(words.prefix(200)))
         case CGIO_UNSUITABLE: self = .unsuitable(library)
         default: self = .exhausted
         }

@@ -8,6 +8,9 @@ import Glibc
 // Reviewed exception: the handle never changes; `cgio_thread_do` may be called from any thread, and `cgio_thread_stop`
 // is called once, by `deinit`.
 @safe package final class GLibThread: @unchecked Sendable {
+    /// What `cgio_started` is told.
+    private typealias Started = (OpaquePointer?, cgio_readiness, UnsafePointer<CChar>?)
+
     private let handle: OpaquePointer
 
     private init(_ handle: OpaquePointer) {
@@ -22,20 +25,21 @@ import Glibc
     /// - Throws: `LibraryProblem`, `CancellationError`.
     package static func start(library: String) async throws -> GLibThread {
         let reply = Reply<GLibThread>()
-        let box = unsafe CallbackBox<(OpaquePointer?, cgio_readiness)> { started in
+        let box = unsafe CallbackBox<Started> { started in
             if let handle = unsafe started.0 {
                 unsafe reply.settle(.success(GLibThread(handle)))
             } else {
-                unsafe reply.settle(.failure(LibraryProblem(started.1, library: library) ?? .exhausted))
+                let problem = unsafe LibraryProblem(started.1, library: library, reason: started.2)
+                reply.settle(.failure(problem ?? .exhausted))
             }
         }
-        let started: cgio_started = { data, handle, readiness in
+        let started: cgio_started = { data, handle, readiness, reason in
             guard let data = unsafe data else { return }
-            unsafe CallbackBox<(OpaquePointer?, cgio_readiness)>.taken(data).body((handle, readiness))
+            unsafe CallbackBox<Started>.taken(data).body((handle, readiness, reason))
         }
         let data = unsafe box.retained()
         guard unsafe cgio_thread_start(library, started, data) == 0 else {
-            unsafe _ = CallbackBox<(OpaquePointer?, cgio_readiness)>.taken(data)
+            unsafe _ = CallbackBox<Started>.taken(data)
             throw LibraryProblem.exhausted
         }
         return try await reply.value()

@@ -118,11 +118,12 @@ extension AuthenticationError {
 
     private static func library(_ problem: LibraryProblem) -> AuthenticationError {
         switch problem {
-        case .missing(let name):
+        case .unloadable(let name, let reason):
             AuthenticationError(
                 .keyringLibraryMissing,
-                "\(name) is not installed, without which tokens cannot rest in the keyring. Install libsecret "
-                    + "(Debian, Ubuntu: apt install libsecret-1-0), or choose a file cache.",
+                "\(name) could not be loaded (\(reason)), without which tokens cannot rest in the keyring. Install "
+                    + "libsecret (Debian, Ubuntu: apt install libsecret-1-0), anew where it is installed, or choose a file "
+                    + "cache.",
                 underlyingError: problem
             )
         case .unsuitable(let name):

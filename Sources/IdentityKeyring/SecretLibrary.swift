@@ -46,8 +46,10 @@ final class SecretLibrary: Sendable {
     /// - Returns: Whether that was done, or a `LibraryProblem`, in a while.
     static func load(_ library: String, on thread: GLibThread) -> Reply<Void> {
         thread.begin { reply in
-            let readiness = unsafe clibsecret_load(library)
-            reply.settle(LibraryProblem(readiness, library: library).map { .failure($0) } ?? .success(()))
+            var reason: UnsafePointer<CChar>?
+            let readiness = unsafe clibsecret_load(library, &reason)
+            let problem = unsafe LibraryProblem(readiness, library: library, reason: reason)
+            reply.settle(problem.map { .failure($0) } ?? .success(()))
         }
     }
 

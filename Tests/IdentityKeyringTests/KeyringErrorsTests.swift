@@ -64,7 +64,7 @@ import Testing
             .keyringLocked,
             .keyringAccessDenied, .keyringPromptDismissed, .keyringTimedOut,
         ]
-        let problem = LibraryProblem.missing("libsecret-1.so.0")
+        let problem = LibraryProblem.unloadable("libsecret-1.so.0", reason: "no such file")
         var messages: Set<String> = [(AuthenticationError.fromKeyring(problem) as? AuthenticationError)?.message ?? ""]
         for code in codes.dropFirst() { messages.insert(AuthenticationError.keyring(code).message) }
         #expect(messages.count == codes.count)

@@ -16,8 +16,8 @@ typedef struct ccurl_transfer ccurl_transfer;
 /// Why libcurl cannot be used.
 typedef enum {
     CCURL_READY = 0,
-    /// No library of these names was found.
-    CCURL_MISSING,
+    /// The loader found no library of these names, or could not load what it found: ccurl_driver_reason.
+    CCURL_UNLOADABLE,
     /// A library was found, but it is older than 7.66, lacks https, or numbers its options otherwise.
     CCURL_UNSUITABLE,
     /// Out of memory or file descriptors.
@@ -64,6 +64,9 @@ void ccurl_driver_wake(ccurl_driver *driver);
 /// `newest_version` is used as if it were that one.
 ccurl_readiness ccurl_driver_open(
     ccurl_driver *driver, const char *name, const char *other_name, unsigned newest_version);
+/// The loader's words for why it did not load the first library that it could not load, at most 200 bytes; empty where
+/// that never happened.
+const char *ccurl_driver_reason(const ccurl_driver *driver);
 /// Ends all connections. All transfers must have been freed.
 void ccurl_driver_close(ccurl_driver *driver);
 /// The library's version as 0xXXYYZZ, 0 before it is loaded.

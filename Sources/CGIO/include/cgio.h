@@ -13,8 +13,8 @@
 /// Whether a library can be used.
 typedef enum {
     CGIO_READY = 0,
-    /// It was not found.
-    CGIO_MISSING,
+    /// The loader did not find it, or could not load it.
+    CGIO_UNLOADABLE,
     /// It was found, but lacks a function.
     CGIO_UNSUITABLE,
     /// Out of memory or threads.
@@ -36,7 +36,8 @@ typedef void (*cgio_completion)(void *data, void *value, const cgio_failure *fai
 typedef void (*cgio_work)(void *data);
 
 typedef struct cgio_thread cgio_thread;
-typedef void (*cgio_started)(void *data, cgio_thread *thread, cgio_readiness readiness);
+/// `reason` is what the loader said where the library is unloadable, or NULL; valid for as long as the function runs.
+typedef void (*cgio_started)(void *data, cgio_thread *thread, cgio_readiness readiness, const char *reason);
 
 /// Starts a thread that loads GIO and then does the work of a main context of its own until it is stopped.
 /// `started` is called on that thread; when GIO is not ready, with NULL, and the thread ends.

@@ -11,8 +11,8 @@
 
 #include "cgio.h"
 
-/// Loads libsecret, once.
-cgio_readiness clibsecret_load(const char *library);
+/// Loads libsecret, once. `reason` becomes what the loader said where it is unloadable; valid until this thread loads again.
+cgio_readiness clibsecret_load(const char *library, const char **reason);
 
 /// libsecret was told to show a prompt. It shows none itself: whoever is called runs it, or does not, and ends it
 /// with clibsecret_prompt_end. `result` is the type of what the prompt leads to: "o" a new item, "ao" an unlocking.

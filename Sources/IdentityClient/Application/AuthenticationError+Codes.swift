@@ -70,7 +70,7 @@ extension AuthenticationError.Code {
     public static let tlsFailed = Self(rawValue: "network.tls")
     /// The proxy refused or could not be reached.
     public static let proxyFailed = Self(rawValue: "network.proxy")
-    /// No HTTP transport is available: libcurl (libcurl.so.4) is missing.
+    /// No HTTP transport is available: libcurl (libcurl.so.4) could not be loaded.
     public static let transportUnavailable = Self(rawValue: "network.transport_unavailable")
 
     // The cache
@@ -90,7 +90,7 @@ extension AuthenticationError.Code {
     public static let cacheKeyUnavailable = Self(rawValue: "cache.key_unavailable")
     /// A record was encrypted with another key, changed by someone, or never encrypted; it was left as it is.
     public static let cacheUndecryptable = Self(rawValue: "cache.undecryptable")
-    /// libsecret (libsecret-1.so.0) or GLib is missing, without which the keyring cannot be used.
+    /// libsecret (libsecret-1.so.0) or GLib could not be loaded, without which the keyring cannot be used.
     public static let keyringLibraryMissing = Self(rawValue: "cache.keyring_library_missing")
     /// There is no session bus, over which the keyring is reached.
     public static let keyringNoSessionBus = Self(rawValue: "cache.keyring_no_session_bus")

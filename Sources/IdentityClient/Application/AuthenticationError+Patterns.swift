@@ -71,7 +71,7 @@ extension AuthenticationError {
     public static var tlsFailed: Code { .tlsFailed }
     /// The proxy refused or could not be reached.
     public static var proxyFailed: Code { .proxyFailed }
-    /// No HTTP transport is available: libcurl (libcurl.so.4) is missing.
+    /// No HTTP transport is available: libcurl (libcurl.so.4) could not be loaded.
     public static var transportUnavailable: Code { .transportUnavailable }
 
     // The cache
@@ -91,7 +91,7 @@ extension AuthenticationError {
     public static var cacheKeyUnavailable: Code { .cacheKeyUnavailable }
     /// A record was encrypted with another key, changed by someone, or never encrypted; it was left as it is.
     public static var cacheUndecryptable: Code { .cacheUndecryptable }
-    /// libsecret (libsecret-1.so.0) or GLib is missing, without which the keyring cannot be used.
+    /// libsecret (libsecret-1.so.0) or GLib could not be loaded, without which the keyring cannot be used.
     public static var keyringLibraryMissing: Code { .keyringLibraryMissing }
     /// There is no session bus, over which the keyring is reached.
     public static var keyringNoSessionBus: Code { .keyringNoSessionBus }

@@ -16,13 +16,21 @@ extension AuthenticationError {
         case EROFS:
             self.init(
                 .cachePermissions,
-                "\(path) cannot be written: its file system is read-only.",
+                "\(path) cannot be written: its file system is read-only. \(Self.elsewhere)",
                 underlyingError: failure
             )
         case EACCES, EPERM:
             self.init(
                 .cachePermissions,
-                "The system does not let this program use \(path): check the owner and mode of it and of what is above it.",
+                "The system does not let this program use \(path): check the owner and mode of it and of what is above it. "
+                    + Self.elsewhere,
+                underlyingError: failure
+            )
+        case EOPNOTSUPP where failure.call.description == "chmod":
+            self.init(
+                .cachePermissions,
+                "The file system of \(path) keeps no permissions, so that others could read tokens there. Name another "
+                    + "directory.",
                 underlyingError: failure
             )
         case ELOOP, ENOTDIR:
@@ -40,6 +48,9 @@ extension AuthenticationError {
             )
         }
     }
+
+    /// What helps a user whose home is none (`/nonexistent`, `/`), as many services have it.
+    private static let elsewhere = "Where this user has no home, set XDG_STATE_HOME or name a directory."
 
     /// An error as a cache may throw it.
     static func fromFileCache(_ error: any Error) -> any Error {

@@ -29,7 +29,7 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     ///
     /// - Parameter directory: Where the records rest. A relative path begins at the working directory of now. The
     ///   default is `$XDG_STATE_HOME/swift-identity-client`, or without that
-    ///   `~/.local/state/swift-identity-client`.
+    ///   `~/.local/state/swift-identity-client`; in a Flatpak and in a strict snap the place for what the program keeps.
     public convenience init(directory: String? = nil) {
         self.init(directory: directory, lockTimeout: .seconds(5))
     }

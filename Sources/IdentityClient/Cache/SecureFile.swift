@@ -30,7 +30,7 @@ enum SecureFile {
         guard status.mode & 0o077 == 0 else {
             throw refusal(
                 "\(path) is open to other users (mode \(octal(status.mode))). If nobody has used that, allow it again with: "
-                    + "chmod 600 \(quoted(path))"
+                    + "chmod 600 \(quoted(path))" + otherwise
             )
         }
     }
@@ -41,10 +41,10 @@ enum SecureFile {
             throw refusal("\(path) is not a directory. Remove it, or name another directory.")
         }
         try checkOwner(status, path: path)
-        guard status.mode & 0o022 == 0 else {
+        guard !status.isOpenToWriters else {
             throw refusal(
                 "Other users may write to \(path) (mode \(octal(status.mode))). If nobody has used that, allow it again with: "
-                    + "chmod 700 \(quoted(path))"
+                    + "chmod 700 \(quoted(path))" + otherwise
             )
         }
     }
@@ -58,6 +58,9 @@ enum SecureFile {
             )
         }
     }
+
+    private static let otherwise =
+        " (where that changes nothing, the file system keeps no permissions: name another directory)"
 
     static func refusal(_ message: String) -> AuthenticationError {
         AuthenticationError(.cachePermissions, message)

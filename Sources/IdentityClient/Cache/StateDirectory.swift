@@ -2,15 +2,17 @@
 
 /// Where a user's programs keep what should outlast them.
 enum StateDirectory {
-    /// The directory of this library: in `$XDG_STATE_HOME` if that is absolute, else in `~/.local/state`.
+    /// The directory of this library: in `$XDG_STATE_HOME` if that is absolute, else in `~/.local/state`, or the place
+    /// of that in a sandbox.
     ///
     /// `$HOME` is believed only when it is the user's own directory: `sudo` may leave another user's there.
     /// - Throws: `.cache` when the user has no home.
     static func path() throws -> String {
         let user = SystemCall.effectiveUser
         let path = path(
-            stateHome: SystemCall.environment("XDG_STATE_HOME"),
-            home: ownHome(user) ?? SystemCall.home(ofUser: user)
+            home: ownHome(user) ?? SystemCall.home(ofUser: user),
+            isFlatpak: SystemCall.exists("/.flatpak-info"),
+            variable: SystemCall.environment
         )
         if let path { return path }
         throw AuthenticationError(
@@ -20,12 +22,28 @@ enum StateDirectory {
     }
 
     /// The same as a pure decision.
-    static func path(stateHome: String?, home: String?) -> String? {
-        if let stateHome, stateHome.hasPrefix("/") {
+    static func path(home: String?, isFlatpak: Bool, variable: (String) -> String?) -> String? {
+        if let stateHome = variable("XDG_STATE_HOME"), stateHome.hasPrefix("/") {
             return FileCacheLocation.clean("\(stateHome)/swift-identity-client")
         }
         guard let home, home.hasPrefix("/") else { return nil }
-        return FileCacheLocation.clean("\(home)/.local/state/swift-identity-client")
+        let base = isFlatpak ? inFlatpak(home, variable) : inSnap(home, variable)
+        return FileCacheLocation.clean("\(base ?? home)/.local/state/swift-identity-client")
+    }
+
+    /// What Flatpak 1.13 and later name in `XDG_STATE_HOME`: the rest of the home may be gone when the program ends.
+    private static func inFlatpak(_ home: String, _ variable: (String) -> String?) -> String? {
+        guard let id = variable("FLATPAK_ID"), !id.contains("/"), !id.hasPrefix(".") else { return nil }
+        return "\(home)/.var/app/\(id)"
+    }
+
+    /// What all revisions of a snap share. Where the home is one revision's, going back to an older one would bring back
+    /// refresh tokens that are spent.
+    private static func inSnap(_ home: String, _ variable: (String) -> String?) -> String? {
+        guard let data = variable("SNAP_USER_DATA"), FileCacheLocation.clean(data) == FileCacheLocation.clean(home),
+            let common = variable("SNAP_USER_COMMON"), common.hasPrefix("/")
+        else { return nil }
+        return common
     }
 
     private static func ownHome(_ user: UInt32) -> String? {

@@ -41,13 +41,18 @@ struct Descriptor: ~Copyable {
     private static var statusOnly: Int32 { 0o1000_0000 }
 
     /// Creates the file `name`, which must not exist, readable and writable for its owner only.
+    ///
+    /// On a file system that keeps no permissions it fails as a `chmod` that is not supported, and leaves no file.
     func newFile(_ name: String) throws(SystemCallError) -> Descriptor {
         guard let file = try open(name, flags: O_WRONLY | O_CREAT | O_EXCL) else {
             throw SystemCallError("open", "\(path)/\(name)", number: ENOENT)
         }
-        // A umask can only have taken bits away.
-        if try file.status().mode != 0o600 {
-            guard fchmod(file.number, 0o600) == 0 else { throw SystemCallError("fchmod", file.path) }
+        if try file.status().mode == 0o600 { return file }
+        // A umask has taken bits away, or the file system has a mode of its own for all files.
+        _ = fchmod(file.number, 0o600)
+        guard try file.status().isPrivate else {
+            try? remove(name)  // The first failure is the one to tell.
+            throw SystemCallError("chmod", file.path, number: EOPNOTSUPP)
         }
         return file
     }

@@ -74,6 +74,12 @@ struct FileStatus: Sendable {
     /// The permission bits.
     let mode: UInt32
 
+    /// Whether its owner may read and write it, and nobody else may.
+    var isPrivate: Bool { mode & 0o677 == 0o600 }
+
+    /// Whether anybody but its owner may write to it.
+    var isOpenToWriters: Bool { mode & 0o022 != 0 }
+
     init(_ status: stat) {
         kind =
             switch status.st_mode & S_IFMT {

@@ -21,11 +21,16 @@ enum ProcessTable {
         )
     }
 
-    /// Whether a process that this one can see has ended. A killed child that nobody reaped still has an entry: its
+    /// Whether a process of this process namespace has ended. A killed child that nobody reaped still has an entry: its
     /// state is `Z` or `X`.
+    ///
+    /// `/proc` may hide living processes (`hidepid=2`). Of those only the kernel knows, and it does not tell one from a
+    /// later one with the same number: such a one passes for alive.
     static func isDead(_ process: ProcessIdentity) -> Bool {
         guard let status = status(of: String(process.pid)) else {
-            return unsafe access("/proc/\(process.pid)", F_OK) != 0 && errno == ENOENT
+            // 0 and below name groups of processes.
+            guard let number = pid_t(exactly: process.pid), number > 0 else { return true }
+            return kill(number, 0) != 0 && errno == ESRCH
         }
         return status.state == "Z" || status.state == "X" || status.startTime != process.startTime
     }

@@ -97,14 +97,22 @@ package enum SystemCall {
     }
 
     /// Makes a directory that only its owner may enter, under any umask.
+    ///
+    /// Where others may write to it nevertheless, the file system keeps no permissions: it fails as a `chmod` that is not
+    /// supported, and leaves no directory.
     /// - Returns: `false` when something was there already.
     static func makeDirectory(_ path: String) throws(SystemCallError) -> Bool {
         guard unsafe mkdir(path, 0o700) == 0 else {
             if errno == EEXIST { return false }
             throw SystemCallError("mkdir", path)
         }
-        // A umask can only have taken bits away; without its owner's the directory would be of no use.
-        if let status = try status(of: path, followingLinks: false), status.mode & 0o700 != 0o700 {
+        guard let status = try status(of: path, followingLinks: false) else { return true }
+        guard !status.isOpenToWriters else {
+            _ = unsafe rmdir(path)
+            throw SystemCallError("chmod", path, number: EOPNOTSUPP)
+        }
+        // A umask can take bits away; without its owner's the directory would be of no use.
+        if status.mode & 0o700 != 0o700 {
             guard unsafe chmod(path, 0o700) == 0 else { throw SystemCallError("chmod", path) }
         }
         return true

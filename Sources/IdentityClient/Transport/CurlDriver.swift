@@ -63,7 +63,8 @@ final class CurlDriver: Sendable {
     private struct State {
         var mail = Mail()
         var lastTicket: UInt64 = 0
-        var isWoken = false
+        /// Since when the thread is to look for mail.
+        var wokenSince: SuspendingClock.Instant?
     }
 
     let handle: CurlHandle
@@ -124,6 +125,12 @@ final class CurlDriver: Sendable {
     /// libcurl takes them for fresh: its clock stood still.
     var hasSlept: Bool { settings.timeAsleep() - timeAsleepBefore > .seconds(2) }
 
+    /// Whether the thread has let mail lie for so long: something in libcurl holds it, a resolver for example.
+    func isHeldUp(for patience: Duration) -> Bool {
+        guard let since = state.withLock({ $0.wokenSince }) else { return false }
+        return SuspendingClock.now - since >= patience
+    }
+
     static func exhausted() -> AuthenticationError {
         AuthenticationError(
             .transportUnavailable,
@@ -134,8 +141,9 @@ final class CurlDriver: Sendable {
     private func leave<T: Sendable>(_ change: (inout State) -> T) -> T {
         let (result, wakes) = state.withLock { state in
             let result = change(&state)
-            defer { state.isWoken = true }
-            return (result, !state.isWoken)
+            guard state.wokenSince == nil else { return (result, false) }
+            state.wokenSince = .now
+            return (result, true)
         }
         if wakes { handle.wake() }
         return result
@@ -150,7 +158,7 @@ extension CurlDriver {
             let mail = state.mail
             state.mail.jobs = []
             state.mail.abandoned = []
-            state.isWoken = false
+            state.wokenSince = nil
             return mail
         }
     }

@@ -13,15 +13,18 @@ struct CurlFailure: Error, CustomStringConvertible {
 
     init(code: Int, reason: String, tunnelStatus: Int = 0, isTooLarge: Bool = false, wasSent: Bool = true) {
         self.code = code
-        let reason = reason.hasPrefix(Self.unusableProxy) ? Self.withoutQuotation(reason) : reason
-        // It may quote the server, so it is kept short and plain.
-        self.reason = String(
-            decoding: reason.utf8.prefix(200).map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") },
-            as: UTF8.self
-        )
+        self.reason = Self.plain(reason.hasPrefix(Self.unusableProxy) ? Self.withoutQuotation(reason) : reason)
         self.tunnelStatus = tunnelStatus
         self.isTooLarge = isTooLarge
         self.wasSent = wasSent
+    }
+
+    /// A text that comes from elsewhere, and may quote a server: short, and without control characters.
+    private static func plain(_ text: String) -> String {
+        String(
+            decoding: text.utf8.prefix(200).map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") },
+            as: UTF8.self
+        )
     }
 
     var description: String { "libcurl \(code): \(reason)" }
@@ -105,8 +108,8 @@ extension CurlFailure {
         "What answered for \(host) does not speak HTTP. Check the port, and whether the network wants a login first."
     }
 
-    /// There is no libcurl that can be used.
-    static func unavailable(_ readiness: ccurl_readiness) -> AuthenticationError {
+    /// There is no libcurl that can be used. `reason` is the loader's, where it could not load one.
+    static func unavailable(_ readiness: ccurl_readiness, reason: String) -> AuthenticationError {
         switch readiness {
         case CCURL_EXHAUSTED:
             CurlDriver.exhausted()
@@ -119,8 +122,8 @@ extension CurlFailure {
         default:
             AuthenticationError(
                 .transportUnavailable,
-                "libcurl (libcurl.so.4) is missing. Install the Debian package libcurl4 (Fedora: libcurl, Alpine: "
-                    + "libcurl), or give the configuration a transport of your own."
+                "libcurl could not be loaded (\(plain(reason))). Install the Debian package libcurl4 (Fedora: libcurl, "
+                    + "Alpine: libcurl), anew where it is installed, or give the configuration a transport of your own."
             )
         }
     }

@@ -31,7 +31,8 @@ import FoundationEssentials
         let names = driver.settings.libraryNames
         let readiness = unsafe ccurl_driver_open(handle, names.0, names.1, driver.settings.newestLibraryVersion)
         guard readiness == CCURL_READY else {
-            end(because: CurlFailure.unavailable(readiness))
+            let reason = unsafe String(cString: ccurl_driver_reason(handle))
+            end(because: CurlFailure.unavailable(readiness, reason: reason))
             return
         }
         while step() {}

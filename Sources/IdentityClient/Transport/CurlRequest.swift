@@ -71,6 +71,8 @@ struct CurlSettings: Sendable {
     var libraryNames = ("libcurl.so.4", "libcurl-gnutls.so.4")
     /// How long a thread without work keeps its connections.
     var idleTime = Duration.seconds(60)
+    /// How long libcurl may keep the thread from looking for new work before requests go to another one.
+    var patience = Duration.seconds(10)
     /// How long the computer has slept so far, reckoned from any moment that stays the same.
     var timeAsleep: @Sendable () -> Duration = { [meter = SleepMeter()] in meter.timeAsleep }
     /// A newer libcurl is used as if it were this one (`0xXXYYZZ`).

@@ -17,7 +17,9 @@ extension CurlTransport {
             let pointer = unsafe driver.handle.pointer
             let names = settings.libraryNames
             let readiness = unsafe ccurl_driver_open(pointer, names.0, names.1, settings.newestLibraryVersion)
-            guard readiness == CCURL_READY else { throw CurlFailure.unavailable(readiness) }
+            guard readiness == CCURL_READY else {
+                throw unsafe CurlFailure.unavailable(readiness, reason: String(cString: ccurl_driver_reason(pointer)))
+            }
             defer { unsafe ccurl_driver_close(pointer) }
             let version = unsafe ccurl_driver_version(pointer)
             return "\(version >> 16 & 0xFF).\(version >> 8 & 0xFF).\(version & 0xFF)"

@@ -22,8 +22,14 @@ import Synchronization
 /// from before. Keep one object per program, not one per request. Dropping it ends the thread.
 /// A process that was forked without `exec` cannot use its parent's object.
 public final class CurlTransport: StreamingHTTPTransport {
+    private struct State {
+        var driver: CurlDriver?
+        /// How long the next driver may be held up. Each that was doubles it, since its thread stays behind.
+        var patience: Duration
+    }
+
     let settings: CurlSettings
-    private let current = Mutex<CurlDriver?>(nil)
+    private let state: Mutex<State>
 
     /// Creates a transport; nothing is loaded or started yet.
     ///
@@ -62,10 +68,11 @@ public final class CurlTransport: StreamingHTTPTransport {
 
     init(_ settings: CurlSettings) {
         self.settings = settings
+        state = Mutex(State(patience: settings.patience))
     }
 
     deinit {
-        current.withLock { $0?.retire() }
+        state.withLock { $0.driver?.retire() }
     }
 
     /// Sends `request` with `body` and gives the whole answer; informational answers (1xx) are left out.
@@ -92,10 +99,10 @@ public final class CurlTransport: StreamingHTTPTransport {
     /// Loads libcurl on the transport's own thread, which takes some 7 ms once in a process.
     public func prepare() {
         // What goes wrong here goes wrong again for the request, and is told to its caller.
-        current.withLock { current in
-            Self.retireIfItSlept(&current)
-            guard current?.isRetired != false, let driver = try? CurlDriver(settings) else { return }
-            if (try? driver.start()) != nil { current = driver }
+        state.withLock { state in
+            Self.retireWhatIsOfNoUse(&state)
+            guard state.driver?.isRetired != false, let driver = try? CurlDriver(settings) else { return }
+            if (try? driver.start()) != nil { state.driver = driver }
         }
     }
 
@@ -103,21 +110,25 @@ public final class CurlTransport: StreamingHTTPTransport {
         guard settings.proxy?.isPlain != false else {
             throw AuthenticationError(.invalidArgument, "The transport's proxy has characters that no address has.")
         }
-        return try current.withLock { current in
-            Self.retireIfItSlept(&current)
-            if let driver = current, let ticket = driver.submit(request, caller) { return (driver, ticket) }
+        return try state.withLock { state in
+            Self.retireWhatIsOfNoUse(&state)
+            if let driver = state.driver, let ticket = driver.submit(request, caller) { return (driver, ticket) }
             let driver = try CurlDriver(settings)
             guard let ticket = driver.submit(request, caller) else { throw CurlDriver.exhausted() }
             try driver.start()
-            current = driver
+            state.driver = driver
             return (driver, ticket)
         }
     }
 
-    /// What is under way goes on to its own end; connections that are idle are not used any more.
-    private static func retireIfItSlept(_ current: inout CurlDriver?) {
-        guard let driver = current, driver.hasSlept else { return }
+    /// What is under way goes on to its own end; connections that are idle are not used any more, and what holds up a
+    /// thread holds up no further request.
+    private static func retireWhatIsOfNoUse(_ state: inout State) {
+        guard let driver = state.driver, !driver.isRetired else { return }
+        let isHeldUp = driver.isHeldUp(for: state.patience)
+        guard isHeldUp || driver.hasSlept else { return }
+        if isHeldUp { state.patience *= 2 }
         driver.retire()
-        current = nil
+        state.driver = nil
     }
 }

@@ -53,7 +53,7 @@ enum Examination {
             let unasked = Finding.unknown(collection, "not asked")
             switch (error as? AuthenticationError)?.code {
             case .keyringLibraryMissing?:
-                return [.unknown(bus, "not asked"), .lack(service, "libsecret is missing", error), unasked]
+                return [.unknown(bus, "not asked"), .lack(service, "libsecret could not be loaded", error), unasked]
             case .keyringNoSessionBus?:
                 return [.lack(bus, "there is none", error), .unknown(service, "not asked"), unasked]
             case .keyringNoService?:

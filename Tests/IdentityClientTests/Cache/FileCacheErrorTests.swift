@@ -18,4 +18,31 @@ import Testing
         #expect(error.code == code)
         #expect(error.message.contains("/var/tokens"))
     }
+
+    /// A service may have `/nonexistent` or `/` for its home.
+    @Test(arguments: [EACCES, EPERM, EROFS]) func namesTheWayOutOfAHomeThatIsNone(_ number: Int32) {
+        let error = AuthenticationError(SystemCallError("mkdir", "/nonexistent/.local", number: number))
+        #expect(error.message.contains("set XDG_STATE_HOME or name a directory"))
+    }
+
+    /// exFAT, CIFS and Windows' drives under WSL give every file the same mode, whatever was asked for.
+    @Test(
+        arguments: [
+            (0o777, false, true), (0o755, false, false), (0o700, true, false), (0o600, true, false),
+            (0o500, false, false),
+        ] as [(mode_t, Bool, Bool)]
+    )
+    func aFileSystemThatKeepsNoPermissionsIsKnownByWhatItMade(mode: mode_t, isPrivate: Bool, isOpen: Bool) {
+        var status = stat()
+        status.st_mode = S_IFREG | mode
+        #expect(FileStatus(status).isPrivate == isPrivate)
+        #expect(FileStatus(status).isOpenToWriters == isOpen)
+    }
+
+    @Test func advisesNoChmodWhereNoModeIsKept() {
+        let error = AuthenticationError(SystemCallError("chmod", "/mnt/c/tokens", number: EOPNOTSUPP))
+        #expect(error.code == .cachePermissions)
+        #expect(error.message.contains("keeps no permissions") && error.message.contains("Name another directory"))
+        #expect(AuthenticationError(SystemCallError("flock", "/a", number: EOPNOTSUPP)).code == .cache)
+    }
 }

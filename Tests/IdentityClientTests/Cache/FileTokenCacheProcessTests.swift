@@ -128,7 +128,27 @@ import Testing
         ] as [(String?, String?, String?)]
     )
     func followsTheBaseDirectorySpecification(stateHome: String?, home: String?, path: String?) {
-        #expect(StateDirectory.path(stateHome: stateHome, home: home) == path)
+        let found = StateDirectory.path(home: home, isFlatpak: false) { $0 == "XDG_STATE_HOME" ? stateHome : nil }
+        #expect(found == path)
+    }
+
+    @Test(
+        arguments: [
+            (["FLATPAK_ID": "org.a.B"], true, "/home/a/.var/app/org.a.B/.local/state"),
+            (["FLATPAK_ID": "org.a.B", "XDG_STATE_HOME": "/state"], true, "/state"),
+            (["FLATPAK_ID": "org.a.B"], false, "/home/a/.local/state"),
+            (["FLATPAK_ID": "../b"], true, "/home/a/.local/state"),
+            (["FLATPAK_ID": ".."], true, "/home/a/.local/state"),
+            ([:], true, "/home/a/.local/state"),
+            (["SNAP_USER_DATA": "/home/a/", "SNAP_USER_COMMON": "/common"], false, "/common/.local/state"),
+            (["SNAP_USER_DATA": "/home/a/snap/b/1", "SNAP_USER_COMMON": "/common"], false, "/home/a/.local/state"),
+            (["SNAP_USER_DATA": "/home/a", "SNAP_USER_COMMON": "common"], false, "/home/a/.local/state"),
+            (["SNAP_USER_DATA": "/home/a"], false, "/home/a/.local/state"),
+        ] as [([String: String], Bool, String)]
+    )
+    func outlastsTheProgramInASandbox(variables: [String: String], isFlatpak: Bool, place: String) {
+        let found = StateDirectory.path(home: "/home/a", isFlatpak: isFlatpak) { variables[$0] }
+        #expect(found == "\(place)/swift-identity-client")
     }
 
     @Test func keepsAnAbsolutePathAndCompletesARelativeOne() {

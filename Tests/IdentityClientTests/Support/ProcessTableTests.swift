@@ -7,7 +7,7 @@ import Testing
 @testable import IdentityClient
 
 @Suite(.timeLimit(.minutes(1))) struct ProcessTableTests {
-    private func spawn() throws -> pid_t {
+    private static func spawn() throws -> pid_t {
         var child: pid_t = 0
         let arguments = unsafe [strdup("sleep"), strdup("600"), nil]
         defer { unsafe arguments.forEach { unsafe free($0) } }
@@ -16,7 +16,7 @@ import Testing
         return child
     }
 
-    private func identity(of process: pid_t) throws -> ProcessIdentity {
+    private static func identity(of process: pid_t) throws -> ProcessIdentity {
         let stat = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
         let fields = stat.drop { $0 != ")" }.dropFirst().split(separator: " ")
         var identity = ProcessTable.current()
@@ -25,14 +25,26 @@ import Testing
         return identity
     }
 
+    /// Puts an empty directory in the place of `/proc`, for this process alone, as if every process were hidden there.
+    /// - Returns: `false` where the system lets even root do no such thing.
+    private static func hideProcesses() -> Bool {
+        // Only GNU sources see its declaration.
+        typealias Unshare = @convention(c) (Int32) -> Int32
+        guard let unshare = unsafe dlsym(nil, "unshare") else { return false }
+        let newMounts: Int32 = 0x0002_0000
+        guard unsafe unsafeBitCast(unshare, to: Unshare.self)(newMounts) == 0 else { return false }
+        guard unsafe mount(nil, "/", nil, UInt(MS_REC | MS_PRIVATE), nil) == 0 else { return false }
+        return unsafe mount("tmpfs", "/proc", "tmpfs", 0, nil) == 0
+    }
+
     private func state(of process: pid_t) -> Substring? {
         let stat = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
         return stat.drop { $0 != ")" }.dropFirst().split(separator: " ").first
     }
 
     @Test func tellsTheLivingFromTheDead() async throws {
-        let child = try spawn()
-        let identity = try identity(of: child)
+        let child = try Self.spawn()
+        let identity = try Self.identity(of: child)
         #expect(!ProcessTable.isDead(identity))
         var later = identity
         later.startTime = "1"
@@ -47,10 +59,27 @@ import Testing
         #expect(ProcessTable.isDead(identity), "gone")
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only root can mount")) func asksTheKernelAboutWhomProcDoesNotShow() async {
+        await #expect(processExitsWith: .success) {
+            let child = try ProcessTableTests.spawn()
+            let identity = try ProcessTableTests.identity(of: child)
+            guard ProcessTableTests.hideProcesses() else {
+                kill(child, SIGKILL)
+                Issue.record("This machine lets even root mount nothing, so it was not tried.", severity: .warning)
+                return
+            }
+            #expect(unsafe access("/proc/\(child)", F_OK) != 0)
+            #expect(!ProcessTable.isDead(identity))
+            kill(child, SIGKILL)
+            #expect(waitpid(child, nil, 0) == child)
+            #expect(ProcessTable.isDead(identity))
+        }
+    }
+
     @Test func knowsItself() throws {
         let me = ProcessTable.current()
         #expect(me.pid == Int(getpid()) && me.bootID.utf8.count == 36 && me.pidNamespace.hasPrefix("pid:["))
-        #expect(try identity(of: getpid()) == me)
+        #expect(try Self.identity(of: getpid()) == me)
         #expect(me.sees(me) && !ProcessTable.isDead(me))
     }
 

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import HTTPTypes
 import Testing
 
@@ -186,6 +187,20 @@ import Testing
 
         #expect(error?.code == .transportUnavailable)
         #expect(error?.message.contains("libcurl4") == true)
+        #expect(error?.message.contains("libnothing.so.4: ") == true)
+    }
+
+    @Test func aLibraryThatCannotBeLoadedIsSaidInTheLoadersWords() async throws {
+        let server = try ScriptedServer(answering: "")
+        defer { server.close() }
+        let directory = try TemporaryDirectory()
+        let library = "\(directory.path)/libcurl.so.4"
+        try Data(repeating: 7, count: 200).write(to: URL(filePath: library))
+
+        let error = try await CurlTransport.withLibraries(library, "libnothing.so.4").failure(.get(server))
+
+        #expect(error?.code == .transportUnavailable)
+        #expect(error?.message.contains("could not be loaded (\(library): invalid ELF header)") == true)
     }
 
     @Test func aLibraryThatIsNotCurlIsRefused() async throws {

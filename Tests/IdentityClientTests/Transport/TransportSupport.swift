@@ -80,6 +80,14 @@ extension CurlTransport {
         return CurlTransport(settings)
     }
 
+    /// Gives a driver that is held up no further request.
+    static func withoutPatience(certificateAuthorities: String) -> CurlTransport {
+        var settings = usual
+        settings.certificateAuthorities = certificateAuthorities
+        settings.patience = .zero
+        return CurlTransport(settings)
+    }
+
     static func givingUp(after idleTime: Duration) -> CurlTransport {
         var settings = usual
         settings.idleTime = idleTime

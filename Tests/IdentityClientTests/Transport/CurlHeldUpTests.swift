@@ -1,0 +1,50 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import HTTPTypes
+import Testing
+
+@testable import IdentityClient
+
+/// While libcurl does not come back, as from a resolver that never answers.
+@Suite(.timeLimit(.minutes(1))) struct CurlHeldUpTests {
+    /// libcurl reads the authorities on the driver's thread, and from a FIFO until nobody writes to it any more.
+    @Test func laterRequestsGetAThreadOfTheirOwn() async throws {
+        let server = try ScriptedServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        defer { server.close() }
+        let directory = try TemporaryDirectory()
+        let authorities = "\(directory.path)/authorities"
+        try CallFailed.check(unsafe mkfifo(authorities, 0o600), "mkfifo")
+        let transport = CurlTransport.withoutPatience(certificateAuthorities: authorities)
+        var secure = HTTPRequest.get(server)
+        secure.scheme = "https"
+
+        let holding = Task { [secure] in try await transport.failure(secure) }
+        var writer: Int32 = -1
+        #expect(
+            await happens {
+                writer = unsafe open(authorities, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+                return writer >= 0
+            }
+        )
+        let waiting = Task.immediate { try await transport.send(.get(server), body: nil).0.status }
+        let (answer, _) = try await transport.send(.get(server), body: nil)
+
+        #expect(answer.status == .ok)
+        // What opens it once more finds nothing to wait for.
+        try CallFailed.check(unsafe unlink(authorities), "unlink")
+        close(writer)
+        #expect(try await holding.value?.code == .tlsFailed)
+        #expect(try await waiting.value == .ok, "what the first thread was given it does in the end")
+    }
+
+    @Test func aThreadThatLooksForWorkIsNotHeldUp() async throws {
+        let server = try ScriptedServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        defer { server.close() }
+        let transport = CurlTransport()
+
+        for _ in 0..<5 { _ = try await transport.send(.get(server), body: nil) }
+
+        #expect(server.connections == 1)
+    }
+}
