@@ -91,6 +91,18 @@ import Testing
         #expect(terminal.isUsual)
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: [SIGINT, SIGQUIT, SIGTERM, SIGHUP])
+    func leavesTheTerminalAsItWasWhateverEndsIt(signal: CInt) async throws {
+        let place = try Surroundings()
+        let terminal = try PseudoTerminal()
+        let tool = try Tool(["login", "--manual"], place.variables, terminal: terminal.terminal)
+        _ = try await tool.errorLine { $0.hasPrefix("Address") }
+        #expect(!terminal.isUsual)
+        tool.send(signal)
+        #expect(try await tool.outcome().status == 6)
+        #expect(terminal.isUsual)
+    }
+
     @Test(.timeLimit(.minutes(1))) func endsAndFreesThePortWhenInterrupted() async throws {
         let place = try Surroundings()
         let tool = try Tool(["login"], place.variables)
