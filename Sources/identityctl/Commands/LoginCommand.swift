@@ -40,6 +40,8 @@ struct LoginCommand: ToolCommand {
         return ElsewhereAdvice.after(error)
     }
 
+    var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
+
     func run(in session: Session) async throws {
         let environment = session.environment
         let command = try browser.command(environment)

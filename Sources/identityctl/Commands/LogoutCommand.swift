@@ -44,6 +44,8 @@ struct LogoutCommand: ToolCommand {
         }
     }
 
+    var sharedOptions: SharedOptions { SharedOptions(provider, nil, account) }
+
     func run(in session: Session) async throws {
         let wanted = all ? nil : try session.environment.given("account", account.account)
         var configuration = try provider.configuration(session.environment, logger: session.logger)

@@ -19,6 +19,8 @@ struct TokenCommand: ToolCommand {
     @Flag(help: "Ask the provider for a new token even if the cached one is still good.")
     var forceRefresh = false
 
+    var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
+
     func run(in session: Session) async throws {
         let environment = session.environment
         let scopes = try token.scopes(environment)

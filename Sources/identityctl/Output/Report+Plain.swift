@@ -67,12 +67,11 @@ enum PlainReport {
     }
 
     /// What to do about an error, where the tool knows.
-    static func advice(_ error: any Error) -> String? {
+    ///
+    /// - Parameter options: What the command was given: the sign-in is to be for the same.
+    static func advice(_ error: any Error, _ options: SharedOptions) -> String? {
         guard let known = error as? AuthenticationError, .interactionRequired ~= known.code else { return nil }
-        guard let claims = known.claims else { return "To sign in, run: identityctl login" }
-        let quoted = claims.printable.split(separator: "'", omittingEmptySubsequences: false).joined(
-            separator: #"'\''"#
-        )
-        return "To sign in, run: identityctl login --claims '\(quoted)'"
+        let login = known.claims.map { options.replacing("--claims", with: $0) } ?? options
+        return "To sign in, run: \(login.command("login"))"
     }
 }
