@@ -6,6 +6,17 @@ struct Given: Hashable, Sendable {
     /// `--timeout`, or `IDENTITYCTL_TIMEOUT`.
     let origin: String
 
+    /// Whether the command line gave it, and not a variable, which may be there for other commands.
+    var isOption: Bool { origin.hasPrefix("--") }
+
+    /// A time of at most a day.
+    func seconds(from least: Int) throws -> Duration {
+        guard let seconds = Int(text), (least...86_400).contains(seconds) else {
+            throw error("'\(text.printable)' is not a whole number of seconds from \(least) to 86400 (a day).")
+        }
+        return .seconds(seconds)
+    }
+
     func error(_ message: String) -> UsageError {
         UsageError("\(origin): \(message)")
     }

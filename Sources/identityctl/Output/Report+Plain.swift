@@ -70,7 +70,12 @@ enum PlainReport {
     ///
     /// - Parameter options: What the command was given: the sign-in is to be for the same.
     static func advice(_ error: any Error, _ options: SharedOptions) -> String? {
-        guard let known = error as? AuthenticationError, .interactionRequired ~= known.code else { return nil }
+        guard let known = error as? AuthenticationError else { return nil }
+        if known.code == .invalidScope, known.serverError?.error == "invalid_scope" {
+            let login = options.replacing("--default-scopes", with: "openid")
+            return "If it is one that is added by default, leave it out, for example: \(login.command("login"))"
+        }
+        guard .interactionRequired ~= known.code else { return nil }
         let login = known.claims.map { options.replacing("--claims", with: $0) } ?? options
         return "To sign in, run: \(login.command("login"))"
     }

@@ -19,6 +19,7 @@ struct SharedOptions: Hashable, Sendable {
         add("--issuer", provider?.issuer)
         add("--device-authorization-endpoint", provider?.deviceAuthorizationEndpoint)
         add("--cache", provider?.cache)
+        add("--default-scopes", provider?.defaultScopes)
         add("--group", provider?.group)
         for scope in token?.scopes ?? [] { add("--scope", scope) }
         add("--claims", token?.claims.map(Self.oneLine))

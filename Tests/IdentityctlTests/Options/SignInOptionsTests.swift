@@ -28,6 +28,7 @@ import Testing
         let made = try Self.parameters(
             [
                 "--prompt", "login", "--login-hint", "alice", "--timeout", "20", "--response-mode", "form_post",
+                "--parameter", "audience=https://a.test/?x=y", "--parameter", "empty=",
             ],
             ["--scope", "a", "--scope", "b c", "--claims", #"{"id_token":{}}"#]
         )
@@ -35,6 +36,7 @@ import Testing
         #expect(made.loginHint == "alice")
         #expect(made.timeout == .seconds(20))
         #expect(made.responseMode == .formPost)
+        #expect(made.extraQueryItems == ["audience": "https://a.test/?x=y", "empty": ""])
         #expect(made.scopes == ["a", "b", "c"])
         #expect(made.claims == #"{"id_token":{}}"#)
     }
@@ -67,7 +69,8 @@ import Testing
         (["--timeout", "0"], []), (["--timeout", "1.5"], []), (["--timeout", "86401"], []), (["--timeout", "x"], []),
         (["--response-mode", "fragment"], []), ([], ["--claims", "{"]), ([], ["--claims", "[]"]),
         ([], ["--scope", " "]),
-        (["--prompt", ""], []),
+        (["--prompt", ""], []), (["--parameter", "a"], []), (["--parameter", "=a"], []),
+        (["--parameter", "scope=a"], []), (["--parameter", "a=1", "--parameter", "a=2"], []),
     ])
     func refusesWhatCannotBeUsed(arguments: [String], token: [String]) {
         #expect(throws: UsageError.self) { try Self.parameters(arguments, token) }
@@ -132,6 +135,13 @@ import Testing
         let parameters = try Self.parameters([])
         let environment = Environment([:])
         #expect(try options.deviceParameters(parameters, environment, for: nil).timeout == .seconds(9))
+        let extra = try SignInOptions.parse(["--parameter", "a=b"])
+        let device = try extra.deviceParameters(
+            try extra.parameters(TokenOptions.parse([]), environment),
+            environment,
+            for: nil
+        )
+        #expect(device.extraParameters == ["a": "b"])
         let wanted = Given(text: "bob", origin: "IDENTITYCTL_ACCOUNT")
         let error = #expect(throws: UsageError.self) {
             _ = try options.deviceParameters(parameters, environment, for: wanted)

@@ -60,6 +60,15 @@ import Testing
         )
     }
 
+    @Test func saysHowToLeaveOutWhatIsAddedByDefault() throws {
+        let given = try SharedOptionsTests.options("login", "--group", "g", "--default-scopes", "openid profile")
+        let refused = AuthenticationError(.invalidScope, "", serverError: ServerError(error: "invalid_scope"))
+        let command = "identityctl login --group g --default-scopes openid"
+        #expect(PlainReport.advice(refused, given)?.hasSuffix(": \(command)") == true)
+        let unknown = AuthenticationError(.invalidScope, "", serverError: ServerError(error: "invalid_target"))
+        #expect(PlainReport.advice(unknown, given) == nil)
+    }
+
     @Test func endsAWarningWithWhatSupportAsksFor() {
         let error = AuthenticationError(
             .network,

@@ -33,7 +33,7 @@ import Testing
             "info"
         )
         #expect(
-            given.command("login") == "identityctl login --client-id c --issuer https://i.test/a "
+            given.command("login") == "identityctl login --client-id c --issuer https://i.test/a --default-scopes '' "
                 + "--group g --scope 'a b' --scope c --account bob"
         )
         #expect(try Self.options("token").command("login") == "identityctl login")
