@@ -44,7 +44,7 @@ extension Environment {
     /// The same for an option that may be given several times, or as several words.
     func words(_ name: String, _ options: [String]) throws -> [String] {
         if !options.isEmpty {
-            let words = options.flatMap { $0.split(separator: " ") }.map(String.init)
+            let words = options.flatMap { $0.split(whereSeparator: \.isWhitespace) }.map(String.init)
             guard !words.isEmpty else { throw UsageError("--\(name): the value is empty.") }
             return words
         }
