@@ -11,12 +11,13 @@ struct Identityctl: AsyncParsableCommand {
         commandName: "identityctl",
         abstract: "Signs people in with OAuth 2.0 and OpenID Connect, for shells and scripts.",
         discussion: """
-            Standard output carries the result and nothing else. Every option can also be set as an environment \
-            variable, for example IDENTITYCTL_CLIENT_ID for --client-id; the command line wins.
+            Standard output carries the result and nothing else. Options that are not of one command's one request can \
+            also be set as environment variables, for example IDENTITYCTL_CLIENT_ID for --client-id; the command line \
+            wins.
 
             Exit status: 0 done; 2 a person is needed, run 'identityctl login'; 3 network or server unavailable; \
-            4 token cache unavailable; 5 an answer was not believed; 6 cancelled, timed out or no browser; \
-            7 the provider or the person said no; 22 the API of 'call' answered with another status than 200 to 299; \
+            4 token cache unavailable; 5 an answer was not believed; 6 cancelled or timed out; 7 the \
+            provider or the person said no; 8 no browser here; 22 the API of 'call' answered with another status than 200 to 299; \
             64 wrong usage; 1 anything else.
             """,
         version: LibraryVersion.current,

@@ -68,6 +68,10 @@ extension PublicClientApplication {
 
         /// The scopes that are asked for beside the program's own; `nil` means `openid`, `profile` and
         /// `offline_access`, as far as the provider says it knows them, and none at a plain OAuth 2.0 server.
+        ///
+        /// Set it where the provider refuses one of those to this client (`.invalidScope`). A sign-in at any other kind of
+        /// authority than `.oauth2(_:)` needs `openid`, here or among the program's own, else it ends with
+        /// `.invalidArgument` before anything is sent. Without `offline_access` many providers give no refresh token.
         public var defaultScopes: Set<Scope>?
 
         /// What the program can handle, for example `cp1` for claims challenges (Microsoft's `xms_cc`).

@@ -19,6 +19,14 @@ public struct SilentParameters: Sendable {
     /// Whether the cached access token is passed over. Such a call never joins a refresh that began before it.
     public var forcesRefresh: Bool
 
+    /// How long the token shall be good at least; a resolution of one second, rounded up. Zero unless set, which leaves it to
+    /// the configuration's `expirationLeeway`; negative is `.invalidArgument`.
+    ///
+    /// A cached token that is good for less is renewed. What comes may be good for less all the same: see the result's
+    /// `expiresOn`. That is so where the provider's tokens do not live so long, of which each is used for a tenth of its
+    /// life before it is renewed; where there is no refresh token; and where the provider cannot be reached.
+    public var minimumValidity: Duration
+
     /// Names the request in the provider's logs; `nil` means a fresh one when a request is made.
     public var correlationID: UUID?
 
@@ -29,6 +37,7 @@ public struct SilentParameters: Sendable {
         authority: Authority? = nil,
         claims: String? = nil,
         forcesRefresh: Bool = false,
+        minimumValidity: Duration = .zero,
         correlationID: UUID? = nil
     ) {
         self.scopes = scopes
@@ -36,6 +45,7 @@ public struct SilentParameters: Sendable {
         self.authority = authority
         self.claims = claims
         self.forcesRefresh = forcesRefresh
+        self.minimumValidity = minimumValidity
         self.correlationID = correlationID
     }
 }

@@ -9,6 +9,8 @@ package struct CredentialRequest: Hashable, Sendable {
     package var skipsAccessToken = false
     /// Seconds.
     package var leeway: Int64
+    /// Seconds for which the token shall be good at least, where there is something to renew it with.
+    package var minimumValidity: Int64
     package var rule: ScopeRule
 
     package init(
@@ -16,6 +18,7 @@ package struct CredentialRequest: Hashable, Sendable {
         tenant: String? = nil,
         skipsAccessToken: Bool = false,
         leeway: Int64 = 300,
+        minimumValidity: Int64 = 0,
         rule: ScopeRule = ScopeRule(ignoresCase: false)
     ) {
         self.scopes = scopes
@@ -23,6 +26,7 @@ package struct CredentialRequest: Hashable, Sendable {
         self.tenant = tenant
         self.skipsAccessToken = skipsAccessToken
         self.leeway = leeway
+        self.minimumValidity = minimumValidity
     }
 }
 
@@ -46,7 +50,10 @@ package enum CredentialSelection: Hashable, Sendable {
 extension AccountCredentials {
     /// What these credentials can do for `request` at a time.
     package func selection(for request: CredentialRequest, at now: Int64) -> CredentialSelection {
-        if !request.skipsAccessToken, let token = bestToken(for: request, at: now, leeway: request.leeway) {
+        let validity = refreshToken == nil ? 0 : request.minimumValidity
+        if !request.skipsAccessToken,
+            let token = bestToken(for: request, at: now, leeway: request.leeway, minimumValidity: validity)
+        {
             return token.isDueForRefresh(at: now) && refreshToken != nil ? .stale(token) : .valid(token)
         }
         return refreshToken.map(CredentialSelection.refreshable) ?? .unavailable
@@ -58,11 +65,16 @@ extension AccountCredentials {
     }
 
     /// The fitting token that lives longest.
-    private func bestToken(for request: CredentialRequest, at now: Int64, leeway: Int64) -> CachedAccessToken? {
+    private func bestToken(
+        for request: CredentialRequest,
+        at now: Int64,
+        leeway: Int64,
+        minimumValidity: Int64 = 0
+    ) -> CachedAccessToken? {
         var best: Int?
         let declined = refreshToken?.declinedScopes ?? []
         for index in accessTokens.indices {
-            guard accessTokens[index].isUsable(at: now, leeway: leeway),
+            guard accessTokens[index].isUsable(at: now, leeway: leeway, minimumValidity: minimumValidity),
                 accessTokens[index].fits(request, declined: declined)
             else { continue }
             if let other = best, accessTokens[other].expiresOn >= accessTokens[index].expiresOn { continue }

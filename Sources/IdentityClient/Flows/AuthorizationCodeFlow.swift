@@ -37,6 +37,7 @@ struct AuthorizationCodeFlow: Sendable {
         case .code(let value): code = value
         case .error(let words):
             throw ServerRefusal(words, status: nil, grant: nil, context: context).error
+                .naming(request.scopes, beyond: request.parameters.scopes)
         }
         let isNamed = request.authority.isMicrosoft
         let form = TokenRequestMessage.authorizationCode(

@@ -53,7 +53,12 @@ extension AuthorizationPreparation {
             authority: authority
         )
         let now = environment.clock.unixSeconds
-        let json = try EndpointVerdict(answer, grant: nil, now: now, context: context).members()
+        let json: JSONObject
+        do {
+            json = try EndpointVerdict(answer, grant: nil, now: now, context: context).members()
+        } catch {
+            throw error.naming(message.scopes, beyond: parameters.scopes.union(parameters.extraScopesToConsent))
+        }
         do {
             return try PushedAuthorizationResponse(json)
         } catch {

@@ -21,6 +21,7 @@ struct AuthorizationPreparation: Sendable {
         let configured = environment.configuration.authority
         authority = parameters.authority ?? configured
         if parameters.authority != nil { try authority.checkFits(configured) }
+        try environment.configuration.checkNamesOpenID(parameters.scopes, at: authority)
         self.environment = environment
         self.parameters = parameters
         self.context = context

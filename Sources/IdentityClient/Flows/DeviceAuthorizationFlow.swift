@@ -20,6 +20,7 @@ struct DeviceAuthorizationFlow: Sendable {
         let configured = environment.configuration.authority
         let authority = parameters.authority ?? configured
         if parameters.authority != nil { try authority.checkFits(configured) }
+        try environment.configuration.checkNamesOpenID(parameters.scopes, at: authority)
         try await PersistenceCheck(environment: environment, context: context)
             .run(isRequired: parameters.requiresPersistence)
         let metadata = try await environment.resolver.metadata(for: authority, context: context)
@@ -118,7 +119,12 @@ struct DeviceAuthorizationFlow: Sendable {
             authority: authority
         )
         let now = environment.clock.unixSeconds
-        let json = try EndpointVerdict(answer, grant: .deviceCode, now: now, context: context).members()
+        let json: JSONObject
+        do {
+            json = try EndpointVerdict(answer, grant: .deviceCode, now: now, context: context).members()
+        } catch {
+            throw error.naming(scopes, beyond: parameters.scopes)
+        }
         do {
             return try DeviceAuthorizationResponse(json)
         } catch {

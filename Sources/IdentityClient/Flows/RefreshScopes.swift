@@ -44,20 +44,3 @@ struct RefreshScopes: Sendable {
         )
     }
 }
-
-extension PublicClientApplication.Configuration {
-    /// The scopes that are asked for beside the program's own.
-    func scopesToAdd(for authority: Authority, _ metadata: AuthorityMetadata) -> [String] {
-        if let defaultScopes { return defaultScopes.map(\.rawValue).sorted() }
-        if case .oauth2 = authority.kind { return [] }
-        return ["openid", "profile", "offline_access"].filter { scope in
-            scope == "openid" || authority.isMicrosoft || metadata.scopes?.contains(scope) != false
-        }
-    }
-}
-
-extension [String] {
-    func appendingMissing(_ others: [String]) -> [String] {
-        self + others.filter { !contains($0) }
-    }
-}

@@ -135,7 +135,9 @@ struct ServerRefusal {
         are allowed for it, and the client secret where the provider demands one.
         """,
         .redirectNotRegistered: "The redirect URI is not registered for this client: add it to the registration.",
-        .invalidScope: "The provider does not know one of the scopes, or the API that they are of.",
+        .invalidScope: """
+        The provider does not know one of the scopes, or the API that they are of, or does not allow it to this client.
+        """,
         .blockedByPolicy:
             "The organisation's policy blocks this sign-in: ask its administrator; trying again will not help.",
         .requestLoop: "The provider stopped a loop of identical requests. Wait some minutes.",

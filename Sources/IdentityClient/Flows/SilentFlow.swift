@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Logging
+import OAuthWire
 
 /// From the cache where possible, else by a refresh.
 struct SilentFlow: Sendable {
@@ -22,6 +23,7 @@ struct SilentFlow: Sendable {
             tenant: tenant,
             skipsAccessToken: parameters.forcesRefresh || parameters.claims != nil,
             leeway: environment.expirationLeeway,
+            minimumValidity: try parameters.validitySeconds,
             rule: rule
         )
         let stored = try await environment.store.snapshot(for: id) { known in
@@ -132,5 +134,18 @@ struct SilentFlow: Sendable {
             "Nobody is signed in with this account here: sign in interactively.",
             correlationID: parameters.correlationID
         )
+    }
+}
+
+extension SilentParameters {
+    /// The least validity in whole seconds, rounded up; ten years are as good as more.
+    fileprivate var validitySeconds: Int64 {
+        get throws {
+            guard minimumValidity >= .zero else {
+                throw AuthenticationError(.invalidArgument, "The minimum validity of the token is negative.")
+            }
+            let parts = min(minimumValidity, .seconds(JSONObject.longestDuration)).components
+            return parts.seconds + (parts.attoseconds > 0 ? 1 : 0)
+        }
     }
 }

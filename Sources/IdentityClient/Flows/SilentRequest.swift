@@ -6,6 +6,8 @@ struct RefreshWish: Hashable, Sendable {
     var scopes: Set<String>
     var claims: String?
     var isForced: Bool
+    /// Seconds. Who wants less may be given what another process has put there, which is not enough for who wants more.
+    var minimumValidity: Int64
 }
 
 /// A silent acquisition that was checked, in the form the refresh needs.
@@ -20,7 +22,13 @@ struct SilentRequest: Sendable {
     let need: CredentialRequest
 
     var wish: RefreshWish {
-        RefreshWish(authority: authority, scopes: need.matchableScopes, claims: claims, isForced: isForced)
+        RefreshWish(
+            authority: authority,
+            scopes: need.matchableScopes,
+            claims: claims,
+            isForced: isForced,
+            minimumValidity: need.minimumValidity
+        )
     }
 
     /// Names the request for the throttle.

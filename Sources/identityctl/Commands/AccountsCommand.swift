@@ -13,6 +13,8 @@ struct AccountsCommand: ToolCommand {
     @OptionGroup var provider: ProviderOptions
     @OptionGroup var output: OutputOptions
 
+    var sharedOptions: SharedOptions { SharedOptions(provider) }
+
     func run(in session: Session) async throws {
         let configuration = try provider.configuration(session.environment, logger: session.logger)
         let accounts = try await session.application(configuration).allAccounts()

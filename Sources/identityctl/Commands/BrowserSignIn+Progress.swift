@@ -14,7 +14,9 @@ extension PublicClientApplication {
         var parameters = parameters
         parameters.onProgress = { new in
             phase.withLock { $0 = new }
-            console.progress(indentation + new.text(at: .now))
+            let text = indentation + new.text(at: .now)
+            console.progress(text)
+            if case .waitingForPerson = new { console.notice(text) }
         }
         return try await console.showingProgress { _ in
             indentation + (phase.withLock(\.self)?.text(at: .now) ?? "Preparing the sign-in…")

@@ -53,7 +53,10 @@ struct CacheMoveCommand: ToolCommand {
     @OptionGroup var provider: ProviderOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: ArgumentHelp("encrypted-file, keyring or file.", valueName: "store"))
+    @Option(
+        help: ArgumentHelp("encrypted-file, keyring or file.", valueName: "store"),
+        completion: .list(["encrypted-file", "keyring", "file"])
+    )
     var to: String
 
     func run(in session: Session) async throws {

@@ -26,6 +26,8 @@ struct CallCommand: ToolCommand {
     @OptionGroup var message: MessageOptions
     @OptionGroup var output: OutputOptions
 
+    var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
+
     func run(in session: Session) async throws {
         let environment = session.environment
         let scopes = try token.scopes(environment)

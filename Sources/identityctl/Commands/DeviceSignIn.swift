@@ -14,9 +14,10 @@ struct DeviceSignIn {
         let console = session.console
         let lifetime = Mutex(Duration.seconds(900))
         let start = ContinuousClock.now
-        return try await console.showingProgress { elapsed in
-            "Waiting until you have signed in… \((lifetime.withLock(\.self) - elapsed).clockText) left. Ctrl-C gives up."
-        } while: {
+        let text = { @Sendable (elapsed: Duration) in
+            SignInPhase.waitingForPerson(until: start + lifetime.withLock(\.self)).text(at: start + elapsed)
+        }
+        return try await console.showingProgress(text) {
             try await application.acquireToken(withDeviceCode: parameters) { prompt in
                 lifetime.withLock {
                     let seconds = prompt.expiresOn.timeIntervalSinceNow.rounded()
@@ -24,6 +25,7 @@ struct DeviceSignIn {
                 }
                 let lines = session.isJSON ? [JSONReport.deviceCode(prompt).line] : Self.lines(prompt, session)
                 for line in lines { console.line(line) }
+                if !session.isJSON { console.notice(text(.now - start)) }
             }
         }
     }
@@ -37,7 +39,7 @@ struct DeviceSignIn {
             "  \(prompt.userCode.printable)", "",
         ]
         let address = (prompt.verificationURIComplete ?? prompt.verificationURI).absoluteString
-        if session.console.isTerminal, let code = QRCode(Array(address.utf8)),
+        if session.console.isTerminal, !session.environment.isDumbTerminal, let code = QRCode(Array(address.utf8)),
             code.columns <= StandardStream.error.columns
         {
             lines += code.terminalLines(isColored: !session.environment.isColorless) + [""]

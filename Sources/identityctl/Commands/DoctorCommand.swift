@@ -12,7 +12,7 @@ struct DoctorCommand: ToolCommand {
         abstract: "Says what this computer has for signing in, and what to do about what it lacks.",
         discussion: """
             Nothing is changed, nobody is asked, and no browser is opened. With --authority or --issuer the provider is \
-            asked for the time. Ends with status 0, or with that of the first lack: 6 browser or display, 4 keyring or \
+            asked for the time. Ends with status 0, or with that of the first lack: 8 browser or display, 4 keyring or \
             token files, 3 network, 5 clock.
             """
     )

@@ -8,7 +8,7 @@ import IdentityClient
 struct LoginCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "login",
-        abstract: "Signs you in through the browser and prints the access token.",
+        abstract: "Signs you in through the browser and prints the access token, but not on a terminal.",
         discussion: """
             The tokens are kept, so that 'identityctl token' gives you one from then on. On a computer without a browser, \
             over SSH for example, use --device-code where the provider offers it: you open a short address anywhere, and \
@@ -22,6 +22,9 @@ struct LoginCommand: ToolCommand {
     @OptionGroup var signIn: SignInOptions
     @OptionGroup var browser: BrowserOption
     @OptionGroup var output: OutputOptions
+
+    @Flag(help: "Sign in only where 'identityctl token' would end with status 2; of several commands, one does.")
+    var ifNeeded = false
 
     @Flag(help: "Show the address and ask for the one that the browser ends at.")
     var manual = false
@@ -40,6 +43,8 @@ struct LoginCommand: ToolCommand {
         return ElsewhereAdvice.after(error)
     }
 
+    var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
+
     func run(in session: Session) async throws {
         let environment = session.environment
         let command = try browser.command(environment)
@@ -57,21 +62,39 @@ struct LoginCommand: ToolCommand {
         )
         configuration.redirectReceiver = receiver(for: configuration.redirectURI, way, session)
         let application = try session.application(configuration)
-        try await parameters.address(wanted, application)
-        let result: AuthenticationResult
-        switch way {
-        case .browser:
-            result = try await BrowserSignIn(application: application, console: session.console).run(parameters)
-        case .manual:
-            result = try await ManualSignIn(application: application, console: session.console).run(parameters)
-        case .deviceCode:
-            let parameters = try signIn.deviceParameters(parameters, environment, for: wanted)
-            result = try await DeviceSignIn(application: application, session: session).run(parameters)
+        let rests = !(configuration.cache is InMemoryTokenCache)
+        var turn: HeldLock?
+        defer { turn?.end() }
+        if try environment.isOn("if-needed", ifNeeded) {
+            switch try await need(wanted, parameters, application, session.console) {
+            case .none(let result): return try await session.hand(over: result, sparing: sharedOptions, rests: rests)
+            case .signIn(let lock): turn = lock
+            }
         }
+        try await parameters.address(wanted, application)
+        let result = try await result(by: way, parameters, wanted, application, session)
         let declined = result.declinedScopes.map(\.rawValue.printable).sorted()
         if !declined.isEmpty { session.console.line("Warning: not granted: \(declined.joined(separator: ", "))") }
         session.console.line("Signed in as \(result.account.shortLabel).")
-        try await session.hand(over: result, rests: !(configuration.cache is InMemoryTokenCache))
+        try await session.hand(over: result, sparing: sharedOptions, rests: rests)
+    }
+
+    private func result(
+        by way: Way,
+        _ parameters: InteractiveParameters,
+        _ wanted: Given?,
+        _ application: PublicClientApplication,
+        _ session: Session
+    ) async throws -> AuthenticationResult {
+        switch way {
+        case .browser:
+            return try await BrowserSignIn(application: application, console: session.console).run(parameters)
+        case .manual:
+            return try await ManualSignIn(application: application, console: session.console).run(parameters)
+        case .deviceCode:
+            let device = try signIn.deviceParameters(parameters, session.environment, for: wanted)
+            return try await DeviceSignIn(application: application, session: session).run(device)
+        }
     }
 }
 

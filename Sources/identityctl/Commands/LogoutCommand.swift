@@ -44,7 +44,10 @@ struct LogoutCommand: ToolCommand {
         }
     }
 
+    var sharedOptions: SharedOptions { SharedOptions(provider, nil, account) }
+
     func run(in session: Session) async throws {
+        try refuseWhatIsIgnored(session.environment)
         let wanted = all ? nil : try session.environment.given("account", account.account)
         var configuration = try provider.configuration(session.environment, logger: session.logger)
         configuration.browser = SignOutBrowser(
@@ -109,6 +112,15 @@ struct LogoutCommand: ToolCommand {
         parameters.postLogoutRedirectURI = try environment.given("post-logout-redirect-uri", postLogoutRedirectURI)
             .map { try SignInOptions.loopback($0, ports: nil) }
         return parameters
+    }
+
+    /// Refuses the options of the sign-out page where none is opened. Their variables may be there for other sign-outs.
+    func refuseWhatIsIgnored(_ environment: Environment) throws {
+        guard try !environment.isOn("end-session", endSession) else { return }
+        let values = [("--browser", browser.browser), ("--post-logout-redirect-uri", postLogoutRedirectURI)]
+        let ignored = values.filter { $0.1 != nil }.map(\.0)
+        guard !ignored.isEmpty else { return }
+        throw UsageError("\(ignored.joined(separator: ", ")): of use with --end-session only, which opens a page.")
     }
 
     /// Whom to sign out. That someone is not signed in is not an error: it is what was asked for.

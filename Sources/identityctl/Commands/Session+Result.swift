@@ -1,12 +1,22 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import OAuthWire
 
 extension Session {
-    /// Writes an access token, plainly or as JSON, and warns where it could not be kept.
+    /// Writes a token, plainly or as JSON, and warns where it could not be kept.
     ///
-    /// - Parameter rests: Whether the cache outlives the program.
-    func hand(over result: AuthenticationResult, rests: Bool) async throws {
+    /// - Parameters:
+    ///   - idToken: Stands in for the access token, and beside it in JSON.
+    ///   - options: Where they are given and the tokens are kept, no token is written to a terminal, which remembers what it
+    ///     showed; the command that prints it is said instead.
+    ///   - rests: Whether the cache outlives the program.
+    func hand(
+        over result: AuthenticationResult,
+        _ idToken: IDToken? = nil,
+        sparing options: SharedOptions? = nil,
+        rests: Bool
+    ) async throws {
         var isPersisted = true
         if case .failed(let failure) = result.persistence {
             // What could not be written is tried once more.
@@ -16,10 +26,18 @@ extension Session {
                 console.line("Warning: the tokens could not be kept for the next time. \(reason)")
             }
         }
+        if let options, isPersisted && rests, !isJSON, StandardStream.output.isTerminal {
+            return console.line("The access token is not shown here. To print it, run: \(options.command("token"))")
+        }
         if isJSON {
-            try self.result(JSONReport.result(result, persisted: isPersisted && rests).line + "\n")
+            var report = JSONReport.result(result, persisted: isPersisted && rests)
+            if let idToken {
+                report["idToken"] = .string(idToken.text)
+                report["idTokenExpiresOn"] = .string(idToken.expiresOn.utcText)
+            }
+            try self.result(report.line + "\n")
         } else {
-            try self.result(result.accessToken + "\n")
+            try self.result((idToken?.text ?? result.accessToken) + "\n")
         }
     }
 }

@@ -33,6 +33,7 @@ extension TokenCommand {
         provider.issuer = values["--issuer"]
         provider.deviceAuthorizationEndpoint = values["--device-authorization-endpoint"]
         provider.cache = values["--cache"]
+        provider.defaultScopes = values["--default-scopes"]
         provider.group = values["--group"]
         var token = TokenOptions()
         token.scopes = scopes
@@ -48,11 +49,13 @@ extension TokenCommand {
         self.account = account
         self.output = output
         forceRefresh = flags.contains("--force-refresh")
+        minValidity = values["--min-validity"]
+        idToken = flags.contains("--id-token")
     }
 
-    private static let flagNames: Set<String> = ["--json", "--force-refresh"]
+    private static let flagNames: Set<String> = ["--json", "--force-refresh", "--id-token"]
     private static let optionNames: Set<String> = [
         "--client-id", "--authority", "--issuer", "--device-authorization-endpoint", "--cache", "--group", "--scope",
-        "--claims", "--account", "--log-level",
+        "--claims", "--account", "--log-level", "--default-scopes", "--min-validity",
     ]
 }

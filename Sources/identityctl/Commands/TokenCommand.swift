@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FoundationEssentials
 import IdentityClient
 
 /// A token without asking anyone.
@@ -19,11 +20,26 @@ struct TokenCommand: ToolCommand {
     @Flag(help: "Ask the provider for a new token even if the cached one is still good.")
     var forceRefresh = false
 
+    @Option(
+        help: ArgumentHelp("Renew a token that is good for less than this, 0 unless given.", valueName: "seconds")
+    )
+    var minValidity: String?
+
+    @Flag(
+        name: .customLong("id-token"),
+        help: "Print the ID token, which says who signed in, in place of the access token."
+    )
+    var idToken = false
+
+    var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
+
     func run(in session: Session) async throws {
         let environment = session.environment
         let scopes = try token.scopes(environment)
         let claims = try token.claims(environment)
         let forcesRefresh = try environment.isOn("force-refresh", forceRefresh)
+        let validity = try environment.given("min-validity", minValidity)?.seconds(from: 0) ?? .zero
+        let wantsIDToken = try environment.isOn("id-token", idToken)
         let wanted = try environment.given("account", account.account)
         let configuration = try provider.configuration(environment, logger: session.logger)
         let application = try session.application(configuration)
@@ -31,9 +47,16 @@ struct TokenCommand: ToolCommand {
             scopes: scopes,
             account: try await application.chosenAccount(wanted),
             claims: claims,
-            forcesRefresh: forcesRefresh
+            forcesRefresh: forcesRefresh,
+            minimumValidity: validity
         )
-        let result = try await application.acquireTokenSilently(parameters)
-        try await session.hand(over: result, rests: !(configuration.cache is InMemoryTokenCache))
+        var result = try await application.acquireTokenSilently(parameters)
+        var idToken: IDToken?
+        if wantsIDToken { (result, idToken) = try await application.renewingIDToken(of: result, parameters) }
+        let left = (idToken?.expiresOn ?? result.expiresOn).timeIntervalSinceNow
+        if left < Double(validity.components.seconds) {
+            session.console.line("Warning: the token is good for \(Int(left)) s only. No longer one could be had.")
+        }
+        try await session.hand(over: result, idToken, rests: !(configuration.cache is InMemoryTokenCache))
     }
 }

@@ -12,7 +12,7 @@ enum Examination {
                     "browser",
                     problem,
                     "Sign in with 'identityctl login --manual' and a browser anywhere.",
-                    .cancelled
+                    .browserUnavailable
                 )
             } else {
                 .ok("browser", environment.browsers.joined(separator: ", "))
@@ -25,7 +25,7 @@ enum Examination {
                     "display",
                     "DISPLAY and WAYLAND_DISPLAY are not set",
                     "Run this in a desktop session, or sign in with 'identityctl login --manual'.",
-                    .cancelled
+                    .browserUnavailable
                 )
             }
         return [opener, display]

@@ -19,8 +19,12 @@ struct Environment: Sendable {
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
-    /// Whether the terminal takes text alone: no line is replaced on it.
-    var isDumbTerminal: Bool { self["TERM"] == "dumb" }
+    /// Whether the terminal takes text alone: no line is replaced on it, and nothing is drawn.
+    ///
+    /// So it is for a screen reader, for which `ACCESSIBLE` is set.
+    var isDumbTerminal: Bool {
+        self["TERM"] == "dumb" || !["", "0", "false"].contains(self["ACCESSIBLE"]?.lowercased() ?? "")
+    }
 
     /// Whether text is to be written without colours. See <https://no-color.org>.
     var isColorless: Bool { self["NO_COLOR"] != nil || isDumbTerminal }

@@ -6,6 +6,17 @@ struct Given: Hashable, Sendable {
     /// `--timeout`, or `IDENTITYCTL_TIMEOUT`.
     let origin: String
 
+    /// Whether the command line gave it, and not a variable, which may be there for other commands.
+    var isOption: Bool { origin.hasPrefix("--") }
+
+    /// A time of at most a day.
+    func seconds(from least: Int) throws -> Duration {
+        guard let seconds = Int(text), (least...86_400).contains(seconds) else {
+            throw error("'\(text.printable)' is not a whole number of seconds from \(least) to 86400 (a day).")
+        }
+        return .seconds(seconds)
+    }
+
     func error(_ message: String) -> UsageError {
         UsageError("\(origin): \(message)")
     }
@@ -33,7 +44,7 @@ extension Environment {
     /// The same for an option that may be given several times, or as several words.
     func words(_ name: String, _ options: [String]) throws -> [String] {
         if !options.isEmpty {
-            let words = options.flatMap { $0.split(separator: " ") }.map(String.init)
+            let words = options.flatMap { $0.split(whereSeparator: \.isWhitespace) }.map(String.init)
             guard !words.isEmpty else { throw UsageError("--\(name): the value is empty.") }
             return words
         }

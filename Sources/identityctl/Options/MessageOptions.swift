@@ -28,7 +28,10 @@ struct MessageOptions: ParsableArguments {
     )
     var data: String?
 
-    @Option(help: ArgumentHelp("A file as the body, with a progress bar on a terminal.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A file as the body, with a progress bar on a terminal.", valueName: "file"),
+        completion: .file()
+    )
     var upload: String?
 
     @Option(
@@ -36,7 +39,8 @@ struct MessageOptions: ParsableArguments {
         help: ArgumentHelp(
             "Where the answer's body goes, when it is complete; - for standard output.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var output: String?
 

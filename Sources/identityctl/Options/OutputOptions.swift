@@ -12,7 +12,8 @@ struct OutputOptions: ParsableArguments {
         help: ArgumentHelp(
             "What is logged: trace, debug, info, notice, warning, error or critical.",
             valueName: "level"
-        )
+        ),
+        completion: .list(Logger.Level.allCases.map(\.rawValue))
     )
     var logLevel: String?
 }

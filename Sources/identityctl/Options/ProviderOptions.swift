@@ -38,9 +38,18 @@ struct ProviderOptions: ParsableArguments {
         help: ArgumentHelp(
             "Where tokens rest: auto (the default), keyring, file, file:DIRECTORY, or memory.",
             valueName: "cache"
-        )
+        ),
+        completion: .list(["auto", "keyring", "file", "file:", "memory"])
     )
     var cache: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "What is asked for beside --scope, in place of openid, profile and offline_access; may be empty.",
+            valueName: "scopes"
+        )
+    )
+    var defaultScopes: String?
 
     @Option(help: ArgumentHelp("Share the tokens with the programs that name the same group.", valueName: "name"))
     var group: String?
@@ -64,7 +73,14 @@ extension ProviderOptions {
         )
         configuration.clientSecret = try clientSecret(environment)
         configuration.cacheGroup = try namedGroup(environment)
+        configuration.defaultScopes = chosenDefaultScopes(environment)
         return configuration
+    }
+
+    /// An empty option means none; an empty variable counts as unset, as every other.
+    private func chosenDefaultScopes(_ environment: Environment) -> Set<Scope>? {
+        guard let text = defaultScopes ?? environment[Environment.variable(for: "default-scopes")] else { return nil }
+        return Set(text.split(whereSeparator: \.isWhitespace).map { Scope(rawValue: String($0)) })
     }
 
     /// The secret of the environment. A variable only: everybody can read the command line.

@@ -14,6 +14,9 @@ extension SignInOptions {
             return try ports.map { given, range in try given.checked { try .loopback(ports: range) } } ?? .loopback
         }
         if try LoopbackAddress(given) == nil, isManual || Self.hasSchemeOfItsOwn(given) {
+            if let (ports, _) = ports, ports.isOption {
+                throw ports.error("only a loopback address has a port of those. Leave it or \(given.origin) out.")
+            }
             guard let url = URL(string: given.text) else { throw given.error("this is not an address.") }
             return try given.checked { try .custom(url) }
         }

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import IdentityClient
+import OAuthWire
 
 /// How a person signs in.
 struct SignInOptions: ParsableArguments {
@@ -13,14 +14,18 @@ struct SignInOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Take the first free port of a registered range.", valueName: "first-last"))
     var redirectPorts: String?
 
-    @Option(help: ArgumentHelp("How the answer arrives: query or form_post.", valueName: "mode"))
+    @Option(
+        help: ArgumentHelp("How the answer arrives: query or form_post.", valueName: "mode"),
+        completion: .list(["query", "form_post"])
+    )
     var responseMode: String?
 
     @Option(
         help: ArgumentHelp(
             "What the provider shall ask: login, consent, select_account, create or none.",
             valueName: "prompt"
-        )
+        ),
+        completion: .list(["login", "consent", "select_account", "create", "none"])
     )
     var prompt: String?
 
@@ -29,6 +34,15 @@ struct SignInOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("How long you have, 300 unless given.", valueName: "seconds"))
     var timeout: String?
+
+    @Option(
+        name: .customLong("parameter"),
+        help: ArgumentHelp(
+            "One more parameter of the request, such as audience=https://api.example.com. Repeatable.",
+            valueName: "name=value"
+        )
+    )
+    var extraParameters: [String] = []
 
     @Flag(help: "Push the request to the provider where it offers that; done anyway where it requires that.")
     var push = false
@@ -43,6 +57,7 @@ extension SignInOptions {
         parameters.loginHint = try environment.given("login-hint", loginHint)?.text
         parameters.responseMode = try chosenResponseMode(environment)
         parameters.timeout = try chosenTimeout(environment) ?? parameters.timeout
+        parameters.extraQueryItems = try extraItems()
         return parameters
     }
 
@@ -66,6 +81,7 @@ extension SignInOptions {
         var device = DeviceCodeParameters(scopes: parameters.scopes)
         device.account = parameters.account
         device.claims = parameters.claims
+        device.extraParameters = parameters.extraQueryItems
         device.requiresPersistence = parameters.requiresPersistence
         device.timeout = try chosenTimeout(environment)
         return device
@@ -85,10 +101,27 @@ extension SignInOptions {
     }
 
     private func chosenTimeout(_ environment: Environment) throws -> Duration? {
-        guard let given = try environment.given("timeout", timeout) else { return nil }
-        guard let seconds = Int(given.text), (1...86_400).contains(seconds) else {
-            throw given.error("'\(given.text.printable)' is not a whole number of seconds from 1 to 86400 (a day).")
+        try environment.given("timeout", timeout)?.seconds(from: 1)
+    }
+
+    /// What `--parameter` says. Its values are not repeated in errors.
+    private func extraItems() throws -> [String: String] {
+        var items: [String: String] = [:]
+        for text in extraParameters {
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, !parts[0].isEmpty else {
+                throw UsageError("--parameter: '\(text.printable)' is not NAME=VALUE.")
+            }
+            let name = parts[0].printable
+            guard !AuthorizationRequestMessage.reservedNames.contains(parts[0]) else {
+                throw UsageError(
+                    "--parameter: '\(name)' is one that this command sets itself. 'identityctl login --help' lists its options."
+                )
+            }
+            guard items.updateValue(parts[1], forKey: parts[0]) == nil else {
+                throw UsageError("--parameter: '\(name)' is given twice, which a request cannot be.")
+            }
         }
-        return .seconds(seconds)
+        return items
     }
 }

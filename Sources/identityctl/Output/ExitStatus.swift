@@ -15,10 +15,12 @@ enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case cacheUnavailable = 4
     /// An answer was not believed.
     case notBelieved = 5
-    /// Cancelled, timed out, superseded, or no browser.
+    /// Cancelled, timed out or superseded.
     case cancelled = 6
     /// The provider or the person said no.
     case refused = 7
+    /// No browser could be opened here.
+    case browserUnavailable = 8
     /// An API answered with another status than 200 to 299.
     case unexpectedResponse = 22
     /// Wrong usage.
@@ -44,6 +46,7 @@ extension ExitStatus {
             case .cache: .cacheUnavailable
             case .invalidResponse: .notBelieved
             case .accessDenied, .scopesDeclined: .refused
+            case .browserUnavailable: .browserUnavailable
             case .userCancelled: .cancelled
             case .blockedByPolicy, .clientNotRegistered, .redirectNotRegistered, .invalidScope: .refused
             case .invalidArgument: .usage

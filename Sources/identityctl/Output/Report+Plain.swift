@@ -67,12 +67,16 @@ enum PlainReport {
     }
 
     /// What to do about an error, where the tool knows.
-    static func advice(_ error: any Error) -> String? {
-        guard let known = error as? AuthenticationError, .interactionRequired ~= known.code else { return nil }
-        guard let claims = known.claims else { return "To sign in, run: identityctl login" }
-        let quoted = claims.printable.split(separator: "'", omittingEmptySubsequences: false).joined(
-            separator: #"'\''"#
-        )
-        return "To sign in, run: identityctl login --claims '\(quoted)'"
+    ///
+    /// - Parameter options: What the command was given: the sign-in is to be for the same.
+    static func advice(_ error: any Error, _ options: SharedOptions) -> String? {
+        guard let known = error as? AuthenticationError else { return nil }
+        if known.code == .invalidScope, known.serverError?.error == "invalid_scope" {
+            let login = options.replacing("--default-scopes", with: "openid")
+            return "If it is one that is added by default, leave it out, for example: \(login.command("login"))"
+        }
+        guard .interactionRequired ~= known.code else { return nil }
+        let login = known.claims.map { options.replacing("--claims", with: $0) } ?? options
+        return "To sign in, run: \(login.command("login"))"
     }
 }

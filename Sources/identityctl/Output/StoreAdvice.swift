@@ -11,11 +11,11 @@ enum StoreAdvice {
         """
 
     /// No store was chosen yet, and the keyring cannot be had.
-    static func unchosen(_ code: AuthenticationError.Code) -> String? {
+    static func unchosen(_ code: AuthenticationError.Code, _ options: SharedOptions) -> String? {
         guard keyringCodes.contains(code) else { return nil }
         return """
             Without a keyring, keep the tokens in files that only you can read, in clear text. Say so once, and it is \
-            remembered: identityctl login --cache file
+            remembered: \(options.replacing("--cache", with: "file").command("login"))
             """
     }
 

@@ -50,6 +50,11 @@ final class Console: Sendable {
         }
     }
 
+    /// Says once what ``progress(_:)`` would go on saying, on a terminal where no line can be replaced.
+    func notice(_ text: String) {
+        if isTerminal, columns() == nil { line(text) }
+    }
+
     /// Takes the last progress line away.
     func clearProgress() {
         hasProgress.withLock { hasProgress in

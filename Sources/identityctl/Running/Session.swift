@@ -69,12 +69,12 @@ final class Session: Sendable {
     }
 
     /// What the person does about a store that cannot be used.
-    func adviceOnStore(_ error: any Error) async -> String? {
+    func adviceOnStore(_ error: any Error, _ options: SharedOptions) async -> String? {
         guard let store = desktop.withLock({ $0 }), let code = (error as? AuthenticationError)?.code, .cache ~= code
         else { return nil }
         do {
             guard let remembered = try await store.cache.rememberedStore(of: store.group) else {
-                return StoreAdvice.unchosen(code)
+                return StoreAdvice.unchosen(code, options)
             }
             return store.cache.accepts(remembered) ? nil : StoreAdvice.elsewhere
         } catch {
@@ -90,7 +90,6 @@ final class Session: Sendable {
 
     /// Says what went wrong; with `--json` the last line is the error as JSON.
     func report(_ error: any Error, advice: String? = nil) {
-        let advice = advice ?? PlainReport.advice(error)
         if let advice, isJSON { console.line(advice) }
         guard !isJSON else { return console.line(JSONReport.error(error).line) }
         for line in PlainReport.error(error) { console.line(line) }

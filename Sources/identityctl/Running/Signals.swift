@@ -3,12 +3,12 @@
 import Dispatch
 import Glibc
 
-/// Notices that the person or the system wants the program to end: SIGINT, SIGTERM, SIGHUP.
+/// Notices that the person or the system wants the program to end: SIGINT, SIGQUIT, SIGTERM, SIGHUP.
 final class Signals {
     private let sources: [any DispatchSourceSignal]
 
-    /// Calls `onFirst` at the first signal. When the person presses Ctrl-C again, or the program still runs `patience`
-    /// seconds after the first, it ends at once.
+    /// Calls `onFirst` at the first signal. When the person presses Ctrl-C or Ctrl-\ again, or the program still runs
+    /// `patience` seconds after the first, it ends at once.
     init(patience: Int, onFirst: @escaping @Sendable () -> Void) {
         let queue = DispatchQueue(label: "identityctl.signals")
         let arrival = DispatchWorkItem {
@@ -16,13 +16,13 @@ final class Signals {
             queue.asyncAfter(deadline: .now() + .seconds(patience)) { Self.endAtOnce() }
         }
         var sources: [any DispatchSourceSignal] = []
-        for number in [SIGINT, SIGTERM, SIGHUP] where !Self.isIgnored(number) {
+        for number in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] where !Self.isIgnored(number) {
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler {
                 if !arrival.isCancelled {
                     arrival.perform()
                     arrival.cancel()
-                } else if number == SIGINT {
+                } else if number == SIGINT || number == SIGQUIT {
                     Self.endAtOnce()
                 }
             }

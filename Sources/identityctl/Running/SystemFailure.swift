@@ -6,6 +6,11 @@ import Glibc
 struct SystemFailure: Error, CustomStringConvertible {
     let description: String
 
+    /// - Parameter description: What could not be done, and what to look at.
+    init(_ description: String) {
+        self.description = description
+    }
+
     init(_ what: String, number: Int32) {
         description = "\(what): \(unsafe String(cString: strerror(number)))."
     }

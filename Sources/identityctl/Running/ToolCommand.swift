@@ -8,6 +8,9 @@ import Logging
 protocol ToolCommand: AsyncParsableCommand, Sendable {
     var output: OutputOptions { get }
 
+    /// What it was given that a sign-in takes as well. Nothing, unless it is given.
+    var sharedOptions: SharedOptions { get }
+
     /// Does the command's work. It ends soon after its task is cancelled.
     func run(in session: Session) async throws
 
@@ -16,6 +19,8 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
 }
 
 extension ToolCommand {
+    var sharedOptions: SharedOptions { SharedOptions() }
+
     func advice(on error: any Error, in session: Session) -> String? { nil }
 }
 
@@ -49,8 +54,10 @@ extension ToolCommand {
         case .success: return .done
         case .failure(let ended as Ended): return ended.status
         case .failure(let error):
-            let advice = await session.adviceOnStore(error)
-            session.report(error, advice: advice ?? self.advice(on: error, in: session))
+            let advice =
+                await session.adviceOnStore(error, sharedOptions) ?? self.advice(on: error, in: session)
+                ?? PlainReport.advice(error, sharedOptions)
+            session.report(error, advice: advice)
             return ExitStatus(for: error)
         }
     }

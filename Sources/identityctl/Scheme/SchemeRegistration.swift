@@ -48,7 +48,7 @@ struct SchemeRegistration {
             // Under another name first: nobody ever reads half of it.
             try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
         } catch {
-            throw UsageError("\(path) cannot be written: check the directory's owner and mode.")
+            throw SystemFailure("\(path) cannot be written: check the directory's owner and mode.")
         }
         _ = try await SystemTool.run("update-desktop-database", [places.applications])
         return try await SystemTool.run("xdg-mime", ["default", fileName, type]) == true
@@ -63,7 +63,7 @@ struct SchemeRegistration {
             do {
                 try FileManager.default.removeItem(atPath: path)
             } catch {
-                throw UsageError("\(path) cannot be removed: check the directory's owner and mode.")
+                throw SystemFailure("\(path) cannot be removed: check the directory's owner and mode.")
             }
         }
         try forgetChoice("\(places.config)/mimeapps.list")
@@ -81,7 +81,7 @@ struct SchemeRegistration {
         do {
             try Data(kept.joined(separator: "\n").utf8).write(to: URL(filePath: list), options: .atomic)
         } catch {
-            throw UsageError("\(list) cannot be written: check its owner and mode.")
+            throw SystemFailure("\(list) cannot be written: check its owner and mode.")
         }
     }
 

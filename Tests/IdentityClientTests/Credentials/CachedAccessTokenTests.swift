@@ -27,6 +27,25 @@ import Testing
         #expect(token.isUsable(at: Self.now, leeway: leeway) == expected)
     }
 
+    /// Lifetime, age, what is asked for at least.
+    @Test(
+        arguments: [
+            (3600, 0, 0, true), (3600, 1799, 1800, true), (3600, 1800, 1800, false), (3600, 0, 3599, true),
+            (3600, 1, 3599, false),
+            // The leeway counts on.
+            (3600, 3299, 10, true), (3600, 3300, 10, false),
+            // More than any token of this lifetime is good for: a tenth of it is used up, and not every call renews it.
+            (3600, 0, 3600, true), (3600, 359, 3600, true), (3600, 360, 3600, false), (3600, 359, 90_000, true),
+            (3600, 360, 90_000, false), (5, 0, 60, true), (5, 1, 60, false), (1, 0, 60, true),
+            // None at all stays none.
+            (0, 0, 60, false), (-1, 0, 60, false), (3600, 3600, 60, false), (3600, -301, 60, false),
+        ] as [(Int64, Int64, Int64, Bool)]
+    )
+    func isGoodForTheLeastValidity(lifetime: Int64, age: Int64, minimum: Int64, expected: Bool) {
+        let token = Fixture.accessToken(cachedAt: Self.now - age, lifetime: lifetime)
+        #expect(token.isUsable(at: Self.now, leeway: 300, minimumValidity: minimum) == expected)
+    }
+
     @Test(arguments: [(nil, false), (now - 1, true), (now, true), (now + 1, false)] as [(Int64?, Bool)])
     func isDueForRefresh(refreshOn: Int64?, expected: Bool) {
         #expect(Fixture.accessToken(refreshOn: refreshOn).isDueForRefresh(at: Self.now) == expected)
@@ -145,6 +164,21 @@ import Testing
         let credentials = Fixture.credentials(accessTokens: [Self.token])
         let request = CredentialRequest(scopes: ["read"], skipsAccessToken: true)
         #expect(kind(credentials.selection(for: request, at: Self.now)) == "refreshable refresh")
+    }
+
+    /// Where a longer one can be had, and else the one there is.
+    @Test(
+        arguments: [
+            (1800, true, "valid access"), (1801, true, "refreshable refresh"), (1801, false, "valid access"),
+        ] as [(Int64, Bool, String)]
+    )
+    func renewsWhatIsNotGoodForLongEnough(minimum: Int64, isRenewable: Bool, expected: String) {
+        let token = Fixture.accessToken(cachedAt: Self.now - 1799)
+        let refreshable = Fixture.credentials(accessTokens: [token])
+        let credentials = isRenewable ? refreshable : Fixture.credentials(refreshToken: nil, accessTokens: [token])
+        let request = CredentialRequest(scopes: ["read"], minimumValidity: minimum)
+        #expect(kind(credentials.selection(for: request, at: Self.now)) == expected)
+        #expect(credentials.survivor(for: request, at: Self.now) == token)
     }
 
     /// Nearly expired: not chosen, but better than nothing when the refresh fails.

@@ -36,6 +36,32 @@ struct SilentScenarioTests {
         #expect(otherHit.source == .cache && otherHit.accessToken == other.accessToken)
     }
 
+    /// An hour is all that this provider gives.
+    @Test func renewsATokenThatIsNotGoodForAsLongAsIsAskedFor() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        func source(_ minimum: Duration) async throws -> AuthenticationResult.Source {
+            let parameters = SilentParameters(
+                scopes: ["api.read"],
+                account: first.account,
+                minimumValidity: minimum
+            )
+            return try await application.acquireTokenSilently(parameters).source
+        }
+        stage.clock.advance(by: .seconds(1200))
+        #expect(try await source(.seconds(2399)) == .cache)
+        #expect(try await source(.milliseconds(2_399_001)) == .identityProvider)
+        for _ in 1...2 { #expect(try await source(.seconds(7200)) == .cache) }
+        stage.clock.advance(by: .seconds(360))
+        #expect(try await source(.seconds(7200)) == .identityProvider)
+        #expect(stage.provider.count(of: .token) == 3)
+        // Where it cannot be renewed, what is there is given.
+        stage.clock.advance(by: .seconds(1200))
+        stage.provider.failAlways(.token, with: .serverError())
+        #expect(try await source(.seconds(3000)) == .cache)
+        try await expectError(.invalidArgument) { try await source(.seconds(-1)) }
+    }
+
     @Test func sendsThePersonToConsentForMoreThanWasGranted() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()

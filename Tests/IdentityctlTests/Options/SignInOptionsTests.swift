@@ -28,13 +28,15 @@ import Testing
         let made = try Self.parameters(
             [
                 "--prompt", "login", "--login-hint", "alice", "--timeout", "20", "--response-mode", "form_post",
+                "--parameter", "audience=https://a.test/?x=y", "--parameter", "empty=",
             ],
-            ["--scope", "a", "--scope", "b c", "--claims", #"{"id_token":{}}"#]
+            ["--scope", "a", "--scope", "b\nc", "--claims", #"{"id_token":{}}"#]
         )
         #expect(made.prompt == .login)
         #expect(made.loginHint == "alice")
         #expect(made.timeout == .seconds(20))
         #expect(made.responseMode == .formPost)
+        #expect(made.extraQueryItems == ["audience": "https://a.test/?x=y", "empty": ""])
         #expect(made.scopes == ["a", "b", "c"])
         #expect(made.claims == #"{"id_token":{}}"#)
     }
@@ -67,7 +69,8 @@ import Testing
         (["--timeout", "0"], []), (["--timeout", "1.5"], []), (["--timeout", "86401"], []), (["--timeout", "x"], []),
         (["--response-mode", "fragment"], []), ([], ["--claims", "{"]), ([], ["--claims", "[]"]),
         ([], ["--scope", " "]),
-        (["--prompt", ""], []),
+        (["--prompt", ""], []), (["--parameter", "a"], []), (["--parameter", "=a"], []),
+        (["--parameter", "scope=a"], []), (["--parameter", "a=1", "--parameter", "a=2"], []),
     ])
     func refusesWhatCannotBeUsed(arguments: [String], token: [String]) {
         #expect(throws: UsageError.self) { try Self.parameters(arguments, token) }
@@ -132,6 +135,13 @@ import Testing
         let parameters = try Self.parameters([])
         let environment = Environment([:])
         #expect(try options.deviceParameters(parameters, environment, for: nil).timeout == .seconds(9))
+        let extra = try SignInOptions.parse(["--parameter", "a=b"])
+        let device = try extra.deviceParameters(
+            try extra.parameters(TokenOptions.parse([]), environment),
+            environment,
+            for: nil
+        )
+        #expect(device.extraParameters == ["a": "b"])
         let wanted = Given(text: "bob", origin: "IDENTITYCTL_ACCOUNT")
         let error = #expect(throws: UsageError.self) {
             _ = try options.deviceParameters(parameters, environment, for: wanted)
@@ -186,6 +196,34 @@ import Testing
     ])
     func takesAPastedAddressOutOfItsWrapping(line: String) throws {
         #expect(try PastedAddress(line).url.absoluteString == "http://127.0.0.1:1/?code=a&state=b")
+    }
+
+    /// A variable may be there for another redirect address.
+    @Test func refusesPortsThatTheAddressDoesNotHave() throws {
+        let custom = ["--redirect-uri", "com.example.app:/cb"]
+        for isManual in [true, false] {
+            let error = #expect(throws: UsageError.self) {
+                try Self.redirect(custom + ["--redirect-ports", "1-2"], isManual: isManual)
+            }
+            #expect(error?.message.hasPrefix("--redirect-ports: ") == true)
+        }
+        #expect(throws: Never.self) { try Self.redirect(custom, ["IDENTITYCTL_REDIRECT_PORTS": "1-2"]) }
+    }
+
+    @Test(arguments: ["--browser", "--post-logout-redirect-uri"])
+    func refusesWhatASignOutWithoutAPageIgnores(option: String) throws {
+        func command(_ arguments: String...) throws -> LogoutCommand {
+            try #require(try Identityctl.parseAsRoot(["logout"] + arguments) as? LogoutCommand)
+        }
+        let error = #expect(throws: UsageError.self) {
+            try command(option, "x").refuseWhatIsIgnored(Environment([:]))
+        }
+        #expect(error?.message.hasPrefix("\(option): of use with --end-session only") == true)
+        #expect(throws: Never.self) {
+            try command(option, "x", "--end-session").refuseWhatIsIgnored(Environment([:]))
+            try command(option, "x").refuseWhatIsIgnored(Environment(["IDENTITYCTL_END_SESSION": "1"]))
+            try command().refuseWhatIsIgnored(Environment(["IDENTITYCTL_BROWSER": "w3m"]))
+        }
     }
 
     @Test(arguments: ["", "yes", "http://127.0.0.1:1/", "code=a?state:b", "http://127.0.0.1:1/?code=a b", "\"", "\"\""])

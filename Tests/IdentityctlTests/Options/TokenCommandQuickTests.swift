@@ -11,7 +11,7 @@ import Testing
         "--device-authorization-endpoint", "https://i.test/d", "--cache", "memory",
         "--group", "g", "--scope", "a", "--scope=b c", "--claims", #"{"a":1}"#, "--account", "é|x", "--log-level",
         "info",
-        "--json", "--force-refresh",
+        "--json", "--force-refresh", "--id-token", "--min-validity", "60", "--default-scopes=openid x",
     ]
 
     @Test(arguments: [
@@ -30,7 +30,8 @@ import Testing
         ["token", "--client-id"],
         ["token", "--client-id", "--json"], ["token", "--client-id="], ["token", "--client-id", ""],
         ["token", "--json=1"],
-        ["token", "--nonsense", "a"], ["token", "--"], ["token", "--client-id", "-x"], ["Token"],
+        ["token", "--nonsense", "a"], ["token", "--default-scopes", ""], ["token", "--"],
+        ["token", "--client-id", "-x"], ["Token"],
     ])
     func leavesTheRestToTheParser(arguments: [String]) {
         #expect(TokenCommand(quickly: arguments).map(summary) == nil)
@@ -44,6 +45,7 @@ import Testing
             provider.cache, provider.group,
             command.token.scopes.joined(separator: "\n"), command.token.claims, command.account.account,
             command.output.logLevel, "\(command.output.json)", "\(command.forceRefresh)",
+            command.minValidity, "\(command.idToken)", provider.defaultScopes,
         ].map { $0 ?? "-" }
     }
 }

@@ -38,8 +38,9 @@ import Testing
         ),
         (
             .cancelled,
-            [.userCancelled, .interactionTimedOut, .interactionSuperseded, .interactionInProgress, .browserUnavailable]
+            [.userCancelled, .interactionTimedOut, .interactionSuperseded, .interactionInProgress]
         ),
+        (.browserUnavailable, [.browserUnavailable]),
         (
             .refused,
             [
@@ -75,6 +76,6 @@ import Testing
     }
 
     @Test func numbersTheStatusesAsDocumented() {
-        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 7, 22, 64])
+        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 22, 64])
     }
 }

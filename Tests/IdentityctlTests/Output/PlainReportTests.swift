@@ -47,13 +47,26 @@ import Testing
         )
     }
 
-    @Test func advisesToSignInWhereAPersonIsNeeded() {
-        #expect(PlainReport.advice(AuthenticationError(.network, "")) == nil)
-        #expect(PlainReport.advice(AuthenticationError(.signInExpired, "")) == "To sign in, run: identityctl login")
+    @Test func advisesToSignInWhereAPersonIsNeeded() throws {
+        let plain = SharedOptions()
+        #expect(PlainReport.advice(AuthenticationError(.network, ""), plain) == nil)
+        let expired = AuthenticationError(.signInExpired, "")
+        #expect(PlainReport.advice(expired, plain) == "To sign in, run: identityctl login")
+        let given = try SharedOptionsTests.options("token", "--group", "g", "--claims", "{}")
+        #expect(PlainReport.advice(expired, given) == "To sign in, run: identityctl login --group g --claims '{}'")
         #expect(
-            PlainReport.advice(AuthenticationError(.claimsChallenge, "", claims: #"{"a":"it's"}"#))
-                == #"To sign in, run: identityctl login --claims '{"a":"it'\''s"}'"#
+            PlainReport.advice(AuthenticationError(.claimsChallenge, "", claims: #"{"a":"it's"}"#), given)
+                == #"To sign in, run: identityctl login --group g --claims '{"a":"it'\''s"}'"#
         )
+    }
+
+    @Test func saysHowToLeaveOutWhatIsAddedByDefault() throws {
+        let given = try SharedOptionsTests.options("login", "--group", "g", "--default-scopes", "openid profile")
+        let refused = AuthenticationError(.invalidScope, "", serverError: ServerError(error: "invalid_scope"))
+        let command = "identityctl login --group g --default-scopes openid"
+        #expect(PlainReport.advice(refused, given)?.hasSuffix(": \(command)") == true)
+        let unknown = AuthenticationError(.invalidScope, "", serverError: ServerError(error: "invalid_target"))
+        #expect(PlainReport.advice(unknown, given) == nil)
     }
 
     @Test func endsAWarningWithWhatSupportAsksFor() {

@@ -124,7 +124,7 @@ import Testing
         let place = try place()
         #expect(try await place.login().status == 0)
         let logout = try await place.run("logout", "--end-session", "--browser", "/nowhere/browser")
-        #expect(logout.status == 6)
+        #expect(logout.status == 8)
         #expect(logout.errors.contains("at a terminal") && !logout.errors.contains("id_token_hint"))
     }
 }

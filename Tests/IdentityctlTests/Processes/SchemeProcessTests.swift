@@ -56,6 +56,17 @@ import Testing
         #expect(try FileManager.default.subpathsOfDirectory(atPath: place.directory.path) == ["home"])
     }
 
+    /// That is the system's doing, and no wrong usage.
+    @Test(.timeLimit(.minutes(1))) func saysWhereItCannotWrite() async throws {
+        let place = try Surroundings()
+        let home = try home(place)
+        try Data().write(to: place.directory.appendingPathComponent("home/.local"))
+        let outcome = try await Tool.run(["register-scheme", "com.example.app", "--json"], home)
+        #expect(outcome.status == 1, "\(outcome.errors)")
+        #expect(try TroubleProcessTests.code(of: outcome) == "other")
+        #expect(outcome.errors.contains("cannot be written: check the directory's owner and mode."))
+    }
+
     @Test(arguments: [
         ("/usr/bin/identityctl", "Exec=/usr/bin/identityctl deliver-redirect %u"),
         ("/opt/my tools/identityctl", #"Exec="/opt/my tools/identityctl" deliver-redirect %u"#),

@@ -82,6 +82,24 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: place.directory.appendingPathComponent("cache").path))
     }
 
+    /// It would stay there for whoever scrolls back.
+    @Test(.timeLimit(.minutes(1))) func showsNoTokenOnATerminal() async throws {
+        let place = try Surroundings()
+        func login(_ arguments: String...) async throws -> (shown: String, errors: String) {
+            let terminal = try PseudoTerminal()
+            let tool = try Tool(["login"] + arguments, place.variables, outputPath: terminal.path)
+            try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
+            let outcome = try await tool.outcome()
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            return (terminal.shown(), outcome.errors)
+        }
+        let plain = try await login("--scope", "files.read")
+        #expect(plain.shown.isEmpty, "\(plain.shown)")
+        #expect(plain.errors.hasSuffix("To print it, run: identityctl token --scope files.read\n"), "\(plain.errors)")
+        #expect(try await login("--json").shown.contains(#""accessToken":""#))
+        #expect(try await !login("--cache", "memory").shown.isEmpty)
+    }
+
     @Test(.timeLimit(.minutes(1))) func choosesBetweenSeveralAccounts() async throws {
         let place = try Surroundings()
         #expect(try await place.login().status == 0)

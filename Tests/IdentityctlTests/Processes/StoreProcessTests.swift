@@ -38,6 +38,8 @@ import Testing
         #expect(refused.status == 4)
         #expect(try TroubleProcessTests.code(of: refused) == "cache.keyring_no_session_bus")
         #expect(refused.errors.contains("identityctl login --cache file"))
+        let again = try await run("login", "--cache", "auto", "--group", "mine")
+        #expect(again.errorLines.last?.hasSuffix(": identityctl login --group mine --cache file") == true)
         #expect(place.provider.requests.isEmpty)
         #expect(try files().isEmpty)
         #expect(try await run("token").status == 4)

@@ -91,6 +91,18 @@ import Testing
         #expect(terminal.isUsual)
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: [SIGINT, SIGQUIT, SIGTERM, SIGHUP])
+    func leavesTheTerminalAsItWasWhateverEndsIt(signal: CInt) async throws {
+        let place = try Surroundings()
+        let terminal = try PseudoTerminal()
+        let tool = try Tool(["login", "--manual"], place.variables, terminal: terminal.terminal)
+        _ = try await tool.errorLine { $0.hasPrefix("Address") }
+        #expect(!terminal.isUsual)
+        tool.send(signal)
+        #expect(try await tool.outcome().status == 6)
+        #expect(terminal.isUsual)
+    }
+
     @Test(.timeLimit(.minutes(1))) func endsAndFreesThePortWhenInterrupted() async throws {
         let place = try Surroundings()
         let tool = try Tool(["login"], place.variables)
@@ -130,7 +142,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func endsAtOnceWithoutABrowserWhereNobodyReadsAlong() async throws {
         let place = try Surroundings()
         let login = try await place.run("login", "--json", "--browser", "/nowhere/browser")
-        #expect(login.status == 6)
+        #expect(login.status == 8)
         #expect(try Self.code(of: login) == "user_cancelled.browser_unavailable")
         #expect(login.errors.contains("identityctl login --manual") && !login.errors.contains("Ctrl-C"))
     }
@@ -184,7 +196,10 @@ import Testing
             ["login", "--authority", "nonsense"], ["login", "--issuer", "http://example.test"], ["login", "extra"],
             ["token", "--claims", "[]"], ["token", "--scope", ""], ["token", "--account", ""], ["token", "--nonsense"],
             ["token", "--log-level", "loud"], ["logout", "--all", "--account", "x"], ["logout", "--group", "a/b"],
-            ["accounts", "--client-id", ""], ["nonsense"], ["token", "--client-id", "a\u{7}b"],
+            ["accounts", "--client-id", ""], ["logout", "--browser", "w3m"],
+            ["logout", "--post-logout-redirect-uri", "http://127.0.0.1"],
+            ["login", "--redirect-uri", "com.example.app:/cb", "--redirect-ports", "1-2"], ["nonsense"],
+            ["token", "--client-id", "a\u{7}b"],
         ] {
             let outcome = try await Tool.run(arguments + ["--json"], place.variables)
             #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")

@@ -18,15 +18,21 @@ import Testing
         let screen = Screen()
         let console = screen.console(columns: nil)
         console.progress("x")
+        console.notice("n")
         console.line("y")
         console.clearProgress()
-        #expect(screen.text == "y\n")
+        #expect(screen.text == "n\ny\n")
+        screen.console(columns: 80).notice("elsewhere it is in the line that is replaced")
+        screen.console(columns: nil, isTerminal: false).notice("nobody reads along")
+        #expect(screen.text == "n\ny\n")
     }
 
     @Test func readsWhatTheTerminalCanDo() {
         #expect(Environment(["TERM": "dumb"]).isDumbTerminal && Environment(["TERM": "dumb"]).isColorless)
         #expect(!Environment(["TERM": "xterm"]).isDumbTerminal && !Environment(["NO_COLOR": ""]).isColorless)
         #expect(Environment(["NO_COLOR": "1"]).isColorless)
+        for text in ["1", "true", "yes"] { #expect(Environment(["ACCESSIBLE": text]).isDumbTerminal) }
+        for text in ["", "0", "false", "FALSE"] { #expect(!Environment(["ACCESSIBLE": text]).isDumbTerminal) }
     }
 
     @Test func saysWhoseTurnItIsInASignIn() async throws {
@@ -42,6 +48,15 @@ import Testing
         let lines = screen.text.split(separator: "\r\u{1B}[K", omittingEmptySubsequences: false)
         let waiting = try #require(lines.firstIndex { $0.hasPrefix("  Waiting until you have signed in… 14") })
         #expect(lines.dropFirst(waiting).contains("  Finishing the sign-in…") && lines.last == "")
+    }
+
+    @Test func saysOnceThatItWaitsWhereNoLineIsReplaced() async throws {
+        let screen = Screen()
+        _ = try await TestIdentityProvider().application().acquireTokenInteractively(
+            InteractiveParameters(scopes: ["api.read"]),
+            showingProgressOn: screen.console(columns: nil)
+        )
+        #expect(screen.text == "Waiting until you have signed in… 5:00 left. Ctrl-C gives up.\n")
     }
 
     @Test func countsDownToTheEnd() {

@@ -43,6 +43,23 @@ struct PseudoTerminal {
         return mode.c_lflag & tcflag_t(ICANON | ECHO) == tcflag_t(ICANON | ECHO)
     }
 
+    /// Another way to the program's side, for its output.
+    var path: String { "/proc/self/fd/\(terminal.fileDescriptor)" }
+
+    /// What the program has written and nobody has read yet.
+    func shown() -> String {
+        var bytes: [UInt8] = []
+        var readiness = pollfd(fd: keyboard.fileDescriptor, events: Int16(POLLIN), revents: 0)
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        // A file handle would wait until its buffer is full.
+        while unsafe poll(&readiness, 1, 0) > 0 {
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(readiness.fd, $0.baseAddress, $0.count) }
+            guard count > 0 else { break }
+            bytes += buffer[..<count]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     func type(_ text: String) throws {
         try keyboard.write(contentsOf: Data(text.utf8))
     }

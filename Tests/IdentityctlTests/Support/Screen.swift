@@ -11,11 +11,15 @@ final class Screen: Sendable {
     private let written = Mutex("")
     var text: String { written.withLock { $0 } }
 
+    func write(_ text: String) {
+        written.withLock { $0 += text }
+    }
+
     func console(columns: Int?, isTerminal: Bool = true) -> Console {
         Console(isTerminal: isTerminal) {
             columns
-        } write: { text in
-            self.written.withLock { $0 += text }
+        } write: {
+            self.write($0)
         }
     }
 }

@@ -34,7 +34,7 @@ final class Tool: Sendable {
     /// Starts the tool, in an environment with nothing but `variables` and the search path.
     ///
     /// - Parameter redirections: What a shell would do to its descriptors first.
-    init(
+    convenience init(
         _ arguments: [String],
         _ variables: [String: String] = [:],
         outputPath: String? = nil,
@@ -48,6 +48,23 @@ final class Tool: Sendable {
             process.executableURL = URL(fileURLWithPath: "/bin/bash")
             process.arguments = ["-c", "exec \"$0\" \"$@\" \(redirections)", try Self.executable.path] + arguments
         }
+        try self.init(process, variables, outputPath: outputPath, terminal: terminal)
+    }
+
+    /// Has a POSIX shell run a line that begins with the tool's name.
+    convenience init(advised line: some StringProtocol, _ variables: [String: String]) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", "exec \"$0\" \(line.trimmingPrefix("identityctl "))", try Self.executable.path]
+        try self.init(process, variables, outputPath: nil, terminal: nil)
+    }
+
+    private init(
+        _ process: Process,
+        _ variables: [String: String],
+        outputPath: String?,
+        terminal: FileHandle?
+    ) throws {
         let inherited = ProcessInfo.processInfo.environment.filter { ["PATH", "LD_LIBRARY_PATH"].contains($0.key) }
         process.environment = inherited.merging(variables) { $1 }
         let outputPipe = Pipe()

@@ -1,0 +1,49 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+extension PublicClientApplication.Configuration {
+    /// The scopes that are asked for beside the program's own.
+    func scopesToAdd(for authority: Authority, _ metadata: AuthorityMetadata) -> [String] {
+        if let defaultScopes { return defaultScopes.map(\.rawValue).sorted() }
+        if case .oauth2 = authority.kind { return [] }
+        return ["openid", "profile", "offline_access"].filter { scope in
+            scope == "openid" || authority.isMicrosoft || metadata.scopes?.contains(scope) != false
+        }
+    }
+
+    /// Refuses a sign-in that could not say who the person is, which stands in the ID token.
+    ///
+    /// - Throws: `.invalidArgument`.
+    func checkNamesOpenID(_ scopes: Set<Scope>, at authority: Authority) throws {
+        guard let defaultScopes, authority.issuesIDTokens, !defaultScopes.union(scopes).contains("openid") else {
+            return
+        }
+        throw AuthenticationError(
+            .invalidArgument,
+            """
+            This kind of authority needs openid: add it to the default scopes, or use `.oauth2(_:)` for a server without ID \
+            tokens.
+            """
+        )
+    }
+}
+
+extension AuthenticationError {
+    /// A refusal of a scope, with those of the request that the program did not name itself: it may be one of them.
+    func naming(_ sent: [String], beyond own: Set<Scope>) -> AuthenticationError {
+        let added = sent.filter { !own.contains(Scope(rawValue: $0)) }.sorted()
+        guard code == .invalidScope, serverError?.error == "invalid_scope", !added.isEmpty else { return self }
+        return AuthenticationError(
+            code,
+            "\(message) Added by default: \(added.joined(separator: ", ")); `defaultScopes` replaces them.",
+            serverError: serverError,
+            correlationID: correlationID,
+            timestamp: timestamp
+        )
+    }
+}
+
+extension [String] {
+    func appendingMissing(_ others: [String]) -> [String] {
+        self + others.filter { !contains($0) }
+    }
+}

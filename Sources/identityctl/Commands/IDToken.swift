@@ -1,0 +1,63 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import OAuthWire
+
+/// The ID token of a result, and how long it is good.
+struct IDToken: Sendable {
+    let text: String
+    let expiresOn: Date
+    private let lifetime: TimeInterval
+
+    /// - Returns: `nil` where there is none. It was verified when it came, and is only read here.
+    init?(of result: AuthenticationResult) {
+        guard let text = result.idToken, let token = try? JSONWebToken(compact: text),
+            let claims = try? IDTokenClaims(token.claims)
+        else { return nil }
+        self.text = text
+        expiresOn = Date(timeIntervalSince1970: Double(claims.expiration))
+        lifetime = Double(max(0, claims.expiration - (claims.issuedAt ?? claims.expiration)))
+    }
+
+    /// Whether it is good for so long; of one that never was, whether nine tenths of its life are left.
+    func isGood(for validity: Duration, at now: Date) -> Bool {
+        let seconds = Double(validity.components.seconds)
+        return expiresOn.timeIntervalSince(now) > (seconds < lifetime ? seconds : lifetime * 0.9)
+    }
+
+    /// Whether it has not expired.
+    func isAlive(at now: Date) -> Bool { expiresOn > now }
+}
+
+extension PublicClientApplication {
+    /// A result whose ID token is good: it may have expired while the access token has not, and is renewed once.
+    ///
+    /// - Throws: `.loginRequired` where the provider renews none, and as `acquireTokenSilently(_:)`.
+    func renewingIDToken(
+        of result: AuthenticationResult,
+        _ parameters: SilentParameters
+    ) async throws -> (AuthenticationResult, IDToken) {
+        let token = IDToken(of: result)
+        if let token, token.isGood(for: parameters.minimumValidity, at: .now) { return (result, token) }
+        let alive = token.flatMap { $0.isAlive(at: .now) ? $0 : nil }
+        // What has just come is as new as can be.
+        if result.source == .cache {
+            var parameters = parameters
+            parameters.forcesRefresh = true
+            do {
+                let renewed = try await acquireTokenSilently(parameters)
+                if let token = IDToken(of: renewed), token.isAlive(at: .now) { return (renewed, token) }
+            } catch let error as AuthenticationError {
+                if alive == nil { throw error }
+            }
+        }
+        guard let alive else {
+            throw AuthenticationError(
+                .loginRequired,
+                "There is no ID token that is still good, and the provider renews none without a sign-in."
+            )
+        }
+        return (result, alive)
+    }
+}

@@ -1,0 +1,80 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+
+extension LoginCommand {
+    /// What `--if-needed` comes to.
+    enum Need {
+        /// Somebody is signed in.
+        case none(AuthenticationResult)
+        /// It is this process's turn to ask the person, until the lock is ended.
+        case signIn(HeldLock)
+    }
+
+    /// Whether a person has to sign in. Where several processes find that, one after the other gets the turn, and those
+    /// behind the first one find its tokens.
+    ///
+    /// - Throws: What a silent acquisition throws, unless a person is needed; `.interactionTimedOut` when the turn did not
+    ///   come in the time that a sign-in has.
+    func need(
+        _ wanted: Given?,
+        _ parameters: InteractiveParameters,
+        _ application: PublicClientApplication,
+        _ console: Console
+    ) async throws -> Need {
+        if let result = try await application.acquireTokenIfSignedIn(wanted, parameters) { return .none(result) }
+        let turn = try await turn(application.configuration, parameters.timeout, console)
+        if let result = try await application.acquireTokenIfSignedIn(wanted, parameters) {
+            turn.end()
+            return .none(result)
+        }
+        return .signIn(turn)
+    }
+
+    /// The turn to sign in to a provider with a client, in a group.
+    private func turn(
+        _ configuration: PublicClientApplication.Configuration,
+        _ timeout: Duration,
+        _ console: Console
+    ) async throws -> HeldLock {
+        let directory = try RuntimeDirectory.path() + "/sign-in"
+        let key = CacheKey(
+            group: configuration.group,
+            kind: .application,
+            name: Digest.hexadecimal(of: [configuration.clientID.rawValue, configuration.authority.url])
+        )
+        func take(_ timeout: Duration) async throws -> HeldLock {
+            try await SharedLocks(directory: directory, timeout: timeout, pause: .milliseconds(100)).take(for: key)
+        }
+        do {
+            return try await take(.zero)
+        } catch AuthenticationError.cacheBusy {
+            console.line("Another sign-in for this client is under way. Waiting for its end; Ctrl-C gives up.")
+        }
+        do {
+            return try await take(timeout)
+        } catch AuthenticationError.cacheBusy {
+            throw AuthenticationError(
+                .interactionTimedOut,
+                "Another sign-in for this client did not end in time. Finish it in the browser, or end it, and try again."
+            )
+        }
+    }
+}
+
+extension PublicClientApplication {
+    /// A token without asking anyone; `nil` where a person is needed.
+    fileprivate func acquireTokenIfSignedIn(
+        _ wanted: Given?,
+        _ parameters: InteractiveParameters
+    ) async throws -> AuthenticationResult? {
+        do {
+            let account = try await chosenAccount(wanted)
+            return try await acquireTokenSilently(
+                SilentParameters(scopes: parameters.scopes, account: account, claims: parameters.claims)
+            )
+        } catch AuthenticationError.interactionRequired {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,66 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+/// The options of a command that others take as well, to advise one of them in a form that can be followed.
+///
+/// Only what the command line said: variables are there for the next command, too.
+struct SharedOptions: Hashable, Sendable {
+    private struct Item: Hashable {
+        let name: String
+        let value: String
+    }
+
+    private var items: [Item] = []
+
+    init(_ provider: ProviderOptions? = nil, _ token: TokenOptions? = nil, _ account: AccountOption? = nil) {
+        add("--client-id", provider?.clientID)
+        add("--authority", provider?.authority)
+        add("--issuer", provider?.issuer)
+        add("--device-authorization-endpoint", provider?.deviceAuthorizationEndpoint)
+        add("--cache", provider?.cache)
+        add("--default-scopes", provider?.defaultScopes)
+        add("--group", provider?.group)
+        for scope in token?.scopes ?? [] { add("--scope", scope) }
+        add("--claims", token?.claims.map(Self.oneLine))
+        add("--account", account?.account)
+    }
+
+    /// The same with another value for one option.
+    func replacing(_ name: String, with value: String) -> SharedOptions {
+        var options = self
+        options.items.removeAll { $0.name == name }
+        options.add(name, name == "--claims" ? Self.oneLine(value) : value)
+        return options
+    }
+
+    /// A command with these options, as a POSIX shell takes it.
+    func command(_ name: String) -> String {
+        let words = items.map { item in
+            let value = Self.quoted(item.value.printable)
+            return item.value.hasPrefix("-") ? "\(item.name)=\(value)" : "\(item.name) \(value)"
+        }
+        return (["identityctl \(name)"] + words).joined(separator: " ")
+    }
+
+    private mutating func add(_ name: String, _ value: String?) {
+        if let value { items.append(Item(name: name, value: value)) }
+    }
+
+    /// JSON in one line, which a terminal shows as it is.
+    private static func oneLine(_ json: String) -> String {
+        (try? JSONObject(parsing: Array(json.utf8)))?.line ?? json
+    }
+
+    /// One word of a shell's line: as it is where no shell sees anything in it, else in single quotes.
+    private static func quoted(_ word: String) -> String {
+        let isPlain = word.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            default: "/._-+:@%,=".utf8.contains(byte)
+            }
+        }
+        guard word.isEmpty || !isPlain else { return word }
+        return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
+    }
+}

@@ -1,0 +1,69 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Testing
+
+/// What is asked for beside the program's own scopes.
+@Suite(.timeLimit(.minutes(1)))
+struct DefaultScopesTests {
+    @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .adfs])
+    func asksForNothingBeyondWhatTheProgramSays(_ profile: TestIdentityProvider.Profile) async throws {
+        let stage = try Stage(profile)
+        let (_, result) = try await stage.signedIn { $0.defaultScopes = ["openid"] }
+        let sent = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        #expect(sent["scope"] == "api.read openid")
+        #expect(result.idToken != nil && stage.provider.accepts(accessToken: result.accessToken))
+    }
+
+    @Test func takesOpenIDFromTheProgramsOwn() async throws {
+        let stage = try Stage()
+        let (_, result) = try await stage.signedIn(scopes: ["api.read", "openid"]) { $0.defaultScopes = [] }
+        #expect(result.idToken != nil)
+    }
+
+    /// Before the person has signed in for nothing.
+    @Test(arguments: [[], ["offline_access"]] as [Set<Scope>])
+    func refusesASignInThatCannotSayWhoItIs(_ scopes: Set<Scope>) async throws {
+        let stage = try Stage()
+        let application = try stage.application { $0.defaultScopes = scopes }
+        let errors = [
+            try await expectError(.invalidArgument) { try await application.acquireTokenInteractively(scopes: ["a"]) },
+            try await expectError(.invalidArgument) {
+                try await application.prepareAuthorization(InteractiveParameters(scopes: ["a"]))
+            },
+            try await expectError(.invalidArgument) {
+                try await application.acquireToken(withDeviceCode: DeviceCodeParameters(scopes: ["a"])) { _ in }
+            },
+        ]
+        #expect(errors.allSatisfy { $0.message.contains("needs openid") && $0.message.contains(".oauth2(_:)") })
+        #expect(stage.provider.requests.isEmpty)
+    }
+
+    @Test func namesWhatItAddedWhereAScopeIsRefused() async throws {
+        let stage = try Stage { $0.knownScopes = ["other"] }
+        let application = try stage.application()
+        let inBrowser = try await expectError(.invalidScope) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        let onDevice = try await expectError(.invalidScope) {
+            try await application.acquireToken(withDeviceCode: DeviceCodeParameters(scopes: ["api.read"])) { _ in }
+        }
+        let pushing = try Stage {
+            $0.knownScopes = ["other"]
+            $0.pushedAuthorizationRequests = .required
+        }
+        let pushed = try await expectError(.invalidScope) {
+            try await pushing.application().acquireTokenInteractively(scopes: ["api.read"])
+        }
+        for error in [inBrowser, onDevice, pushed] {
+            #expect(error.message.contains("Added by default: offline_access, openid, profile;"), "\(error.message)")
+        }
+        let alone = try stage.application { $0.defaultScopes = [] }
+        let own = try await expectError(.invalidScope) {
+            try await alone.acquireTokenInteractively(scopes: ["api.read", "openid"])
+        }
+        #expect(!own.message.contains("Added by default"))
+    }
+}

@@ -1,0 +1,58 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Testing
+
+@testable import identityctl
+
+@Suite struct SharedOptionsTests {
+    static func options(_ arguments: String...) throws -> SharedOptions {
+        try #require(try Identityctl.parseAsRoot(arguments) as? any ToolCommand).sharedOptions
+    }
+
+    @Test func repeatsWhatASignInTakesAsWell() throws {
+        let given = try Self.options(
+            "token",
+            "--client-id",
+            "c",
+            "--issuer",
+            "https://i.test/a",
+            "--group",
+            "g",
+            "--default-scopes",
+            "",
+            "--scope",
+            "a b",
+            "--scope",
+            "c",
+            "--account",
+            "bob",
+            "--force-refresh",
+            "--json",
+            "--log-level",
+            "info"
+        )
+        #expect(
+            given.command("login") == "identityctl login --client-id c --issuer https://i.test/a --default-scopes '' "
+                + "--group g --scope 'a b' --scope c --account bob"
+        )
+        #expect(try Self.options("token").command("login") == "identityctl login")
+        #expect(try Self.options("accounts", "--cache", "file").command("token") == "identityctl token --cache file")
+        #expect(try Self.options("logout", "--account", "x").command("token") == "identityctl token --account x")
+    }
+
+    @Test(arguments: [
+        ("a b", "--group 'a b'"), ("it's", #"--group 'it'\''s'"#), ("$HOME", "--group '$HOME'"), ("é", "--group 'é'"),
+        ("a;b|c", "--group 'a;b|c'"), ("~x", "--group '~x'"), ("*", "--group '*'"), ("-x", "--group=-x"),
+        ("\u{1B}[2J", "--group '\u{FFFD}[2J'"), ("a@b/c:d,e=f%g+h.i", "--group a@b/c:d,e=f%g+h.i"),
+    ])
+    func quotesForAShell(value: String, words: String) throws {
+        #expect(try Self.options("token", "--group=\(value)").command("x") == "identityctl x \(words)")
+    }
+
+    @Test func writesClaimsInOneLine() throws {
+        let given = try Self.options("token", "--claims", "{\n  \"a\": 1\n}")
+        #expect(given.command("login") == #"identityctl login --claims '{"a":1}'"#)
+        #expect(given.replacing("--claims", with: "{ }").command("login") == "identityctl login --claims '{}'")
+    }
+}

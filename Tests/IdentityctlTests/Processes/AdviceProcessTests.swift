@@ -1,0 +1,31 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityTesting
+import Testing
+
+/// The command that is advised can be followed as it is.
+@Suite struct AdviceProcessTests {
+    /// Everything is given by options, and a shell would see something in some of them.
+    @Test(.timeLimit(.minutes(1))) func signsInForWhatTheCommandWasAskedFor() async throws {
+        let place = try Surroundings()
+        let cache = "file:\(place.directory.path)/it's $HOME"
+        let options = [
+            "--client-id", "test-client", "--issuer", place.issuer, "--cache", cache, "--scope",
+            "files.read files.write",
+            "--account", "alice@example.test",
+        ]
+        let variables = ["IDENTITYCTL_BROWSER": "/bin/true"]
+        let refused = try await Tool.run(["token"] + options, variables)
+        #expect(refused.status == 2)
+        let line = try #require(refused.errorLines.last)
+        let tool = try Tool(advised: line.trimmingPrefix("To sign in, run: "), variables)
+        let address = try await tool.shownAddress()
+        #expect(address.query?.contains("login_hint=alice") == true && address.query?.contains("files.write") == true)
+        try await ScriptedBrowser(provider: nil).visit(address)
+        let login = try await tool.outcome()
+        #expect(login.status == 0, "\(login.errors)")
+        let token = try await Tool.run(["token"] + options, variables)
+        #expect(token.output == login.output, "\(token.errors)")
+    }
+}

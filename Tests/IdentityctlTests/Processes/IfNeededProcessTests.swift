@@ -1,0 +1,64 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityTesting
+import Testing
+
+/// Scripts that find at the same time that nobody is signed in.
+@Suite struct IfNeededProcessTests {
+    private let place: Surroundings
+    private let variables: [String: String]
+    private let opened: URL
+
+    init() throws {
+        place = try Surroundings()
+        opened = place.directory.appendingPathComponent("opened")
+        let browser = place.directory.appendingPathComponent("browser")
+        try "#!/bin/sh\necho >>'\(opened.path)'\n".write(to: browser, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: browser.path)
+        variables = place.variables.merging(["IDENTITYCTL_BROWSER": browser.path]) { $1 }
+    }
+
+    private func login(_ arguments: String...) throws -> Tool {
+        try Tool(["login", "--if-needed"] + arguments, variables)
+    }
+
+    private static func isWaiting(_ line: String) -> Bool { line.hasPrefix("Another sign-in for this client") }
+
+    @Test(.timeLimit(.minutes(1))) func opensOneBrowserForAll() async throws {
+        let first = try login()
+        let address = try await first.shownAddress()
+        let second = try login()
+        _ = try await second.errorLine(where: Self.isWaiting)
+        try await ScriptedBrowser(provider: nil).visit(address)
+        let (one, other) = (try await first.outcome(), try await second.outcome())
+        #expect(one.status == 0 && other.status == 0, "\(one.errors) \(other.errors)")
+        #expect(!one.output.isEmpty && one.output == other.output)
+        let later = try await login().outcome()
+        #expect(later.output == one.output && later.errors.isEmpty)
+        #expect(try Data(contentsOf: opened).count == 1)
+    }
+
+    /// The one behind it asks the person then, or gives up when its own time is over.
+    @Test(.timeLimit(.minutes(1))) func goesOnWhereTheFirstOneIsGivenUp() async throws {
+        let first = try login()
+        _ = try await first.shownAddress()
+        let late = try await login("--timeout", "1", "--json").outcome()
+        #expect(late.status == 6)
+        #expect(try TroubleProcessTests.code(of: late) == "user_cancelled.timed_out")
+        let second = try login()
+        _ = try await second.errorLine(where: Self.isWaiting)
+        first.interrupt()
+        #expect(try await first.outcome().status == 6)
+        try await ScriptedBrowser(provider: nil).visit(try await second.shownAddress())
+        #expect(try await second.outcome().status == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func asksNobodyBecauseTheProviderIsNotReached() async throws {
+        #expect(try await place.login().status == 0)
+        place.provider.close()
+        let offline = try await Tool.run(["login", "--if-needed", "--claims", "{}"], variables)
+        #expect(offline.status == 3, "\(offline.errors)")
+        #expect(!FileManager.default.fileExists(atPath: opened.path))
+    }
+}

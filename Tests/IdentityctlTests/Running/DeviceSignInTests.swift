@@ -1,0 +1,42 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import IdentityTesting
+import Logging
+import Testing
+
+@testable import identityctl
+
+/// What a person sees who signs in on another device.
+@Suite struct DeviceSignInTests {
+    private func screen(_ variables: [String: String], columns: Int?) async throws -> String {
+        let provider = try TestIdentityProvider()
+        provider.settings.deviceInterval = .seconds(1)
+        let screen = Screen()
+        let console = Console(isTerminal: true) {
+            columns
+        } write: { text in
+            screen.write(text)
+            let word = text.trimmingPrefix("  ").prefix { $0 != "\n" }
+            if word.count == 9, word.contains("-") { _ = provider.approveDevice(userCode: String(word), as: .alice) }
+        }
+        let session = Session(environment: Environment(variables), console: console, isJSON: false, logLevel: .critical)
+        let signIn = DeviceSignIn(application: try provider.application(), session: session)
+        _ = try await signIn.run(DeviceCodeParameters(scopes: ["api.read"]))
+        return screen.text
+    }
+
+    @Test(.timeLimit(.minutes(1))) func drawsTheAddressAndCountsTheTime() async throws {
+        let text = try await screen(["TERM": "xterm"], columns: 80)
+        #expect(text.contains("█") && text.contains("\r\u{1B}[KWaiting until you have signed in"))
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [["TERM": "dumb"], ["TERM": "xterm", "ACCESSIBLE": "1"]])
+    func saysOnceInTextThatItWaits(variables: [String: String]) async throws {
+        let text = try await screen(variables, columns: nil)
+        #expect(!text.contains("█") && !text.contains("\u{1B}"))
+        let lines = text.split(separator: "\n")
+        #expect(lines.count { $0.hasPrefix("Waiting until you have signed in… ") } == 1)
+        #expect(lines.last?.hasSuffix("left. Ctrl-C gives up.") == true, "\(text)")
+    }
+}
