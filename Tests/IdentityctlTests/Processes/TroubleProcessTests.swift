@@ -98,7 +98,7 @@ import Testing
         let tool = try Tool(["login", "--manual"], place.variables, terminal: terminal.terminal)
         _ = try await tool.errorLine { $0.hasPrefix("Address") }
         #expect(!terminal.isUsual)
-        tool.send(signal)
+        tool.interrupt(by: signal)
         #expect(try await tool.outcome().status == 6)
         #expect(terminal.isUsual)
     }
