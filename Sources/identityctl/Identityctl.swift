@@ -13,12 +13,12 @@ struct Identityctl: AsyncParsableCommand {
         discussion: """
             Standard output carries the result and nothing else. Most options can also be set as environment variables, \
             for example IDENTITYCTL_CLIENT_ID for --client-id; the command line wins. Not so those of a single request, \
-            such as --data, nor --all, --remove and --to.
+            such as --data and --parameter, nor --all, --remove and --to.
 
             Exit status: 0 done; 2 a person is needed, run 'identityctl login'; 3 network or server unavailable; \
             4 token cache unavailable; 5 an answer was not believed; 6 cancelled or timed out; 7 the \
-            provider or the person said no; 8 no browser here; 22 the API of 'call' answered with another status than 200 to 299; \
-            64 wrong usage; 1 anything else.
+            provider or the person said no; 8 no browser here; 22 the API of 'call' answered with another status than \
+            200 to 299; 64 wrong usage; 1 anything else.
             """,
         version: LibraryVersion.current,
         subcommands: [

@@ -138,7 +138,7 @@ extension AuthenticationError.Code {
     public static let redirectNotRegistered = Self(rawValue: "configuration.redirect_not_registered")
     /// The provider does not know this client, or not as a public one.
     public static let clientNotRegistered = Self(rawValue: "configuration.client_not_registered")
-    /// The provider does not know a scope, or the API that it is of.
+    /// The provider does not know a scope, or the API that it is of, or does not allow it to this client.
     public static let invalidScope = Self(rawValue: "configuration.invalid_scope")
     /// The organisation's policy blocks this sign-in; asking again will not help.
     public static let blockedByPolicy = Self(rawValue: "configuration.blocked_by_policy")

@@ -139,7 +139,7 @@ extension AuthenticationError {
     public static var redirectNotRegistered: Code { .redirectNotRegistered }
     /// The provider does not know this client, or not as a public one.
     public static var clientNotRegistered: Code { .clientNotRegistered }
-    /// The provider does not know a scope, or the API that it is of.
+    /// The provider does not know a scope, or the API that it is of, or does not allow it to this client.
     public static var invalidScope: Code { .invalidScope }
     /// The organisation's policy blocks this sign-in; asking again will not help.
     public static var blockedByPolicy: Code { .blockedByPolicy }

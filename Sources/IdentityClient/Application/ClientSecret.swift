@@ -6,7 +6,8 @@
 /// the program without a secret wherever the server lets you. Its descriptions show nothing of it.
 ///
 /// It goes to the server with every request but the browser's: by HTTP Basic where the server publishes
-/// `client_secret_basic`, else in the form.
+/// `client_secret_basic` and no `client_secret_post`, else in the form. Where it lets each client register one of them,
+/// as Authelia does, register `client_secret_post`.
 ///
 /// - SeeAlso: [RFC 8252 §8.5](https://www.rfc-editor.org/rfc/rfc8252#section-8.5),
 ///   [RFC 6749 §2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)

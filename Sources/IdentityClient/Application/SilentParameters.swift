@@ -23,8 +23,8 @@ public struct SilentParameters: Sendable {
     /// the configuration's `expirationLeeway`; negative is `.invalidArgument`.
     ///
     /// A cached token that is good for less is renewed. What comes may be good for less all the same: see the result's
-    /// `expiresOn`. That is so where the provider's tokens do not live so long, of which each is used for a tenth of its
-    /// life before it is renewed; where there is no refresh token; and where the provider cannot be reached.
+    /// `expiresOn`. That is so in the first tenth of a token's life, in which none is renewed; where there is no refresh
+    /// token; and where the provider cannot be reached.
     public var minimumValidity: Duration
 
     /// Names the request in the provider's logs; `nil` means a fresh one when a request is made.

@@ -56,7 +56,10 @@ extension AuthorityMetadata {
         codeChallengeMethods = document.codeChallengeMethodsSupported
         namesIssuerInResponse = document.authorizationResponseIssParameterSupported
         scopes = document.scopesSupported
-        if document.tokenEndpointAuthMethodsSupported.contains("client_secret_basic") { clientSecretPlace = .header }
+        let methods = document.tokenEndpointAuthMethodsSupported
+        if methods.contains("client_secret_basic"), !methods.contains("client_secret_post") {
+            clientSecretPlace = .header
+        }
     }
 }
 

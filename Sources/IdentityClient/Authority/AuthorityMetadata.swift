@@ -18,7 +18,7 @@ package struct AuthorityMetadata: Hashable, Sendable {
     /// Whether an authorization request is taken only when it was pushed (RFC 9126).
     package var requiresPushedAuthorizationRequests = false
     package var scopes: [String]?
-    /// Where the provider wants a client's secret; in the form unless it says that it takes HTTP Basic.
+    /// Where the provider wants a client's secret; in the form unless it says that it takes HTTP Basic alone.
     package var clientSecretPlace = ClientCredentials.Place.form
 
     package init(

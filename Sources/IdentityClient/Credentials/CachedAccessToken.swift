@@ -61,14 +61,13 @@ package final class CachedAccessToken: Sendable {
     /// Whether the token is good for `leeway` more seconds, or a tenth of its lifetime where that is less, and for more than
     /// `minimumValidity`.
     ///
-    /// No token of this lifetime is good for longer than that; so where more is asked for, it is used up by a tenth, and
-    /// not renewed with each call.
+    /// A token is used for a tenth of its lifetime whatever is asked for, so that it is not renewed with each call.
     ///
     /// A token from the future (the clock was set back) is taken for expired; so is one of more than ten years, which no
     /// answer yields, because a longer lifetime is read as ten.
     package func isUsable(at now: Int64, leeway: Int64, minimumValidity: Int64 = 0) -> Bool {
         let lifetime = expiresOn - cachedAt
-        let validity = minimumValidity < lifetime ? minimumValidity : lifetime - Swift.max(1, lifetime / 10)
+        let validity = Swift.min(minimumValidity, lifetime - Swift.max(1, lifetime / 10))
         return cachedAt <= now + 300 && lifetime > 0 && lifetime <= Int64(JSONObject.longestDuration)
             && expiresOn - now > Swift.max(validity, Swift.min(leeway, lifetime / 10))
     }

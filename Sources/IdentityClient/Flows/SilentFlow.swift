@@ -96,13 +96,20 @@ struct SilentFlow: Sendable {
             guard !request.need.skipsAccessToken, error.code != .accountRemoved,
                 let token = snapshot.credentials.survivor(for: request.need, at: environment.clock.unixSeconds)
             else { throw error }
-            environment.renewals.failed(snapshot.key, at: environment.clock.unixSeconds)
+            if Self.mayHaveBurdened(error.code) {
+                environment.renewals.failed(snapshot.key, at: environment.clock.unixSeconds)
+            }
             flow.context.logger.info(
                 "A refresh failed; the token in the cache is still good",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )
             return AcquiredToken(snapshot: snapshot, token: token, source: .cache)
         }
+    }
+
+    /// Whether the server was asked, or waited for. Without a connection, or with a locked cache, the next call may try.
+    private static func mayHaveBurdened(_ code: AuthenticationError.Code) -> Bool {
+        ![.nameNotResolved, .connectionFailed, .proxyFailed].contains(code) && !(.cache ~= code)
     }
 
     private func refreshInBackground(_ request: SilentRequest, key: CacheKey, _ parameters: SilentParameters) {

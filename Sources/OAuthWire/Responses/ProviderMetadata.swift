@@ -2,7 +2,8 @@
 
 /// A server's description of itself.
 ///
-/// Types are checked here, of what is used; whether issuer and endpoints may be believed is decided where the authority is known.
+/// Types are checked here, of what is used; whether issuer and endpoints may be believed is decided where the authority is
+/// known.
 /// - SeeAlso: [OpenID Connect Discovery §3](https://openid.net/specs/openid-connect-discovery-1_0.html),
 ///   [RFC 8414 §2](https://www.rfc-editor.org/rfc/rfc8414#section-2)
 package struct ProviderMetadata: Sendable {

@@ -7,6 +7,7 @@ import IdentityClient
 struct BrowserSignIn {
     let application: PublicClientApplication
     let console: Console
+    let elsewhere: ElsewhereAdvice
 
     func run(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
         let console = console
@@ -22,7 +23,7 @@ struct BrowserSignIn {
             console.line("")
             guard console.isTerminal else { return }
             console.line("If it ends at a page that the browser cannot show, that browser cannot come back here.")
-            console.line("Then press Ctrl-C and run: \(ElsewhereAdvice.command)")
+            console.line("Then press Ctrl-C and run: \(elsewhere.command)")
         }
         return try await application.acquireTokenInteractively(parameters, showingProgressOn: console)
     }
@@ -33,6 +34,7 @@ struct BrowserSignIn {
 struct ReportingBrowser: BrowserLauncher {
     let launcher: any BrowserLauncher
     let console: Console
+    let elsewhere: ElsewhereAdvice
 
     func open(_ url: URL) async throws {
         do {
@@ -40,7 +42,7 @@ struct ReportingBrowser: BrowserLauncher {
         } catch let failure as AuthenticationError {
             console.line(failure.message.printable)
             if console.isTerminal {
-                console.line("No browser on this computer? Press Ctrl-C and run: \(ElsewhereAdvice.command)")
+                console.line("No browser on this computer? Press Ctrl-C and run: \(elsewhere.command)")
             }
             throw failure
         }

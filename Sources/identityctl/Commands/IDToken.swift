@@ -20,10 +20,10 @@ struct IDToken: Sendable {
         lifetime = Double(max(0, claims.expiration - (claims.issuedAt ?? claims.expiration)))
     }
 
-    /// Whether it is good for so long; of one that never was, whether nine tenths of its life are left.
+    /// Whether it is good for so long, or has nine tenths of its life left.
     func isGood(for validity: Duration, at now: Date) -> Bool {
         let seconds = Double(validity.components.seconds)
-        return expiresOn.timeIntervalSince(now) > (seconds < lifetime ? seconds : lifetime * 0.9)
+        return expiresOn.timeIntervalSince(now) > min(seconds, lifetime * 0.9)
     }
 
     /// Whether it has not expired.

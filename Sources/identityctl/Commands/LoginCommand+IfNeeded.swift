@@ -7,8 +7,8 @@ extension LoginCommand {
     enum Need {
         /// Somebody is signed in.
         case none(AuthenticationResult)
-        /// It is this process's turn to ask the person, until the lock is ended.
-        case signIn(HeldLock)
+        /// It is this process's turn to ask the person, until the lock is ended; `nil` where there is no place for one.
+        case signIn(HeldLock?)
     }
 
     /// Whether a person has to sign in. Where several processes find that, one after the other gets the turn, and those
@@ -23,41 +23,52 @@ extension LoginCommand {
         _ console: Console
     ) async throws -> Need {
         if let result = try await application.acquireTokenIfSignedIn(wanted, parameters) { return .none(result) }
-        let turn = try await turn(application.configuration, parameters.timeout, console)
+        let turn = try await Self.turn(
+            in: try RuntimeDirectory.path(),
+            application.configuration,
+            parameters.timeout,
+            console
+        )
         if let result = try await application.acquireTokenIfSignedIn(wanted, parameters) {
-            turn.end()
+            turn?.end()
             return .none(result)
         }
         return .signIn(turn)
     }
 
-    /// The turn to sign in to a provider with a client, in a group.
-    private func turn(
+    /// The turn to sign in to a provider with a client, in a group. Where no lock can be had, as in a container whose user
+    /// has no home, everybody's turn is at once.
+    static func turn(
+        in directory: @autoclosure () throws -> String,
         _ configuration: PublicClientApplication.Configuration,
         _ timeout: Duration,
         _ console: Console
-    ) async throws -> HeldLock {
-        let directory = try RuntimeDirectory.path() + "/sign-in"
+    ) async throws -> HeldLock? {
         let key = CacheKey(
             group: configuration.group,
             kind: .application,
             name: Digest.hexadecimal(of: [configuration.clientID.rawValue, configuration.authority.url])
         )
         func take(_ timeout: Duration) async throws -> HeldLock {
-            try await SharedLocks(directory: directory, timeout: timeout, pause: .milliseconds(100)).take(for: key)
+            let directory = try directory() + "/sign-in"
+            return try await SharedLocks(directory: directory, timeout: timeout, pause: .milliseconds(100)).take(
+                for: key
+            )
         }
         do {
-            return try await take(.zero)
-        } catch AuthenticationError.cacheBusy {
-            console.line("Another sign-in for this client is under way. Waiting for its end; Ctrl-C gives up.")
-        }
-        do {
+            do {
+                return try await take(.zero)
+            } catch AuthenticationError.cacheBusy {
+                console.line("Another sign-in for this client is under way. Waiting for its end; Ctrl-C gives up.")
+            }
             return try await take(timeout)
         } catch AuthenticationError.cacheBusy {
             throw AuthenticationError(
                 .interactionTimedOut,
                 "Another sign-in for this client did not end in time. Finish it in the browser, or end it, and try again."
             )
+        } catch AuthenticationError.cache {
+            return nil
         }
     }
 }

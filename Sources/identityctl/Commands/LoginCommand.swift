@@ -8,7 +8,7 @@ import IdentityClient
 struct LoginCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "login",
-        abstract: "Signs you in through the browser and prints the access token, but not on a terminal.",
+        abstract: "Signs you in through the browser and prints the access token; not on a terminal, where 'token' can.",
         discussion: """
             The tokens are kept, so that 'identityctl token' gives you one from then on. On a computer without a browser, \
             over SSH for example, use --device-code where the provider offers it: you open a short address anywhere, and \
@@ -40,10 +40,12 @@ struct LoginCommand: ToolCommand {
 
     func advice(on error: any Error, in session: Session) -> String? {
         guard (try? way(session.environment)) == .browser else { return nil }  // the options themselves may be wrong
-        return ElsewhereAdvice.after(error)
+        return elsewhere.after(error)
     }
 
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
+
+    private var elsewhere: ElsewhereAdvice { ElsewhereAdvice(options: sharedOptions) }
 
     func run(in session: Session) async throws {
         let environment = session.environment
@@ -58,7 +60,8 @@ struct LoginCommand: ToolCommand {
         configuration.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
         configuration.browser = ReportingBrowser(
             launcher: SystemBrowserLauncher(command: command),
-            console: session.console
+            console: session.console,
+            elsewhere: elsewhere
         )
         configuration.redirectReceiver = receiver(for: configuration.redirectURI, way, session)
         let application = try session.application(configuration)
@@ -88,7 +91,8 @@ struct LoginCommand: ToolCommand {
     ) async throws -> AuthenticationResult {
         switch way {
         case .browser:
-            return try await BrowserSignIn(application: application, console: session.console).run(parameters)
+            return try await BrowserSignIn(application: application, console: session.console, elsewhere: elsewhere)
+                .run(parameters)
         case .manual:
             return try await ManualSignIn(application: application, console: session.console).run(parameters)
         case .deviceCode:

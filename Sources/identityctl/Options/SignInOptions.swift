@@ -110,7 +110,7 @@ extension SignInOptions {
         for text in extraParameters {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2, !parts[0].isEmpty else {
-                throw UsageError("--parameter: '\(text.printable)' is not NAME=VALUE.")
+                throw UsageError("--parameter wants NAME=VALUE.")
             }
             let name = parts[0].printable
             guard !AuthorizationRequestMessage.reservedNames.contains(parts[0]) else {

@@ -3,11 +3,14 @@
 import IdentityClient
 
 /// What to do where the browser cannot be opened on this computer, or cannot come back to it.
-enum ElsewhereAdvice {
-    static let command = "identityctl login --manual (or --device-code, where the provider offers it)"
+struct ElsewhereAdvice {
+    /// Those of the sign-in.
+    let options: SharedOptions
+
+    var command: String { "\(options.command("login --manual")) (or --device-code, where the provider offers it)" }
 
     /// For a sign-in in the browser that failed.
-    static func after(_ error: any Error) -> String? {
+    func after(_ error: any Error) -> String? {
         switch (error as? AuthenticationError)?.code {
         case .interactionTimedOut:
             "If the browser ended at a page that it could not show, it cannot come back here. Run: \(command)"

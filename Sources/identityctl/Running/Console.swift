@@ -8,7 +8,7 @@ final class Console: Sendable {
     /// Whether a person is likely to read along.
     let isTerminal: Bool
     /// How wide a line that is replaced may be; `nil` where none can be.
-    private let columns: @Sendable () -> Int?
+    let columns: @Sendable () -> Int?
     private let write: @Sendable (String) -> Void
     private let hasProgress = Mutex(false)
 

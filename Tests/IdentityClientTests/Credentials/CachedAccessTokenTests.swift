@@ -31,10 +31,10 @@ import Testing
     @Test(
         arguments: [
             (3600, 0, 0, true), (3600, 1799, 1800, true), (3600, 1800, 1800, false), (3600, 0, 3599, true),
-            (3600, 1, 3599, false),
+            (3600, 359, 3599, true), (3600, 360, 3599, false), (3600, 359, 3250, true), (3600, 360, 3239, true),
             // The leeway counts on.
             (3600, 3299, 10, true), (3600, 3300, 10, false),
-            // More than any token of this lifetime is good for: a tenth of it is used up, and not every call renews it.
+            // A tenth of its lifetime is used up before, and not every call renews it.
             (3600, 0, 3600, true), (3600, 359, 3600, true), (3600, 360, 3600, false), (3600, 359, 90_000, true),
             (3600, 360, 90_000, false), (5, 0, 60, true), (5, 1, 60, false), (1, 0, 60, true),
             // None at all stays none.

@@ -48,11 +48,11 @@ struct HTTPSRedirectTests {
             $0.logger = Logger(label: "test") { _ in Warnings(lines: warnings) }
         }
         var parameters = InteractiveParameters(scopes: ["api.read"])
-        parameters.timeout = .seconds(2)
+        parameters.timeout = .seconds(5)
         let error = try await expectError(.interactionTimedOut) {
             try await application.acquireTokenInteractively(parameters)
         }
-        #expect(error.message.hasPrefix("Sign-in was not finished within 2 seconds."))
+        #expect(error.message.hasPrefix("Sign-in was not finished within 5 seconds."))
         #expect(["https", "HSTS", "127.0.0.1"].allSatisfy(error.message.contains) == (visits > 0))
         // One, however often a browser tries.
         #expect(warnings.value.count == min(visits, 1))
@@ -70,7 +70,7 @@ struct HTTPSRedirectTests {
         var parameters = SignOutParameters()
         parameters.endsBrowserSession = true
         parameters.postLogoutRedirectURI = try .loopback(path: "/signed-out")
-        parameters.timeout = .seconds(2)
+        parameters.timeout = .seconds(5)
         let result = try await application.signOut(first.account, parameters)
         #expect(result.browserSession.word == "unconfirmed")
         #expect(warnings.value.count == 1 && warnings.value.allSatisfy { $0.contains("HSTS") })

@@ -1,8 +1,11 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import IdentityClient
 import IdentityTesting
 import Testing
+
+@testable import identityctl
 
 /// Scripts that find at the same time that nobody is signed in.
 @Suite struct IfNeededProcessTests {
@@ -52,6 +55,18 @@ import Testing
         #expect(try await first.outcome().status == 6)
         try await ScriptedBrowser(provider: nil).visit(try await second.shownAddress())
         #expect(try await second.outcome().status == 0)
+    }
+
+    @Test func waitsForNobodyWhereThereIsNoPlaceForALock() async throws {
+        let configuration = try place.provider.application().configuration
+        let screen = Screen()
+        let turn = try await LoginCommand.turn(
+            in: "/dev/null",
+            configuration,
+            .seconds(60),
+            screen.console(columns: 80)
+        )
+        #expect(turn == nil && screen.text.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func asksNobodyBecauseTheProviderIsNotReached() async throws {

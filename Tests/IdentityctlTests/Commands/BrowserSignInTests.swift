@@ -9,17 +9,20 @@ import Testing
 
 /// What a person is told whose browser is on another computer.
 @Suite struct BrowserSignInTests {
+    private let elsewhere = ElsewhereAdvice(options: SharedOptions())
+
     @Test(arguments: [true, false]) func saysAtATerminalWhatToDoWhereTheBrowserCannotComeBack(isTerminal: Bool)
         async throws
     {
         let screen = Screen()
         _ = try await BrowserSignIn(
             application: try TestIdentityProvider().application(),
-            console: screen.console(columns: 80, isTerminal: isTerminal)
+            console: screen.console(columns: 80, isTerminal: isTerminal),
+            elsewhere: elsewhere
         ).run(InteractiveParameters(scopes: ["api.read"]))
         let lines = screen.text.split(separator: "\n")
         #expect(screen.text.contains("Opening the browser."))
-        #expect(lines.contains("Then press Ctrl-C and run: \(ElsewhereAdvice.command)") == isTerminal)
+        #expect(lines.contains("Then press Ctrl-C and run: \(elsewhere.command)") == isTerminal)
     }
 
     /// Also where a browser was to be expected.
@@ -27,7 +30,8 @@ import Testing
         let screen = Screen()
         let browser = ReportingBrowser(
             launcher: NoBrowser(),
-            console: screen.console(columns: 80, isTerminal: isTerminal)
+            console: screen.console(columns: 80, isTerminal: isTerminal),
+            elsewhere: elsewhere
         )
         let url = try #require(URL(string: "https://id.example.test/"))
         await #expect(throws: AuthenticationError.self) { try await browser.open(url) }
