@@ -45,7 +45,7 @@ extension PublicClientApplication {
         public var clock: any WallClock = SystemClock()
 
         /// An access token is renewed this long before it expires, or a tenth of its lifetime where that is shorter.
-        /// Five minutes unless set; not negative.
+        /// Five minutes unless set; not negative. Rauthy takes a refresh token in the last minute only: less than 60 s there.
         public var expirationLeeway: Duration = .seconds(300)
 
         /// The most that one request to the provider may take.
@@ -71,7 +71,8 @@ extension PublicClientApplication {
         ///
         /// Set it where the provider refuses one of those to this client (`.invalidScope`). A sign-in at any other kind of
         /// authority than `.oauth2(_:)` needs `openid`, here or among the program's own, else it ends with
-        /// `.invalidArgument` before anything is sent. Without `offline_access` many providers give no refresh token.
+        /// `.invalidArgument` before anything is sent. Without `offline_access` many providers give no refresh token. Keycloak
+        /// does, one that ends with the browser's session; with it, from version 26.1 on, it ends that session.
         public var defaultScopes: Set<Scope>?
 
         /// What the program can handle, for example `cp1` for claims challenges (Microsoft's `xms_cc`).

@@ -118,7 +118,10 @@ public struct Prompt: RawRepresentable, Hashable, Sendable, ExpressibleByStringL
     public static let none: Prompt = "none"
     /// To sign in again.
     public static let login: Prompt = "login"
-    /// To agree to the scopes again.
+    /// To agree to the scopes again. Some providers give a refresh token (`offline_access`) only to who is asked this, and
+    /// say nothing else; a sign-in there lasts as long as its access token otherwise.
+    ///
+    /// - SeeAlso: [OpenID Connect Core §11](https://openid.net/specs/openid-connect-core-1_0.html#OfflineAccess)
     public static let consent: Prompt = "consent"
     /// Which account to use.
     public static let selectAccount: Prompt = "select_account"

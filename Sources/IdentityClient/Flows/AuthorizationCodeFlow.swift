@@ -56,7 +56,12 @@ struct AuthorizationCodeFlow: Sendable {
             clock: environment.clock,
             context: context
         )
-        let answer = try await endpoint.redeem(form, grant: .authorizationCode)
+        let answer: TokenResponse
+        do {
+            answer = try await endpoint.redeem(form, grant: .authorizationCode)
+        } catch let error as AuthenticationError {
+            throw error.naming(request.scopes, beyond: request.parameters.scopes)
+        }
         let grant = try await GrantValidation(environment: environment, context: context)
             .signInGrant(
                 answer,

@@ -31,7 +31,8 @@ extension AuthenticationError {
     /// A refusal of a scope, with those of the request that the program did not name itself: it may be one of them.
     func naming(_ sent: [String], beyond own: Set<Scope>) -> AuthenticationError {
         let added = sent.filter { !own.contains(Scope(rawValue: $0)) }.sorted()
-        guard code == .invalidScope, serverError?.error == "invalid_scope", !added.isEmpty else { return self }
+        let isAboutScopes = ["invalid_scope", "not_allowed"].contains(serverError?.error)
+        guard code == .invalidScope, isAboutScopes, !added.isEmpty else { return self }
         return AuthenticationError(
             code,
             "\(message) Added by default: \(added.joined(separator: ", ")); `defaultScopes` replaces them.",

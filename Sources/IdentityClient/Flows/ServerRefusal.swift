@@ -45,8 +45,12 @@ struct ServerRefusal {
         if server.error == "Access Denied", server.errorDescription?.contains("too many requests") == true {
             return .throttled
         }
+        // Deviation: Keycloak's word for `offline_access`, from a person who may not have it.
+        if grant != .refreshToken, server.error == "not_allowed" { return .invalidScope }
         if let code = codeByError[server.error] { return code }
-        if grant == .refreshToken, status != 404 { return .signInExpired }
+        // Deviation: with 404, Rauthy says `NotFound` of a refresh token that it no longer knows. Others say otherwise that
+        // there is no such place.
+        if grant == .refreshToken, status != 404 || server.error == "NotFound" { return .signInExpired }
         if server.error == "invalid_grant" || server.error == "invalid_code" { return .loginRequired }
         if grant == .authorizationCode, server.error == "http_400" || server.error == "http_403" {
             return .loginRequired

@@ -88,6 +88,7 @@ import Testing
             ),
             (#"{"error":"invalid_code"}"#, .signInExpired, .loginRequired, .loginRequired),
             (#"{"error":"something_new"}"#, .signInExpired, .configuration, .configuration),
+            (#"{"error":"not_allowed"}"#, .signInExpired, .invalidScope, .invalidScope),
             // B2C says it in the description alone.
             (
                 #"{"error":"access_denied","error_description":"AADB2C90118: The user has forgotten their password."}"#,
@@ -186,6 +187,16 @@ import Testing
         #expect(error.code == refresh)
         #expect(error.serverError?.error == "http_\(status)" && error.serverError?.httpStatus == status)
         #expect(try refusal(nil, status: status, grant: .authorizationCode).code == code)
+    }
+
+    /// Rauthy says with 404 that it no longer knows the refresh token, others that there is nothing of the kind.
+    @Test(arguments: [
+        ("NotFound", Code.signInExpired), ("not_found", .configuration), ("Realm does not exist", .configuration),
+    ])
+    func tellsAnUnknownTokenFromAnUnknownPlace(error: String, expected: Code) throws {
+        let json = #"{"error":"\#(error)","message":"x"}"#
+        #expect(try refusal(json, status: 404, grant: .refreshToken).code == expected)
+        #expect(try refusal(json, status: 404, grant: .authorizationCode).code == .configuration)
     }
 
     /// protocol.md §5, first row: claims to be passed on.

@@ -57,7 +57,13 @@ struct DefaultScopesTests {
         let pushed = try await expectError(.invalidScope) {
             try await pushing.application().acquireTokenInteractively(scopes: ["api.read"])
         }
-        for error in [inBrowser, onDevice, pushed] {
+        // Keycloak, of a person who may not have tokens for a time without a session.
+        let permissive = try Stage()
+        permissive.provider.failNext(.token, with: .refusal("not_allowed"))
+        let afterwards = try await expectError(.invalidScope) {
+            try await permissive.application().acquireTokenInteractively(scopes: ["api.read"])
+        }
+        for error in [inBrowser, onDevice, pushed, afterwards] {
             #expect(error.message.contains("Added by default: offline_access, openid, profile;"), "\(error.message)")
         }
         let alone = try stage.application { $0.defaultScopes = [] }
