@@ -7,7 +7,8 @@ import Testing
 
 /// What `Scripts/thread-sanitizer` begins with: it wants a report of each test that is named after a race, and none of the
 /// others, before it believes a run of the tests.
-@Suite struct RaceTests {
+/// One at a time: some keep a thread of the pool busy until another has come.
+@Suite(.serialized) struct RaceTests {
     private final class Shared: @unchecked Sendable {
         let guardian = Mutex(())
         let isResumed = Atomic(false)
