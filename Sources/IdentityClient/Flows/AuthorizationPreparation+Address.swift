@@ -53,12 +53,9 @@ extension AuthorizationPreparation {
             authority: authority
         )
         let now = environment.clock.unixSeconds
-        let json: JSONObject
-        do {
-            json = try EndpointVerdict(answer, grant: nil, now: now, context: context).members()
-        } catch {
-            throw error.naming(message.scopes, beyond: parameters.scopes.union(parameters.extraScopesToConsent))
-        }
+        let own = parameters.scopes.union(parameters.extraScopesToConsent)
+        let json = try EndpointVerdict(answer, grant: nil, now: now, context: context)
+            .members(asking: message.scopes, beyond: own)
         do {
             return try PushedAuthorizationResponse(json)
         } catch {

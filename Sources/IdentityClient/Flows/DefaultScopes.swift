@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
+
 extension PublicClientApplication.Configuration {
     /// The scopes that are asked for beside the program's own.
     func scopesToAdd(for authority: Authority, _ metadata: AuthorityMetadata) -> [String] {
@@ -40,6 +42,13 @@ extension AuthenticationError {
             correlationID: correlationID,
             timestamp: timestamp
         )
+    }
+}
+
+extension EndpointVerdict {
+    /// The same as `members()`, of a request for scopes: a refusal of one names those that the program did not.
+    func members(asking sent: [String], beyond own: Set<Scope>) throws(AuthenticationError) -> JSONObject {
+        do { return try members() } catch { throw error.naming(sent, beyond: own) }
     }
 }
 

@@ -119,12 +119,8 @@ struct DeviceAuthorizationFlow: Sendable {
             authority: authority
         )
         let now = environment.clock.unixSeconds
-        let json: JSONObject
-        do {
-            json = try EndpointVerdict(answer, grant: .deviceCode, now: now, context: context).members()
-        } catch {
-            throw error.naming(scopes, beyond: parameters.scopes)
-        }
+        let json = try EndpointVerdict(answer, grant: .deviceCode, now: now, context: context)
+            .members(asking: scopes, beyond: parameters.scopes)
         do {
             return try DeviceAuthorizationResponse(json)
         } catch {
