@@ -20,6 +20,14 @@ public struct SignOutParameters: Sendable {
     /// `login_hint`, and nothing elsewhere.
     public var logoutHint: String?
 
+    /// Whether the address of the sign-out page carries the ID token (`id_token_hint`), so that most providers sign out
+    /// without asking. Entra ID takes a hint in its place.
+    ///
+    /// Without it the page is told the client alone, and may ask the person. Login.gov refuses it. A browser is started with
+    /// the address as an argument, which other users of the computer can see; the ID token opens no API, but names the person.
+    /// - SeeAlso: [RP-Initiated Logout §2](https://openid.net/specs/openid-connect-rpinitiated-1_0.html#RPLogout)
+    public var sendsIDTokenHint = true
+
     /// The languages of the page, the most wanted first, as BCP 47 tags (`ui_locales`).
     public var uiLocales: [String] = []
 

@@ -65,7 +65,7 @@ struct BrowserSessionEnd: Sendable {
     /// Entra ID takes a logout hint in its place, and the less of a person an address tells the better.
     private var usesIDTokenHint: Bool {
         if case .entra = authority.kind { return false }
-        return (idToken?.utf8.count ?? 0) <= Self.longestHint
+        return parameters.sendsIDTokenHint && (idToken?.utf8.count ?? 0) <= Self.longestHint
     }
 
     /// Entra's optional claim, made for this; a username in its place is not understood.

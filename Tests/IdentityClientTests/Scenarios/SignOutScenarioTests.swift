@@ -29,6 +29,17 @@ struct SignOutScenarioTests {
         #expect(try await !application.signOut(first.account).wasSignedIn)
     }
 
+    /// As Login.gov wants it.
+    @Test func tellsTheSignOutPageTheClientAloneWhereThatIsWanted() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        var parameters = try everything(returningTo: .loopback(path: "/signed-out"))
+        parameters.sendsIDTokenHint = false
+        #expect(try await application.signOut(first.account, parameters).browserSession.word == "succeeded")
+        let sent = try #require(stage.provider.requests.last { $0.endpoint == .endSession })
+        #expect(sent["id_token_hint"] == nil && sent["client_id"] == "test-client")
+    }
+
     @Test(arguments: [false, true])
     func revokesTheTokenAndEndsTheSession(onLoopback: Bool) async throws {
         let stage = try Stage(listensOnLoopback: onLoopback)
