@@ -105,7 +105,8 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
         return Authority(kind: .openIDConnect(issuer: issuer, issuerPolicy, deviceAuthorization: deviceAuthorization))
     }
 
-    /// A plain OAuth 2.0 server whose endpoints are given by hand. It tells nothing about the person.
+    /// A plain OAuth 2.0 server whose endpoints are given by hand. It tells nothing about the person: an ID token, as
+    /// LinkedIn's, is left out, since nothing is there to check it by.
     ///
     /// Each sign-in makes an account of its own, because nothing says whether it is the same person: name the account
     /// (``InteractiveParameters/account``) to sign in for it again. That is needed when the API refuses an access token that

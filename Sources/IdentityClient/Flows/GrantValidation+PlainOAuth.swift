@@ -4,14 +4,20 @@ import OAuthWire
 
 // What servers of plain OAuth 2.0, GitHub above all, say in ways of their own.
 extension TokenResponse {
-    /// With the scopes one by one.
+    /// As it counts at `authority`: plain OAuth 2.0 has no ID tokens, and its scopes are told one by one.
     ///
-    /// Deviation: GitHub separates them by commas. A comma may also be part of a scope (RFC 6749 §3.3): so only at plain
-    /// OAuth 2.0 servers, and only where none of the scopes that were asked for has one.
-    func separatingScopes(of authority: Authority, asked: [String]) -> TokenResponse {
-        guard !authority.issuesIDTokens, !asked.contains(where: { $0.contains(",") }) else { return self }
+    /// An ID token is left out as any member that nobody knows (RFC 6749 §5.1): there are no keys to check it by. LinkedIn's
+    /// has no nonce, so that an OpenID Connect provider it cannot be.
+    ///
+    /// Deviation: GitHub separates scopes by commas. A comma may also be part of a scope (RFC 6749 §3.3): so only where none of
+    /// the scopes that were asked for has one.
+    func read(at authority: Authority, asked: [String]) -> TokenResponse {
+        guard !authority.issuesIDTokens else { return self }
         var response = self
-        response.scopes = scopes?.flatMap { $0.split(separator: ",").map(String.init) }
+        response.idToken = nil
+        if !asked.contains(where: { $0.contains(",") }) {
+            response.scopes = scopes?.flatMap { $0.split(separator: ",").map(String.init) }
+        }
         return response
     }
 }

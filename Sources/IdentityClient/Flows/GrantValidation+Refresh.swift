@@ -15,6 +15,10 @@ extension GrantValidation {
     ) async throws -> TokenGrant {
         try check(response)
         let before = snapshot.credentials
+        let response = response.read(
+            at: request.authority,
+            asked: scopes.requested + (before.refreshToken?.scopes ?? [])
+        )
         var profile: CachedProfile?
         if let idToken = response.idToken {
             var expectation = expectation(request.authority, metadata, response)
@@ -49,10 +53,7 @@ extension GrantValidation {
         )
         try checkSamePerson(response, request.authority, before.accountID)
         return TokenGrant(
-            response: response.separatingScopes(
-                of: request.authority,
-                asked: scopes.requested + (before.refreshToken?.scopes ?? [])
-            ),
+            response: response,
             requestedScopes: scopes.requested,
             impliedScopes: scopes.implied,
             identity: identity,

@@ -17,6 +17,7 @@ struct GrantValidation: Sendable {
         requestedScopes: [String]
     ) async throws -> TokenGrant {
         try check(response)
+        let response = response.read(at: authority, asked: requestedScopes)
         var claims: IDTokenClaims?
         if let idToken = response.idToken {
             var expectation = expectation(authority, metadata, response)
@@ -44,7 +45,7 @@ struct GrantValidation: Sendable {
             }
         }
         return TokenGrant(
-            response: response.separatingScopes(of: authority, asked: requestedScopes),
+            response: response,
             requestedScopes: requestedScopes,
             identity: identity,
             profile: profile,

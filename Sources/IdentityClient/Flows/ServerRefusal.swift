@@ -113,6 +113,8 @@ struct ServerRefusal {
         "redirect_uri_mismatch": .redirectNotRegistered, "invalid_redirect_uri": .redirectNotRegistered,
         "temporarily_unavailable": .serverUnavailable, "server_error": .serverUnavailable,
         "request_timeout": .serverUnavailable,
+        // Slack's, with status 200.
+        "internal_error": .serverUnavailable, "fatal_error": .serverUnavailable,
     ]
 
     private static let advice: [AuthenticationError.Code: String] = [

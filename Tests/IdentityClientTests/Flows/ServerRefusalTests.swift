@@ -43,6 +43,9 @@ import Testing
                 .throttled, .throttled, .throttled
             ),
             (#"{"error":"Access Denied","error_description":"No."}"#, .signInExpired, .configuration, .configuration),
+            // Slack's for faults of its own, with status 200.
+            (#"{"error":"internal_error"}"#, .serverUnavailable, .serverUnavailable, .serverUnavailable),
+            (#"{"error":"fatal_error"}"#, .serverUnavailable, .serverUnavailable, .serverUnavailable),
             (#"{"error":"invalid_client"}"#, .clientNotRegistered, .clientNotRegistered, .clientNotRegistered),
             // Gitea and Forgejo say so of a refresh token that expired or was used before; Microsoft of a client.
             (#"{"error":"unauthorized_client"}"#, .signInExpired, .clientNotRegistered, .clientNotRegistered),

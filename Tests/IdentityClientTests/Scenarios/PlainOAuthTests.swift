@@ -57,6 +57,20 @@ struct PlainOAuthTests {
         #expect(next.source == .identityProvider && next.scopes == ["api.read", "api.write"])
     }
 
+    /// LinkedIn's answers have an ID token without a nonce, and there are no keys to check it by: one that anybody wrote would
+    /// do. It counts for nothing, in the answer to a refresh either.
+    @Test(arguments: ["given", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJtYWxsb3J5In0.AAAA", "not a token"])
+    func leavesAnIDTokenOut(_ token: String) async throws {
+        let stage = try stage(issuesRefreshTokens: true)
+        if token != "given" { stage.provider.failAlways(.token, with: .changing("id_token", to: "\"\(token)\"")) }
+        let (application, first) = try await signedIn(stage, scopes: ["openid", "profile"])
+        #expect(first.idToken == nil && first.account.username == nil)
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["openid", "profile"], account: first.account)
+        #expect(next.source == .identityProvider && next.idToken == nil && next.account.id == first.account.id)
+        #expect(try await application.allAccounts().map(\.id) == [first.account.id])
+    }
+
     /// RFC 6749 §3.3 allows a comma in a scope. Who asks for one talks to a server that has such scopes.
     @Test func leavesScopesWithACommaWhole() async throws {
         let stage = try stage(issuesRefreshTokens: true)
