@@ -9,50 +9,99 @@ package struct RandomDeaths: Sendable {
         package let description: String
     }
 
+    /// How far those came that died.
+    package struct Stages: Sendable {
+        /// The provider has not seen their request.
+        package fileprivate(set) var beforeRequest = 0
+        /// It has, and the cache does not hold what it answered.
+        package fileprivate(set) var beforeWrite = 0
+        /// The cache holds it, and they had not told their token yet.
+        package fileprivate(set) var afterWrite = 0
+    }
+
     package private(set) var attempts = 0
+    /// Of processes at work: one that has told its token before is not counted.
     package private(set) var deaths = 0
+    package private(set) var stages = Stages()
     /// Milliseconds that the next process took at most.
     package private(set) var longest = 0.0
+    /// What the last process that nobody killed has got, and in how many milliseconds.
+    private var last: (token: String, milliseconds: Double)
 
-    /// Lets processes refresh and kills them with SIGKILL at random moments, until that many have died.
+    /// From so many deaths on each stage has to be among them.
+    private static let enoughForEachStage = 50
+
+    /// Lets processes refresh and kills them with SIGKILL at random moments, until that many have died at work.
     ///
     /// The provider has to answer a refresh token once more, as real ones do for a while: so every death must be
-    /// survived. The cache opens, it has what was told, and the next process gets a new token.
+    /// survived. The cache opens, it has what was told, and the next process gets a new token. The moments lie within
+    /// the time that the last undisturbed refresh took, and a fifth more, so that some come too late.
     ///
-    /// - Throws: ``Broken`` for the first death that was not survived.
+    /// - Throws: ``Broken`` for the first death that was not survived, or when of fifty deaths or more none was before the
+    ///   request, none before the write, or none after it.
     package init(_ count: Int, in house: Household) async throws {
-        _ = try await Self.token("the first process", house.acquire())
+        last = try await Self.token("the first process", house.acquire())
         while deaths < count {
             attempts += 1
-            guard attempts <= 2 * count + 10 else {
+            guard attempts <= 3 * count + 10 else {
                 throw Broken(description: "of \(attempts) processes only \(deaths) were at work when they were killed.")
             }
             try await tryOne(in: house)
+        }
+        let fewest = min(stages.beforeRequest, stages.beforeWrite, stages.afterWrite)
+        guard count < Self.enoughForEachStage || fewest > 0 else {
+            throw Broken(description: "the deaths were not at every stage: \(self).")
         }
     }
 
     private mutating func tryOne(in house: Household) async throws {
         let victim = try await house.worker { $0.forces = true }
         let next = try await house.worker { $0.forces = true }
-        let moment = Duration.microseconds(Int.random(in: 0...20_000))
+        let sent = house.sentRefreshTokens.count
+        let moment = Duration.milliseconds(.random(in: 0...max(1, last.milliseconds * 1.2)))
         victim.go()
         try await Task.sleep(for: moment)  // the moment is what is tried
         victim.terminate()
-        if try await victim.end() == SIGKILL { deaths += 1 }
+        let isKilled = try await victim.end() == SIGKILL
         let occasion = "attempt \(attempts), killed after \(moment)"
         let acknowledged = try await victim.report()?.token
         let cached = try await Self.token("\(occasion): who asks the cache", house.acquire()).token
         if let acknowledged, cached != acknowledged {
             throw Broken(description: "\(occasion): a token that was handed out was not stored.")
         }
+        if isKilled, acknowledged == nil {
+            deaths += 1
+            if cached != last.token {
+                stages.afterWrite += 1
+            } else if house.sentRefreshTokens.count > sent {
+                stages.beforeWrite += 1
+            } else {
+                stages.beforeRequest += 1
+            }
+        }
         next.go()
-        longest = max(longest, try await Self.token("\(occasion): who refreshes", next.report()).milliseconds)
+        last = try await Self.token("\(occasion): who refreshes", next.report())
+        longest = max(longest, last.milliseconds)
     }
 
-    private static func token(_ who: String, _ report: WorkerReport?) throws -> WorkerReport {
-        guard let report, report.error == nil, report.token != nil else {
+    private static func token(
+        _ who: String,
+        _ report: WorkerReport?
+    ) throws -> (token: String, milliseconds: Double) {
+        guard let report, report.error == nil, let token = report.token else {
             throw Broken(description: "\(who) got this error: \(report?.error ?? "it died, or said nothing").")
         }
-        return report
+        return (token, report.milliseconds)
+    }
+}
+
+extension RandomDeaths: CustomStringConvertible {
+    /// `Scripts/soak` reads the first and the third word.
+    package var description: String {
+        """
+        \(deaths) of \(attempts) died, \(stages.beforeRequest) before the request, \
+        \(stages.beforeWrite) between it and the write, \(stages.afterWrite) after it; \
+        the next one took at most \(Int(longest)) ms
+        """
     }
 }
