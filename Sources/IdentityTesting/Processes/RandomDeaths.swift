@@ -25,8 +25,8 @@ package struct RandomDeaths: Sendable {
     package private(set) var stages = Stages()
     /// Milliseconds that the next process took at most.
     package private(set) var longest = 0.0
-    /// What the last process that nobody killed has got, and in how many milliseconds.
-    private var last: (token: String, milliseconds: Double)
+    /// The last one that nobody disturbed.
+    private var last: Refresh
 
     /// From so many deaths on each stage has to be among them.
     private static let enoughForEachStage = 50
@@ -35,12 +35,13 @@ package struct RandomDeaths: Sendable {
     ///
     /// The provider has to answer a refresh token once more, as real ones do for a while: so every death must be
     /// survived. The cache opens, it has what was told, and the next process gets a new token. The moments lie within
-    /// the time that the last undisturbed refresh took, and a fifth more, so that some come too late.
+    /// the time that the last undisturbed refresh took, and a fifth more, so that some come too late. Every second one
+    /// is counted from when the provider has the request, since most of the time goes by before that.
     ///
     /// - Throws: ``Broken`` for the first death that was not survived, or when of fifty deaths or more none was before the
     ///   request, none before the write, or none after it.
     package init(_ count: Int, in house: Household) async throws {
-        last = try await Self.token("the first process", house.acquire())
+        last = try await Refresh("the first process", by: house.worker { $0.forces = true }, in: house)
         while deaths < count {
             attempts += 1
             guard attempts <= 3 * count + 10 else {
@@ -57,15 +58,17 @@ package struct RandomDeaths: Sendable {
     private mutating func tryOne(in house: Household) async throws {
         let victim = try await house.worker { $0.forces = true }
         let next = try await house.worker { $0.forces = true }
-        let sent = house.sentRefreshTokens.count
-        let moment = Duration.milliseconds(.random(in: 0...max(1, last.milliseconds * 1.2)))
+        let sent = house.provider.count(of: .token)
+        let isAfterRequest = attempts.isMultiple(of: 2)
+        let moment = (isAfterRequest ? last.afterRequest : last.whole) * 1.2 * Double.random(in: 0...1)
         victim.go()
+        if isAfterRequest { try await house.provider.waitForRequest(.token, count: sent + 1) }
         try await Task.sleep(for: moment)  // the moment is what is tried
         victim.terminate()
         let isKilled = try await victim.end() == SIGKILL
-        let occasion = "attempt \(attempts), killed after \(moment)"
+        let occasion = "attempt \(attempts), killed \(moment) after \(isAfterRequest ? "the request" : "its begin")"
         let acknowledged = try await victim.report()?.token
-        let cached = try await Self.token("\(occasion): who asks the cache", house.acquire()).token
+        let cached = try await Refresh.token("\(occasion): who asks the cache", house.acquire())
         if let acknowledged, cached != acknowledged {
             throw Broken(description: "\(occasion): a token that was handed out was not stored.")
         }
@@ -73,25 +76,50 @@ package struct RandomDeaths: Sendable {
             deaths += 1
             if cached != last.token {
                 stages.afterWrite += 1
-            } else if house.sentRefreshTokens.count > sent {
+            } else if house.provider.count(of: .token) > sent {
                 stages.beforeWrite += 1
             } else {
                 stages.beforeRequest += 1
             }
         }
-        next.go()
-        last = try await Self.token("\(occasion): who refreshes", next.report())
+        last = try await Refresh("\(occasion): who refreshes", by: next, in: house)
         longest = max(longest, last.milliseconds)
     }
+}
 
-    private static func token(
-        _ who: String,
-        _ report: WorkerReport?
-    ) throws -> (token: String, milliseconds: Double) {
-        guard let report, report.error == nil, let token = report.token else {
-            throw Broken(description: "\(who) got this error: \(report?.error ?? "it died, or said nothing").")
+/// A refresh that nobody disturbs.
+private struct Refresh: Sendable {
+    let token: String
+    /// As the process itself counts them.
+    let milliseconds: Double
+    /// How long it took since the process was told to begin, and since the provider has had the request.
+    let whole, afterRequest: Duration
+
+    init(_ who: String, by worker: WorkerProcess, in house: Household) async throws {
+        let sent = house.provider.count(of: .token)
+        let begin = ContinuousClock.now
+        worker.go()
+        do {
+            try await house.provider.waitForRequest(.token, count: sent + 1)
+        } catch {
+            _ = try await Self.token(who, worker.report())  // why it sent none
+            throw error
         }
-        return (token, report.milliseconds)
+        let request = ContinuousClock.now
+        let told = try await worker.timedReport()
+        token = try Self.token(who, told?.report)
+        milliseconds = told?.report.milliseconds ?? 0
+        let end = told?.time ?? request
+        (whole, afterRequest) = (begin.duration(to: end), request.duration(to: end))
+    }
+
+    static func token(_ who: String, _ report: WorkerReport?) throws -> String {
+        guard let report, report.error == nil, let token = report.token else {
+            throw RandomDeaths.Broken(
+                description: "\(who) got this error: \(report?.error ?? "it died, or said nothing")."
+            )
+        }
+        return token
     }
 }
 
