@@ -17,6 +17,8 @@ package struct RandomDeaths: Sendable {
         package fileprivate(set) var beforeWrite = 0
         /// The cache holds it, and they had not told their token yet.
         package fileprivate(set) var afterWrite = 0
+
+        var areAllHit: Bool { min(beforeRequest, beforeWrite, afterWrite) > 0 }
     }
 
     package private(set) var attempts = 0
@@ -28,30 +30,26 @@ package struct RandomDeaths: Sendable {
     /// The last one that nobody disturbed.
     private var last: Refresh
 
-    /// From so many deaths on each stage has to be among them.
+    /// From so many deaths on each stage has to be among them: ten do not hit each one reliably.
     private static let enoughForEachStage = 50
 
-    /// Lets processes refresh and kills them with SIGKILL at random moments, until that many have died at work.
+    /// Lets processes refresh and kills them with SIGKILL at random moments, until that many have died at work; of fifty
+    /// or more, at least one before the request, one before the write and one after it.
     ///
     /// The provider has to answer a refresh token once more, as real ones do for a while: so every death must be
     /// survived. The cache opens, it has what was told, and the next process gets a new token. The moments lie within
     /// the time that the last undisturbed refresh took, and a fifth more, so that some come too late. Every second one
     /// is counted from when the provider has the request, since most of the time goes by before that.
     ///
-    /// - Throws: ``Broken`` for the first death that was not survived, or when of fifty deaths or more none was before the
-    ///   request, none before the write, or none after it.
+    /// - Throws: ``Broken`` for the first death that was not survived, or when three times as many attempts did not do.
     package init(_ count: Int, in house: Household) async throws {
         last = try await Refresh("the first process", by: house.worker { $0.forces = true }, in: house)
-        while deaths < count {
-            attempts += 1
-            guard attempts <= 3 * count + 10 else {
-                throw Broken(description: "of \(attempts) processes only \(deaths) were at work when they were killed.")
+        while deaths < count || (count >= Self.enoughForEachStage && !stages.areAllHit) {
+            guard attempts < 3 * count + 10 else {
+                throw Broken(description: "too few were at work when they were killed, or none at one stage: \(self).")
             }
+            attempts += 1
             try await tryOne(in: house)
-        }
-        let fewest = min(stages.beforeRequest, stages.beforeWrite, stages.afterWrite)
-        guard count < Self.enoughForEachStage || fewest > 0 else {
-            throw Broken(description: "the deaths were not at every stage: \(self).")
         }
     }
 
