@@ -29,7 +29,7 @@ struct ProcessProof: Sendable {
         try await room.expect(CacheRecord(text: total), at: room.key, "After \(total) increments")
     }
 
-    /// What the lines that are printed begin with, beside the name of what they tell.
+    /// What the lines that are printed call the cache.
     private var store: String { "\(type(of: room.cache))" }
 
     func checkOneRefresh() async throws {
