@@ -10,8 +10,7 @@ struct RandomKillTests {
     @Test(arguments: Store.chosen)
     func survivesSIGKILLAtAnyMoment(_ store: Store) async throws {
         let result = try await RandomDeaths(Repetitions.kills, in: Household(store, grace: .seconds(30)))
-        let longest = Int(result.longest)
-        print("KILLS \(store) \(result.deaths) of \(result.attempts) died; the next one took at most \(longest) ms")
+        print("KILLS \(store) \(result)")
         fflush(nil)
     }
 }

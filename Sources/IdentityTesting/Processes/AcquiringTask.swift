@@ -15,7 +15,7 @@ struct AcquiringTask: WorkerTask {
         var configuration = PublicClientApplication.Configuration(
             clientID: ClientID(rawValue: orders.clientID),
             authority: try .openIDConnect(issuer: orders.issuer ?? ""),
-            cache: FatalCache(cache, diesAt: point)
+            cache: FatalCache(cache, diesAt: point, tellsThatItWaits: orders.tellsThatItWaits)
         )
         configuration.cacheGroup = try CacheGroup(orders.group)
         transport = FatalTransport(CurlTransport(), diesAt: point)

@@ -69,19 +69,34 @@ final class FatalTransport: HTTPTransport {
     }
 }
 
-/// Keeps records in another cache, and may die around a write.
-struct FatalCache: TokenCache {
+/// Keeps records in another cache, and may die around a write. It can tell when the process waits for another's lease.
+final class FatalCache: TokenCache {
     private let cache: any TokenCache
     private let point: CrashPoint?
+    private let tellsThatItWaits: Bool
+    private let looks = Mutex(0)
 
-    init(_ cache: any TokenCache, diesAt point: CrashPoint?) {
+    init(_ cache: any TokenCache, diesAt point: CrashPoint?, tellsThatItWaits: Bool = false) {
         self.cache = cache
         self.point = point
+        self.tellsThatItWaits = tellsThatItWaits
     }
 
     func record(for key: CacheKey) async throws -> CacheRecord? {
         if key.kind == .lease, point == .noLeases { return nil }
-        return try await cache.record(for: key)
+        let record = try await cache.record(for: key)
+        if tellsThatItWaits, key.kind == .lease, let record { tellWait(for: record) }
+        return record
+    }
+
+    /// Who looks at another's lease for the second time has found that it binds, and pauses next.
+    private func tellWait(for record: CacheRecord) {
+        guard let lease = RefreshLease(decoding: record), lease.holder.pid != Int(getpid()) else { return }
+        let isSecond = looks.withLock { looks in
+            looks += 1
+            return looks == 2
+        }
+        if isSecond { TokenCacheWorker.say(TokenCacheWorker.waiting) }
     }
 
     func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {

@@ -29,20 +29,30 @@ struct ProcessProof: Sendable {
         try await room.expect(CacheRecord(text: total), at: room.key, "After \(total) increments")
     }
 
+    /// What the lines that are printed call the cache.
+    private var store: String { "\(type(of: room.cache))" }
+
     func checkOneRefresh() async throws {
         let house = try await household()
-        let workers = try await house.workers(processes)
+        house.provider.failNext(.token, with: .delay(.milliseconds(50)))
+        // None of them ends, which would take the others' time, before all have their token.
+        let workers = try await house.workers(processes) { $0.rounds = 2 }
         for worker in workers { worker.go() }
         var tokens: Set<String> = []
+        var waits: [Int] = []
         for worker in workers {
             let report = try await report(of: worker)
             try room.expect(report.error == nil, "a process got this error: \(report.error ?? "")")
             tokens.insert(report.token ?? "")
+            waits.append(Int(report.milliseconds))
         }
         let sent = house.sentRefreshTokens
         try room.expect(sent.count == 1, "\(processes) processes sent \(sent.count) refresh requests.")
         try room.expect(tokens.count == 1, "\(processes) processes got \(tokens.count) different tokens.")
         try await expectAlive(house, "after that")
+        waits.sort()
+        let (median, longest) = (waits[waits.count / 2], waits[waits.count - 1])
+        print("WAITS \(store): median \(median) ms, longest \(longest) ms, \(waits.count) waits for 50 ms")
     }
 
     func checkSignOut() async throws {
@@ -77,7 +87,16 @@ struct ProcessProof: Sendable {
         try await expectAlive(house, "after that")
     }
 
-    func checkDeath(at point: String) async throws {
+    func checkDeaths() async throws {
+        var times: [Int] = []
+        for point in CrashPoint.names + ["during-write:200", "during-write:1000"] {
+            try await times.append(checkDeath(at: point))
+        }
+        print("DEATH \(store): the next process took \(times.map { "\($0)" }.joined(separator: ", ")) ms")
+    }
+
+    /// Gives the milliseconds that the next process took.
+    private func checkDeath(at point: String) async throws -> Int {
         let house = try await household(grace: .seconds(30))
         let victim = try await house.worker { $0.crash = point }
         victim.go()
@@ -96,11 +115,13 @@ struct ProcessProof: Sendable {
             try room.expect(next?.token == token, "a token that was handed out was not stored (\(point)).")
         }
         try await expectAlive(house, "after a death (\(point))")
+        return Int(next?.milliseconds ?? 0)
     }
 
     func checkRandomDeaths() async throws {
         do {
-            _ = try await RandomDeaths(randomDeaths, in: household(grace: .seconds(30)))
+            let result = try await RandomDeaths(randomDeaths, in: household(grace: .seconds(30)))
+            print("KILLS \(store) \(result)")
         } catch let broken as RandomDeaths.Broken {
             throw TokenCacheConformance.Failure(room.rule, broken.description)
         }

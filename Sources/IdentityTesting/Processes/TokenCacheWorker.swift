@@ -77,7 +77,10 @@ public enum TokenCacheWorker {
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
-    private static func say(_ line: String) {
+    /// What a worker says once when it waits for another's lease, if that was asked for.
+    static let waiting = "waiting"
+
+    static func say(_ line: String) {
         let bytes = Array("\(line)\n".utf8)
         _ = unsafe bytes.withUnsafeBytes { unsafe write(1, $0.baseAddress, $0.count) }
     }

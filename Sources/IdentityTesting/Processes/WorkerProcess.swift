@@ -14,7 +14,12 @@ package final class WorkerProcess: Sendable {
 
     /// What outlives this object until the process is gone: the thread that reads has it.
     private final class Record: Sendable {
-        let state = Mutex((lines: [String](), status: Int32?.none))
+        let state = Mutex(State())
+    }
+
+    private struct State {
+        var lines: [(text: String, time: ContinuousClock.Instant)] = []
+        var status: Int32?
     }
 
     package let process: pid_t
@@ -61,8 +66,17 @@ package final class WorkerProcess: Sendable {
     /// Waits until the worker has opened the cache.
     package func ready() async throws {
         try await poll("start") { state in
-            state.lines.first == "ready" || state.status != nil ? () : nil
+            state.lines.first?.text == "ready" || state.status != nil ? () : nil
         }
+    }
+
+    /// Waits until a worker that was asked to tell it waits for another process's refresh.
+    package func waiting() async throws {
+        let waits: Bool = try await poll("wait") { state in
+            if state.lines.contains(where: { $0.text == TokenCacheWorker.waiting }) { return true }
+            return state.status != nil || state.lines.count > 1 ? false : nil
+        }
+        guard waits else { throw Failed(description: "a worker came to its end without having waited for another") }
     }
 
     /// Lets it act once, beside what it is already doing. One that is dead already hears nothing.
@@ -86,14 +100,21 @@ package final class WorkerProcess: Sendable {
 
     /// The report on that round, or `nil` when it died before.
     package func report(_ number: Int = 0) async throws -> WorkerReport? {
-        let line: String? = try await poll("report \(number)") { state in
-            let prefix = "\(number) "
-            if let line = state.lines.first(where: { $0.hasPrefix(prefix) }) {
-                return .some(String(line.dropFirst(prefix.count)))
-            }
+        try await timedReport(number)?.report
+    }
+
+    /// The same, and when it came.
+    package func timedReport(
+        _ number: Int = 0
+    ) async throws -> (report: WorkerReport, time: ContinuousClock.Instant)? {
+        let prefix = "\(number) "
+        let line: (text: String, time: ContinuousClock.Instant)? = try await poll("report \(number)") { state in
+            if let line = state.lines.first(where: { $0.text.hasPrefix(prefix) }) { return .some(.some(line)) }
             return state.status == nil ? nil : .some(nil)
         }
-        return try line.map { try JSONDecoder().decode(WorkerReport.self, from: Data($0.utf8)) }
+        guard let line else { return nil }
+        let json = Data(line.text.dropFirst(prefix.count).utf8)
+        return (try JSONDecoder().decode(WorkerReport.self, from: json), line.time)
     }
 
     /// The status as `waitpid` gives it.
@@ -104,7 +125,7 @@ package final class WorkerProcess: Sendable {
 
     private func poll<Value>(
         _ what: String,
-        _ look: ((lines: [String], status: Int32?)) -> Value?
+        _ look: (State) -> Value?
     ) async throws -> Value {
         let deadline = ContinuousClock.now + .seconds(45)
         while ContinuousClock.now < deadline {
@@ -126,7 +147,7 @@ package final class WorkerProcess: Sendable {
             while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
                 let line = String(decoding: pending[..<end], as: UTF8.self)
                 pending.removeSubrange(...end)
-                record.state.withLock { $0.lines.append(line) }
+                record.state.withLock { $0.lines.append((line, .now)) }
             }
         }
     }
