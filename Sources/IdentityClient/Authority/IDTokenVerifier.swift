@@ -59,8 +59,6 @@ struct IDTokenVerifier: Sendable {
                 let keys = try await resolver.keys(at: place, authority: expectation.authority, context: context)
                 failure = nil
                 return try keys.verify(token)
-            } catch SignatureError.algorithmNotAllowed {
-                throw Self.refusal(.algorithmNotAllowed, of: token)
             } catch let problem as SignatureError {
                 problems.append(problem)
             } catch let error as AuthenticationError {

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import LoopbackHTTP
+import OAuthWire
 
 /// What one request to the redirect address is: the pure decision, without the wait.
 enum RedirectRequest: Equatable {
@@ -88,7 +89,7 @@ enum RedirectRequest: Equatable {
         let parts = types[0].lowercased().split(separator: ";").map {
             $0.filter { $0 != " " && $0 != "\t" && $0 != "\"" }
         }
-        return parts.first == "application/x-www-form-urlencoded"
+        return parts.first == FormURLEncoded.contentType
             && parts.dropFirst().allSatisfy { !$0.hasPrefix("charset=") || $0 == "charset=utf-8" }
     }
 
@@ -100,16 +101,16 @@ enum RedirectRequest: Equatable {
         while index < parameters.count {
             let byte = parameters[index]
             if byte == UInt8(ascii: "%") {
-                guard index + 2 < parameters.count, let high = digit(parameters[index + 1]),
-                    let low = digit(parameters[index + 2])
+                guard index + 2 < parameters.count, let high = PercentEncoding.hexValue(parameters[index + 1]),
+                    let low = PercentEncoding.hexValue(parameters[index + 2])
                 else { return nil }
                 decoded.append(high << 4 | low)
-                query += "%" + hex(high << 4 | low)
+                query += escaped(high << 4 | low)
                 index += 3
                 continue
             }
             decoded.append(byte)
-            query += isPlain(byte) ? String(UnicodeScalar(byte)) : "%" + hex(byte)
+            query += isPlain(byte) ? String(UnicodeScalar(byte)) : escaped(byte)
             index += 1
         }
         return String(validating: decoded, as: UTF8.self) == nil ? nil : query
@@ -123,16 +124,8 @@ enum RedirectRequest: Equatable {
         }
     }
 
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case 0x30...0x39: byte - 0x30
-        case 0x41...0x46: byte - 0x41 + 10
-        case 0x61...0x66: byte - 0x61 + 10
-        default: nil
-        }
-    }
-
-    private static func hex(_ byte: UInt8) -> String {
-        (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+    private static func escaped(_ byte: UInt8) -> String {
+        let digits = [UInt8(ascii: "%"), PercentEncoding.hexDigit(byte >> 4), PercentEncoding.hexDigit(byte & 0xF)]
+        return String(decoding: digits, as: UTF8.self)
     }
 }

@@ -85,4 +85,15 @@ public struct RedirectURI: Hashable, Sendable {
         }
         return url
     }
+
+    /// The address for a sign-in in two steps, where nobody listens.
+    var withoutListener: String {
+        switch kind {
+        case .custom(let url):
+            return url.absoluteString
+        case .loopback(let host, let ports, let path):
+            let port = ports?.lowerBound ?? UInt16.random(in: 49152...65535)
+            return "http://\((host ?? .localhost).rawValue):\(port)\(path)"
+        }
+    }
 }

@@ -49,36 +49,22 @@ struct AuthorizationCodeFlow: Sendable {
             claims: isNamed ? request.claims : nil,
             clientInfo: request.authority.hasHomeAccounts
         )
-        let endpoint = TokenEndpoint(
-            client: environment.client,
-            authority: request.authority,
-            metadata: request.metadata,
-            clock: environment.clock,
-            context: context
-        )
+        let endpoint = TokenEndpoint(environment, request.authority, request.metadata, context)
         let answer: TokenResponse
         do {
             answer = try await endpoint.redeem(form, grant: .authorizationCode)
         } catch let error as AuthenticationError {
             throw error.naming(request.scopes, beyond: request.parameters.scopes)
         }
-        let grant = try await GrantValidation(environment: environment, context: context)
-            .signInGrant(
-                answer,
-                authority: request.authority,
-                metadata: request.metadata,
-                nonce: request.nonce,
-                maxAge: request.maxAge,
-                requestedScopes: request.scopes
-            )
         let commit = SignInCommit(
             environment: environment,
             context: context,
             authority: request.authority,
+            metadata: request.metadata,
             wanted: request.parameters.account,
             scopes: request.parameters.scopes
         )
-        return try await commit.run(grant)
+        return try await commit.run(answer, asked: request.scopes, nonce: request.nonce, maxAge: request.maxAge)
     }
 
     /// - SeeAlso: [RFC 9207 §2.4](https://www.rfc-editor.org/rfc/rfc9207#section-2.4)

@@ -18,16 +18,15 @@ struct AuthorizationPreparation: Sendable {
     private let prompt: Prompt
 
     init(environment: FlowEnvironment, parameters: InteractiveParameters, context: RequestContext) async throws {
-        let configured = environment.configuration.authority
-        authority = parameters.authority ?? configured
-        if parameters.authority != nil { try authority.checkFits(configured) }
-        try environment.configuration.checkNamesOpenID(parameters.scopes, at: authority)
         self.environment = environment
         self.parameters = parameters
         self.context = context
-        try await PersistenceCheck(environment: environment, context: context)
-            .run(isRequired: parameters.requiresPersistence)
-        metadata = try await environment.resolver.metadata(for: authority, context: context)
+        (authority, metadata) = try await environment.signInTarget(
+            parameters.authority,
+            scopes: parameters.scopes,
+            requiresPersistence: parameters.requiresPersistence,
+            context
+        )
         prompt = try await PromptChoice(environment: environment, context: context).prompt(parameters, authority)
         guard metadata.codeChallengeMethods?.contains("S256") != false else {
             throw AuthenticationError(
@@ -97,7 +96,7 @@ struct AuthorizationPreparation: Sendable {
         get throws {
             guard prompt != .selectAccount else { return nil }
             if let hint = parameters.loginHint { return try Self.text(hint, "login hint") }
-            return parameters.account?.username.flatMap { Self.fits($0) ? $0 : nil }
+            return parameters.account?.username.flatMap { ExtraItems.fits($0) ? $0 : nil }
         }
     }
 
@@ -115,14 +114,10 @@ struct AuthorizationPreparation: Sendable {
     }
 
     private static func text(_ text: String, _ what: String) throws -> String {
-        guard fits(text) else {
+        guard ExtraItems.fits(text) else {
             throw AuthenticationError(.invalidArgument, "The \(what) is too long, or has control characters.")
         }
         return text
-    }
-
-    private static func fits(_ text: String) -> Bool {
-        text.utf8.count <= 1000 && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
     }
 }
 
@@ -131,16 +126,5 @@ extension RedirectURI {
     func resolved(for authority: Authority) -> RedirectURI {
         guard case .loopback(nil, let ports, let path) = kind else { return self }
         return RedirectURI(kind: .loopback(host: authority.isMicrosoft ? .localhost : .ipv4, ports: ports, path: path))
-    }
-
-    /// The address for a sign-in in two steps, where nobody listens.
-    var withoutListener: String {
-        switch kind {
-        case .custom(let url):
-            return url.absoluteString
-        case .loopback(let host, let ports, let path):
-            let port = ports?.lowerBound ?? UInt16.random(in: 49152...65535)
-            return "http://\((host ?? .localhost).rawValue):\(port)\(path)"
-        }
     }
 }

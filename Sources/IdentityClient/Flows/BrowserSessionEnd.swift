@@ -77,19 +77,9 @@ struct BrowserSessionEnd: Sendable {
     private func open(_ url: URL) async throws {
         parameters.onSignOutURL?(url)
         do {
-            try await environment.configuration.browser.open(url)
-        } catch is CancellationError {
-            throw CancellationError()
-        } catch {
-            guard parameters.onSignOutURL == nil else { return }
-            throw error as? AuthenticationError
-                ?? AuthenticationError(
-                    .browserUnavailable,
-                    "No browser could be opened to sign out at the provider. Show the address instead (onSignOutURL).",
-                    correlationID: context.correlationID,
-                    underlyingError: error
-                )
-        }
+            let advice = "No browser could be opened to sign out. Show the address instead (onSignOutURL)."
+            try await environment.open(url, elseSaying: advice, context)
+        } catch is AuthenticationError where parameters.onSignOutURL != nil {}
     }
 
     /// A return that never comes leaves it open what the person did: some providers do not send the browser back. A

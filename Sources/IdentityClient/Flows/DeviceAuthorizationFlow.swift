@@ -4,9 +4,7 @@ import FoundationEssentials
 import Logging
 import OAuthWire
 
-/// Gets a code for another device, and asks for tokens until the person has finished there.
-///
-/// Where the provider publishes S256, this program alone can redeem the code (PKCE).
+/// Shows a code for another device, and asks for tokens until the person has finished there.
 /// - SeeAlso: [RFC 8628](https://www.rfc-editor.org/rfc/rfc8628)
 struct DeviceAuthorizationFlow: Sendable {
     let environment: FlowEnvironment
@@ -17,22 +15,29 @@ struct DeviceAuthorizationFlow: Sendable {
         if let timeout = parameters.timeout, timeout <= .zero {
             throw AuthenticationError(.invalidArgument, "The sign-in's time-out must be above 0.")
         }
-        let configured = environment.configuration.authority
-        let authority = parameters.authority ?? configured
-        if parameters.authority != nil { try authority.checkFits(configured) }
-        try environment.configuration.checkNamesOpenID(parameters.scopes, at: authority)
-        try await PersistenceCheck(environment: environment, context: context)
-            .run(isRequired: parameters.requiresPersistence)
-        let metadata = try await environment.resolver.metadata(for: authority, context: context)
+        let (authority, metadata) = try await environment.signInTarget(
+            parameters.authority,
+            scopes: parameters.scopes,
+            requiresPersistence: parameters.requiresPersistence,
+            context
+        )
         let scopes = try parameters.scopes.checked()
             .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
         let claims = try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities)
-
-        let (device, proofKey) = try await provenCode(scopes, claims, authority, metadata)
+        let request = DeviceCodeRequest(
+            environment: environment,
+            context: context,
+            parameters: parameters,
+            authority: authority,
+            metadata: metadata,
+            scopes: scopes,
+            claims: claims
+        )
+        let (device, proofKey) = try await request.provenCode()
         let lifetime = min(parameters.timeout ?? .seconds(device.expiresIn), .seconds(min(device.expiresIn, 86_400)))
         let deadline = Deadline(after: lifetime)
         let expiresOn = environment.clock.now.addingTimeInterval(Double(lifetime.components.seconds))
-        prompt(try self.prompt(device, expiresOn: expiresOn))
+        prompt(try request.prompt(device, expiresOn: expiresOn))
 
         let form = TokenRequestMessage.deviceCode(
             clientID: environment.clientID,
@@ -42,105 +47,17 @@ struct DeviceAuthorizationFlow: Sendable {
             claims: authority.isMicrosoft ? claims : nil,
             clientInfo: authority.hasHomeAccounts
         )
-        let endpoint = TokenEndpoint(
-            client: environment.client,
-            authority: authority,
-            metadata: metadata,
-            clock: environment.clock,
-            context: context
-        )
+        let endpoint = TokenEndpoint(environment, authority, metadata, context)
         let response = try await poll(endpoint, form, pace: DevicePace(interval: device.interval), until: deadline)
-        let grant = try await GrantValidation(environment: environment, context: context).signInGrant(
-            response,
-            authority: authority,
-            metadata: metadata,
-            nonce: nil,
-            maxAge: nil,
-            requestedScopes: scopes
-        )
         let commit = SignInCommit(
             environment: environment,
             context: context,
             authority: authority,
+            metadata: metadata,
             wanted: parameters.account,
             scopes: parameters.scopes
         )
-        return try await commit.run(grant)
-    }
-
-    /// The code and, where the provider publishes S256, what proves that this program asked for it.
-    ///
-    /// Deviation: RFC 8628 has no PKCE, but Keycloak demands it of a client that is set to need it. Others ignore what they
-    /// do not know (RFC 6749 §3.2), as they should; one that refuses is asked without.
-    private func provenCode(
-        _ scopes: [String],
-        _ claims: String?,
-        _ authority: Authority,
-        _ metadata: AuthorityMetadata
-    ) async throws -> (DeviceAuthorizationResponse, ProofKey?) {
-        if metadata.codeChallengeMethods?.contains("S256") == true {
-            let proofKey = ProofKey()
-            do {
-                return (try await code(scopes, claims, proofKey, authority, metadata), proofKey)
-            } catch let error as AuthenticationError where error.serverError?.error == "invalid_request" {}
-        }
-        return (try await code(scopes, claims, nil, authority, metadata), nil)
-    }
-
-    private func code(
-        _ scopes: [String],
-        _ claims: String?,
-        _ proofKey: ProofKey?,
-        _ authority: Authority,
-        _ metadata: AuthorityMetadata
-    ) async throws -> DeviceAuthorizationResponse {
-        guard let endpoint = metadata.deviceAuthorizationEndpoint else {
-            throw AuthenticationError(
-                .unsupported,
-                """
-                The provider publishes no endpoint for a sign-in on another device (device_authorization_endpoint): use \
-                a browser or, if the provider has one all the same, name it with the authority.
-                """,
-                correlationID: context.correlationID
-            )
-        }
-        let form = DeviceAuthorizationRequestMessage.items(
-            clientID: environment.clientID,
-            scopes: scopes,
-            codeChallenge: proofKey?.challenge,
-            claims: claims,
-            extra: try ExtraItems.checked(parameters.extraParameters)
-        )
-        let answer = try await environment.client.post(
-            form,
-            to: endpoint,
-            secretIn: metadata.clientSecretPlace,
-            context: context,
-            authority: authority
-        )
-        let now = environment.clock.unixSeconds
-        let json = try EndpointVerdict(answer, grant: .deviceCode, now: now, context: context)
-            .members(asking: scopes, beyond: parameters.scopes)
-        do {
-            return try DeviceAuthorizationResponse(json)
-        } catch {
-            throw unusable("\(error)")
-        }
-    }
-
-    private func prompt(_ device: DeviceAuthorizationResponse, expiresOn: Date) throws -> DeviceCodePrompt {
-        // It is shown to a person, who follows it.
-        guard WebAddress.isForPeople(device.verificationURI), let uri = URL(string: device.verificationURI) else {
-            throw unusable("verification_uri is not an https address")
-        }
-        let complete = device.verificationURIComplete.flatMap { WebAddress.isForPeople($0) ? URL(string: $0) : nil }
-        return DeviceCodePrompt(
-            userCode: device.userCode,
-            verificationURI: uri,
-            verificationURIComplete: complete,
-            message: device.message,
-            expiresOn: expiresOn
-        )
+        return try await commit.run(response, asked: scopes, nonce: nil, maxAge: nil)
     }
 
     /// Asks until there is an answer that ends it, or the code is void.
@@ -174,14 +91,6 @@ struct DeviceAuthorizationFlow: Sendable {
             if case .granted(let response) = answer { return response }
             try pace.note(answer)
         }
-    }
-
-    private func unusable(_ reason: String) -> AuthenticationError {
-        AuthenticationError(
-            .malformedResponse,
-            "The provider's answer to the request for a code cannot be used: \(reason).",
-            correlationID: context.correlationID
-        )
     }
 }
 

@@ -76,29 +76,16 @@ struct InteractiveFlow: Sendable {
 
     private func show(_ request: AuthorizationRequest) async throws {
         request.parameters.onAuthorizationURL?(request.url)
+        let hasAddress = request.parameters.onAuthorizationURL != nil && !request.parameters.requiresBrowser
         do {
-            try await environment.configuration.browser.open(request.url)
-        } catch is CancellationError {
-            throw CancellationError()
-        } catch {
-            let error = browserError(error)
-            guard request.parameters.onAuthorizationURL != nil, !request.parameters.requiresBrowser else { throw error }
+            let advice = "No browser could be opened. Show the person the address instead (onAuthorizationURL)."
+            try await environment.open(request.url, elseSaying: advice, context)
+        } catch let error as AuthenticationError where hasAddress {
             context.logger.info(
                 "No browser could be opened; the person has the address",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )
         }
-    }
-
-    /// A launcher of the program's own may throw anything.
-    private func browserError(_ error: any Error) -> AuthenticationError {
-        error as? AuthenticationError
-            ?? AuthenticationError(
-                .browserUnavailable,
-                "No browser could be opened. Show the person the address instead (onAuthorizationURL).",
-                correlationID: context.correlationID,
-                underlyingError: error
-            )
     }
 
     /// Waits for the redirect with this request's state; all others are refused, and the wait goes on.

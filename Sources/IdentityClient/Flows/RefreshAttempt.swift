@@ -51,13 +51,7 @@ struct RefreshAttempt: Sendable {
             claims: request.claims,
             clientInfo: request.authority.hasHomeAccounts
         )
-        let endpoint = TokenEndpoint(
-            client: environment.client,
-            authority: request.authority,
-            metadata: metadata,
-            clock: environment.clock,
-            context: context
-        )
+        let endpoint = TokenEndpoint(environment, request.authority, metadata, context)
         try await outlast(lease)
         return try await endpoint.redeemRefreshToken(
             form,

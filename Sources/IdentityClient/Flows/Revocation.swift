@@ -49,13 +49,8 @@ struct Revocation: Sendable {
         _ authority: Authority,
         _ metadata: AuthorityMetadata
     ) async throws {
-        let form = RevocationRequestMessage.items(
-            clientID: clientID,
-            token: token,
-            tokenTypeHint: "refresh_token"
-        )
         let answer = try await environment.client.post(
-            form,
+            RevocationRequestMessage.items(clientID: clientID, token: token),
             to: endpoint,
             secretIn: metadata.clientSecretPlace,
             context: context,

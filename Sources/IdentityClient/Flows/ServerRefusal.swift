@@ -6,12 +6,12 @@ import OAuthWire
 ///
 /// Decided by `error`, `suberror` and, only where nothing else tells the cases apart, Microsoft's numbers. Descriptions
 /// are never looked at, but for Microsoft's numbers where these stand nowhere else, as at B2C, and for Zoho's word that it
-/// was asked too often. Without words the status
-/// decides; whose words are no JSON is no refusal, unless its status is one of OAuth's (``EndpointVerdict``).
+/// was asked too often. Without words the status decides; whose words are no JSON is no refusal, unless its status is one of
+/// OAuth's (``EndpointVerdict``).
 struct ServerRefusal {
     let error: AuthenticationError
 
-    /// - Parameter grant: What was redeemed, or `nil` for an answer to the authorization request.
+    /// - Parameter grant: What was redeemed, or `nil` where nothing was.
     init(_ words: ErrorResponse?, status: Int?, grant: TokenEndpointAnswer.Grant?, context: RequestContext) {
         let server = ServerError(words, status: status)
         var code = Self.code(server, grant: grant, status: status, asksForClaims: words?.claims != nil)

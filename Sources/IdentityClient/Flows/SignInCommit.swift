@@ -3,17 +3,35 @@
 import Logging
 import OAuthWire
 
-/// Stores what a sign-in yielded, whichever way it came.
+/// Believes and stores what a sign-in yielded, whichever way it came.
 struct SignInCommit: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
     let authority: Authority
+    let metadata: AuthorityMetadata
     /// Whom the program asked for, if anybody.
     let wanted: Account?
     /// The scopes that the program asked for.
     let scopes: Set<Scope>
 
-    func run(_ grant: TokenGrant) async throws -> AuthenticationResult {
+    /// - Parameters:
+    ///   - asked: The scopes of the request, the library's own among them.
+    ///   - nonce: What the ID token has to repeat; `nil` where the request could have none.
+    ///   - maxAge: Seconds since the person was asked, at most; `nil` where that was not wanted.
+    func run(
+        _ response: TokenResponse,
+        asked: [String],
+        nonce: String?,
+        maxAge: Int?
+    ) async throws -> AuthenticationResult {
+        let grant = try await GrantValidation(environment: environment, context: context).signInGrant(
+            response,
+            authority: authority,
+            metadata: metadata,
+            nonce: nonce,
+            maxAge: maxAge,
+            requestedScopes: asked
+        )
         try checkPerson(grant)
         guard let stored = try await store(grant) else { throw AuthenticationError.removed(context) }
         guard let token = grant.accessToken(at: environment.clock.unixSeconds) else {

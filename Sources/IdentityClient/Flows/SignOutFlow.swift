@@ -94,19 +94,8 @@ extension SignOutParameters {
         guard timeout > .zero, timeout <= .seconds(86_400) else {
             throw AuthenticationError(.invalidArgument, "The sign-out's time-out must be above 0 and at most a day.")
         }
-        for name in extraQueryItems.keys.sorted()
-        where name.isEmpty || EndSessionRequestMessage.reservedNames.contains(name) {
-            throw AuthenticationError(
-                .invalidArgument,
-                "The extra query item '\(name.prefix(50))' is one that the library sets itself."
-            )
-        }
-        let texts = [logoutHint].compactMap(\.self) + uiLocales
-        guard
-            texts.allSatisfy({ text in
-                text.utf8.count <= 1000 && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
-            })
-        else {
+        _ = try ExtraItems.checked(extraQueryItems, reserved: EndSessionRequestMessage.reservedNames)
+        guard ([logoutHint].compactMap(\.self) + uiLocales).allSatisfy(ExtraItems.fits) else {
             throw AuthenticationError(
                 .invalidArgument,
                 "A logout hint or language is too long, or has control characters."

@@ -59,6 +59,23 @@ struct TokenEndpoint: Sendable {
     }
 }
 
+extension TokenEndpoint {
+    init(
+        _ environment: FlowEnvironment,
+        _ authority: Authority,
+        _ metadata: AuthorityMetadata,
+        _ context: RequestContext
+    ) {
+        self.init(
+            client: environment.client,
+            authority: authority,
+            metadata: metadata,
+            clock: environment.clock,
+            context: context
+        )
+    }
+}
+
 extension AuthenticationError {
     /// Whether the request may have been acted on although no answer came.
     fileprivate var mayHaveReachedTheServer: Bool {

@@ -14,11 +14,7 @@ enum TokenEndpointAnswer {
 
 extension TokenEndpointAnswer {
     /// Which credential was redeemed.
-    enum Grant: String, Sendable {
-        case authorizationCode = "authorization code"
-        case refreshToken = "refresh token"
-        case deviceCode = "device code"
-    }
+    enum Grant: Sendable { case authorizationCode, refreshToken, deviceCode }
 
     init(_ answer: EndpointAnswer, grant: Grant, now: Int64, context: RequestContext) {
         switch EndpointVerdict(answer, grant: grant, now: now, context: context) {

@@ -96,7 +96,7 @@ package struct EndpointClient: Sendable {
         for field in extraFields { request.headerFields[field.name] = field.value }
         request.headerFields[.accept] = "application/json"
         request.headerFields[.authorization] = authorization
-        if body != nil { request.headerFields[.contentType] = "application/x-www-form-urlencoded" }
+        if body != nil { request.headerFields[.contentType] = FormURLEncoded.contentType }
         if authority.isMicrosoft {
             request.headerFields[.clientRequestID] = context.correlationID.uuidString.lowercased()
             request.headerFields[.returnClientRequestID] = "true"

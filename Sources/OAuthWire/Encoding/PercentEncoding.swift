@@ -49,11 +49,13 @@ package enum PercentEncoding {
         }
     }
 
-    static func hexDigit(_ value: UInt8) -> UInt8 {
+    /// The digit for a value below 16, in upper case.
+    package static func hexDigit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }
 
-    static func hexValue(_ byte: UInt8) -> UInt8? {
+    /// The value of a digit of either case; `nil` when it is none.
+    package static func hexValue(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10

@@ -27,13 +27,8 @@ package struct JSONWebKeySet: Sendable {
     /// - Returns: The algorithm of the signature.
     /// - Throws: `SignatureError`.
     @discardableResult
-    package func verify(
-        _ token: JSONWebToken,
-        allowed: Set<SignatureAlgorithm> = .default
-    ) throws(SignatureError) -> SignatureAlgorithm {
-        guard let algorithm = token.signatureAlgorithm, allowed.contains(algorithm) else {
-            throw .algorithmNotAllowed
-        }
+    package func verify(_ token: JSONWebToken) throws(SignatureError) -> SignatureAlgorithm {
+        guard let algorithm = token.signatureAlgorithm else { throw .algorithmNotAllowed }
         let named = keys.filter { token.keyID == nil || $0.keyID == token.keyID }
         guard !named.isEmpty else { throw .unknownKey }
         let fitting = named.filter { $0.fits(algorithm) }

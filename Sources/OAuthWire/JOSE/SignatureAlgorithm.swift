@@ -2,7 +2,7 @@
 
 /// The signature algorithms this library verifies: asymmetric ones only.
 ///
-/// `none` and the HMAC family are not here, so no allow-list can admit them.
+/// `none` and the HMAC family are not here, so nothing can admit them.
 /// - SeeAlso: [RFC 7518 §3.1](https://www.rfc-editor.org/rfc/rfc7518#section-3.1),
 ///   [RFC 8037 §3.1](https://www.rfc-editor.org/rfc/rfc8037#section-3.1)
 package enum SignatureAlgorithm: String, CaseIterable, Hashable, Sendable {
@@ -27,14 +27,9 @@ package enum SignatureAlgorithm: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-extension Set where Element == SignatureAlgorithm {
-    /// Every algorithm there is.
-    package static var `default`: Set<SignatureAlgorithm> { Set(SignatureAlgorithm.allCases) }
-}
-
 /// Why a signature is not accepted.
 package enum SignatureError: Error, Hashable, Sendable {
-    /// The token's algorithm is unknown, or not among the allowed ones.
+    /// The token's algorithm is none of ours.
     case algorithmNotAllowed
     /// No published key has the token's key id or, without one, fits its algorithm. Here and below, fetching the keys
     /// anew may help: they can be replaced under the same id, and need not have one.

@@ -97,20 +97,11 @@ package enum DeviceAuthorizationRequestMessage {
     }
 }
 
-/// The form body that takes a token back.
+/// The form body that takes a refresh token back.
 /// - SeeAlso: [RFC 7009 §2.1](https://www.rfc-editor.org/rfc/rfc7009#section-2.1)
 package enum RevocationRequestMessage {
     /// The parameters.
-    /// - Parameter tokenTypeHint: `refresh_token` or `access_token`.
-    package static func items(
-        clientID: String,
-        token: String,
-        tokenTypeHint: String? = "refresh_token"
-    ) -> [(String, String)] {
-        ParameterList.items([
-            ("client_id", clientID),
-            ("token", token),
-            ("token_type_hint", tokenTypeHint),
-        ])
+    package static func items(clientID: String, token: String) -> [(String, String)] {
+        [("client_id", clientID), ("token", token), ("token_type_hint", "refresh_token")]
     }
 }
