@@ -5,7 +5,7 @@ import HTTPTypes
 import IdentityClient
 import Synchronization
 
-/// Where the worker kills itself with SIGKILL, which no program can catch.
+/// Where the worker kills itself with SIGKILL, which no program can catch, or waits to be told to go on.
 package enum CrashPoint: Equatable, Sendable {
     case beforeLease, afterLease
     case beforeRequest, afterAnswer
@@ -13,10 +13,12 @@ package enum CrashPoint: Equatable, Sendable {
     /// That many microseconds after the write began.
     case duringWrite(UInt32)
     case beforeRelease
+    /// Another process has the lease.
+    case whileWaiting
     /// No death: leases are forgotten, to see that this is noticed.
     case noLeases
 
-    /// The points that can be named, but for those in the middle of a write.
+    /// The points of a refresh in their order, but for those in the middle of a write.
     package static let names = [
         "before-lease", "after-lease", "before-request", "after-answer", "before-write", "after-write",
         "before-release",
@@ -31,6 +33,7 @@ package enum CrashPoint: Equatable, Sendable {
         case "before-write": self = .beforeWrite
         case "after-write": self = .afterWrite
         case "before-release": self = .beforeRelease
+        case "while-waiting": self = .whileWaiting
         case "no-leases": self = .noLeases
         case _ where name.hasPrefix("during-write:"):
             self = .duringWrite(UInt32(name.dropFirst("during-write:".count)) ?? 0)
@@ -43,15 +46,15 @@ package enum CrashPoint: Equatable, Sendable {
     }
 }
 
-/// Sends requests through another transport, counts those to the token endpoint, and may die around one.
+/// Sends requests through another transport, counts those to the token endpoint, and may stop around one.
 final class FatalTransport: HTTPTransport {
     private let count = Mutex(0)
     private let transport: any HTTPTransport
-    private let point: CrashPoint?
+    private let stop: WorkerStop
 
-    init(_ transport: any HTTPTransport, diesAt point: CrashPoint?) {
+    init(_ transport: any HTTPTransport, _ stop: WorkerStop) {
         self.transport = transport
-        self.point = point
+        self.stop = stop
     }
 
     var posts: Int { count.withLock { $0 } }
@@ -60,28 +63,30 @@ final class FatalTransport: HTTPTransport {
 
     func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         if request.method == .post {
-            if point == .beforeRequest { CrashPoint.die() }
+            if stop.point == .beforeRequest { try await stop.reach() }
             count.withLock { $0 += 1 }
         }
         let answer = try await transport.send(request, body: body)
-        if request.method == .post, point == .afterAnswer { CrashPoint.die() }
+        if request.method == .post, stop.point == .afterAnswer { try await stop.reach() }
         return answer
     }
 }
 
-/// Keeps records in another cache, and may die around a write.
+/// Keeps records in another cache, and may stop around a write.
 struct FatalCache: TokenCache {
     private let cache: any TokenCache
-    private let point: CrashPoint?
+    private let stop: WorkerStop
 
-    init(_ cache: any TokenCache, diesAt point: CrashPoint?) {
+    init(_ cache: any TokenCache, _ stop: WorkerStop) {
         self.cache = cache
-        self.point = point
+        self.stop = stop
     }
 
     func record(for key: CacheKey) async throws -> CacheRecord? {
-        if key.kind == .lease, point == .noLeases { return nil }
-        return try await cache.record(for: key)
+        if key.kind == .lease, stop.point == .noLeases { return nil }
+        let record = try await cache.record(for: key)
+        if key.kind == .lease, record != nil, stop.point == .whileWaiting { try await stop.reach() }
+        return record
     }
 
     func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
@@ -97,16 +102,16 @@ struct FatalCache: TokenCache {
     }
 
     func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
-        switch (key.kind, point) {
+        switch (key.kind, stop.point) {
         case (.lease, .noLeases): return true
-        case (.lease, .beforeLease), (.account, .beforeWrite): CrashPoint.die()
-        case (.lease, .beforeRelease) where new == nil: CrashPoint.die()
+        case (.lease, .beforeLease), (.account, .beforeWrite): try await stop.reach()
+        case (.lease, .beforeRelease) where new == nil: try await stop.reach()
         case (.account, .duringWrite(let delay)): Self.dieSoon(delay)
         default: break
         }
         let isReplaced = try await cache.replace(expected, with: new, for: key)
-        switch (key.kind, point) {
-        case (.lease, .afterLease) where isReplaced, (.account, .afterWrite): CrashPoint.die()
+        switch (key.kind, stop.point) {
+        case (.lease, .afterLease) where isReplaced, (.account, .afterWrite): try await stop.reach()
         default: break
         }
         return isReplaced

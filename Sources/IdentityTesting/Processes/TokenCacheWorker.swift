@@ -58,6 +58,7 @@ public enum TokenCacheWorker {
                         inbox.yield(.ended)
                     }
                 )
+            case .goOn: work.goOn()
             case .cancel: callers.first { !$0.isCancelled }?.cancel()
             case .ended: ended += 1
             }
@@ -77,7 +78,7 @@ public enum TokenCacheWorker {
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
-    private static func say(_ line: String) {
+    static func say(_ line: String) {
         let bytes = Array("\(line)\n".utf8)
         _ = unsafe bytes.withUnsafeBytes { unsafe write(1, $0.baseAddress, $0.count) }
     }
@@ -86,6 +87,8 @@ public enum TokenCacheWorker {
 /// What a worker does each time it is told to go.
 protocol WorkerTask: Sendable {
     func report() async -> WorkerReport
+    /// It has waited at the point where it was to.
+    func goOn()
 }
 
 /// Counts a record up by compare-and-replace.
@@ -99,6 +102,8 @@ private struct CountingTask: WorkerTask {
         key = CacheKey(group: try CacheGroup(orders.group), kind: .account, name: orders.counter ?? "")
         increments = orders.increments
     }
+
+    func goOn() {}
 
     func report() async -> WorkerReport {
         do {

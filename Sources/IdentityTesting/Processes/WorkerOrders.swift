@@ -22,6 +22,8 @@ package struct WorkerOrders: Codable, Sendable {
     package var clockOffset = 0.0
     /// Where it kills itself.
     package var crash: String?
+    /// Where it waits once until it is told to go on.
+    package var pause: String?
     /// The record that it counts up, and how often.
     package var counter: String?
     package var increments = 0
