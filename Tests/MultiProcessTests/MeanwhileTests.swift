@@ -76,10 +76,14 @@ struct MeanwhileTests {
         let gate = Gate()
         house.provider.failNext(.token, with: .held(by: gate))
         let ordinary = try await house.worker()
-        let forced = try await house.worker { $0.forces = true }
+        let forced = try await house.worker {
+            $0.forces = true
+            $0.tellsThatItWaits = true
+        }
         ordinary.go()
         try await house.provider.waitForRequest(.token)
         forced.go()
+        try await forced.waiting()  // so that the answer it could join is that of an older refresh
         gate.open()
         let first = try #require(try await ordinary.report())
         let second = try #require(try await forced.report())

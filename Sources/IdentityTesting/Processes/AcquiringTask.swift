@@ -6,19 +6,20 @@ import IdentityClient
 /// What a worker does with a sign-in: it acquires a token silently, or signs out.
 struct AcquiringTask: WorkerTask {
     private let orders: WorkerOrders
+    private let stop: WorkerStop
     private let transport: FatalTransport
     private let application: PublicClientApplication
     private let account: Result<Account?, any Error>
 
     init(_ orders: WorkerOrders, _ cache: any TokenCache) async throws {
-        let point = orders.crash.flatMap(CrashPoint.init)
+        stop = WorkerStop(orders)
         var configuration = PublicClientApplication.Configuration(
             clientID: ClientID(rawValue: orders.clientID),
             authority: try .openIDConnect(issuer: orders.issuer ?? ""),
-            cache: FatalCache(cache, diesAt: point, tellsThatItWaits: orders.tellsThatItWaits)
+            cache: FatalCache(cache, stop, tellsThatItWaits: orders.tellsThatItWaits)
         )
         configuration.cacheGroup = try CacheGroup(orders.group)
-        transport = FatalTransport(CurlTransport(), diesAt: point)
+        transport = FatalTransport(CurlTransport(), stop)
         configuration.transport = transport
         configuration.clock = OffsetClock(offset: orders.clockOffset)
         configuration.requestTimeout = .seconds(15)
@@ -42,6 +43,8 @@ struct AcquiringTask: WorkerTask {
         report.requests = transport.posts
         return report
     }
+
+    func goOn() { stop.goOn() }
 
     private func attempt() async -> WorkerReport {
         let begin = ContinuousClock.now

@@ -5,7 +5,7 @@ import HTTPTypes
 import IdentityClient
 import Synchronization
 
-/// Where the worker kills itself with SIGKILL, which no program can catch.
+/// Where the worker kills itself with SIGKILL, which no program can catch, or waits to be told to go on.
 package enum CrashPoint: Equatable, Sendable {
     case beforeLease, afterLease
     case beforeRequest, afterAnswer
@@ -16,7 +16,7 @@ package enum CrashPoint: Equatable, Sendable {
     /// No death: leases are forgotten, to see that this is noticed.
     case noLeases
 
-    /// The points that can be named, but for those in the middle of a write.
+    /// The points of a refresh in their order, but for those in the middle of a write.
     package static let names = [
         "before-lease", "after-lease", "before-request", "after-answer", "before-write", "after-write",
         "before-release",
@@ -43,15 +43,15 @@ package enum CrashPoint: Equatable, Sendable {
     }
 }
 
-/// Sends requests through another transport, counts those to the token endpoint, and may die around one.
+/// Sends requests through another transport, counts those to the token endpoint, and may stop around one.
 final class FatalTransport: HTTPTransport {
     private let count = Mutex(0)
     private let transport: any HTTPTransport
-    private let point: CrashPoint?
+    private let stop: WorkerStop
 
-    init(_ transport: any HTTPTransport, diesAt point: CrashPoint?) {
+    init(_ transport: any HTTPTransport, _ stop: WorkerStop) {
         self.transport = transport
-        self.point = point
+        self.stop = stop
     }
 
     var posts: Int { count.withLock { $0 } }
@@ -60,30 +60,30 @@ final class FatalTransport: HTTPTransport {
 
     func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         if request.method == .post {
-            if point == .beforeRequest { CrashPoint.die() }
+            if stop.point == .beforeRequest { try await stop.reach() }
             count.withLock { $0 += 1 }
         }
         let answer = try await transport.send(request, body: body)
-        if request.method == .post, point == .afterAnswer { CrashPoint.die() }
+        if request.method == .post, stop.point == .afterAnswer { try await stop.reach() }
         return answer
     }
 }
 
-/// Keeps records in another cache, and may die around a write. It can tell when the process waits for another's lease.
+/// Keeps records in another cache, and may stop around a write. It can tell when the process waits for another's lease.
 final class FatalCache: TokenCache {
     private let cache: any TokenCache
-    private let point: CrashPoint?
+    private let stop: WorkerStop
     private let tellsThatItWaits: Bool
     private let looks = Mutex(0)
 
-    init(_ cache: any TokenCache, diesAt point: CrashPoint?, tellsThatItWaits: Bool = false) {
+    init(_ cache: any TokenCache, _ stop: WorkerStop, tellsThatItWaits: Bool) {
         self.cache = cache
-        self.point = point
+        self.stop = stop
         self.tellsThatItWaits = tellsThatItWaits
     }
 
     func record(for key: CacheKey) async throws -> CacheRecord? {
-        if key.kind == .lease, point == .noLeases { return nil }
+        if key.kind == .lease, stop.point == .noLeases { return nil }
         let record = try await cache.record(for: key)
         if tellsThatItWaits, key.kind == .lease, let record { tellWait(for: record) }
         return record
@@ -112,16 +112,16 @@ final class FatalCache: TokenCache {
     }
 
     func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
-        switch (key.kind, point) {
+        switch (key.kind, stop.point) {
         case (.lease, .noLeases): return true
-        case (.lease, .beforeLease), (.account, .beforeWrite): CrashPoint.die()
-        case (.lease, .beforeRelease) where new == nil: CrashPoint.die()
+        case (.lease, .beforeLease), (.account, .beforeWrite): try await stop.reach()
+        case (.lease, .beforeRelease) where new == nil: try await stop.reach()
         case (.account, .duringWrite(let delay)): Self.dieSoon(delay)
         default: break
         }
         let isReplaced = try await cache.replace(expected, with: new, for: key)
-        switch (key.kind, point) {
-        case (.lease, .afterLease) where isReplaced, (.account, .afterWrite): CrashPoint.die()
+        switch (key.kind, stop.point) {
+        case (.lease, .afterLease) where isReplaced, (.account, .afterWrite): try await stop.reach()
         default: break
         }
         return isReplaced

@@ -50,9 +50,9 @@ package struct Household: Sendable {
     }
 
     /// A program in this process.
-    package func application() throws -> PublicClientApplication {
+    package func application(_ clientID: ClientID = "test-client") throws -> PublicClientApplication {
         var configuration = PublicClientApplication.Configuration(
-            clientID: "test-client",
+            clientID: clientID,
             authority: authority,
             cache: cache
         )
@@ -63,10 +63,14 @@ package struct Household: Sendable {
     }
 
     @discardableResult
-    package func signIn(_ person: TestIdentityProvider.Person) async throws -> AuthenticationResult {
+    package func signIn(
+        _ person: TestIdentityProvider.Person,
+        scopes: Set<Scope> = ["api.read", "api.write"],
+        clientID: ClientID = "test-client"
+    ) async throws -> AuthenticationResult {
         browser.forgetCookies()
         browser.person = person
-        return try await application().acquireTokenInteractively(scopes: ["api.read", "api.write"])
+        return try await application(clientID).acquireTokenInteractively(scopes: scopes)
     }
 
     /// A worker that is ready to go.

@@ -58,6 +58,7 @@ public enum TokenCacheWorker {
                         inbox.yield(.ended)
                     }
                 )
+            case .goOn: work.goOn()
             case .cancel: callers.first { !$0.isCancelled }?.cancel()
             case .ended: ended += 1
             }
@@ -89,6 +90,8 @@ public enum TokenCacheWorker {
 /// What a worker does each time it is told to go.
 protocol WorkerTask: Sendable {
     func report() async -> WorkerReport
+    /// It has waited at the point where it was to.
+    func goOn()
 }
 
 /// Counts a record up by compare-and-replace.
@@ -102,6 +105,8 @@ private struct CountingTask: WorkerTask {
         key = CacheKey(group: try CacheGroup(orders.group), kind: .account, name: orders.counter ?? "")
         increments = orders.increments
     }
+
+    func goOn() {}
 
     func report() async -> WorkerReport {
         do {

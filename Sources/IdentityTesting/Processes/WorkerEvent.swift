@@ -9,9 +9,11 @@ enum WorkerEvent: Sendable {
     case go
     /// The first caller that was not cancelled yet gives up.
     case cancel
+    /// Who waits at a point waits no longer.
+    case goOn
     case ended
 
-    static let bytes = (go: UInt8(ascii: "\n"), cancel: UInt8(0x18))
+    static let bytes = (go: UInt8(ascii: "\n"), cancel: UInt8(0x18), goOn: UInt8(0x11))
 
     /// Reads standard input, on a thread of its own; the events end with it.
     static func read(into inbox: AsyncStream<WorkerEvent>.Continuation) throws {
@@ -21,7 +23,11 @@ enum WorkerEvent: Sendable {
                 let count = unsafe Glibc.read(0, &byte, 1)
                 if count < 0, errno == EINTR { continue }
                 guard count == 1 else { break }
-                inbox.yield(byte == bytes.cancel ? .cancel : .go)
+                switch byte {
+                case bytes.cancel: inbox.yield(.cancel)
+                case bytes.goOn: inbox.yield(.goOn)
+                default: inbox.yield(.go)
+                }
             }
             inbox.finish()
         }

@@ -22,6 +22,8 @@ package struct WorkerOrders: Codable, Sendable {
     package var clockOffset = 0.0
     /// Where it kills itself.
     package var crash: String?
+    /// Where it waits once until it is told to go on.
+    package var pause: String?
     /// Whether it tells when it begins to wait for another process's refresh.
     package var tellsThatItWaits = false
     /// The record that it counts up, and how often.

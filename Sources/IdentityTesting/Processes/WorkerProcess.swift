@@ -85,6 +85,17 @@ package final class WorkerProcess: Sendable {
     /// Cancels what the first `go()` that was not cancelled yet began.
     package func cancel() { send(WorkerEvent.bytes.cancel) }
 
+    /// Waits until it has come to the point where it is to wait.
+    package func paused() async throws {
+        let isPaused = try await poll("pause") { state in
+            state.lines.contains { $0.text == WorkerStop.mark } ? true : state.status == nil ? nil : false
+        }
+        guard isPaused else { throw Failed(description: "a worker ended that was to wait") }
+    }
+
+    /// Lets it go on from there.
+    package func goOn() { send(WorkerEvent.bytes.goOn) }
+
     private func send(_ byte: UInt8) {
         record.state.withLock { state in
             guard state.status == nil else { return }

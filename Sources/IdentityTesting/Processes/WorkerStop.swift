@@ -1,0 +1,33 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import Synchronization
+
+/// Where a worker stops: it dies there, or says that it is there and waits until it is told to go on.
+final class WorkerStop: Sendable {
+    static let mark = "paused"
+
+    let point: CrashPoint?
+    private let isDeath: Bool
+    private let isReached = Mutex(false)
+    private let order = Promise<Void>()
+
+    init(_ orders: WorkerOrders) {
+        point = (orders.crash ?? orders.pause).flatMap(CrashPoint.init)
+        isDeath = orders.crash != nil
+    }
+
+    /// Waits the first time only: the lease is written again when it is given back.
+    func reach() async throws {
+        if isDeath { CrashPoint.die() }
+        let isFirst = isReached.withLock { isReached in
+            defer { isReached = true }
+            return !isReached
+        }
+        guard isFirst else { return }
+        TokenCacheWorker.say(Self.mark)
+        try await order.value(within: .seconds(45), for: "the order to go on")
+    }
+
+    func goOn() { order.fulfil() }
+}

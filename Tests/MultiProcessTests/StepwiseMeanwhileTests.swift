@@ -1,0 +1,144 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityTesting
+import OAuthWire
+import Testing
+
+@testable import IdentityClient
+
+/// What others do at each point of a process's refresh. Nobody waits for that process: it has the lease, and no lock.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct StepwiseMeanwhileTests {
+    @Test(arguments: Store.chosen, CrashPoint.names)
+    func keepsAnAccountSignedOut(_ store: Store, _ point: String) async throws {
+        let house = try await Household(store)
+        let refresher = try await house.refresher(at: point)
+        #expect(try await !house.tokensAtRest.isEmpty)
+        #expect(try #require(try await house.acquire { $0.removes = true }).error == nil)
+        let late = try await refresher.lateReport()
+        // A refresh that was stored came before the sign-out.
+        #expect(late.error == (point.isStored ? nil : "interaction_required.account_removed"), "\(late)")
+        #expect((late.token != nil) == point.isStored)
+        #expect(house.sentRefreshTokens.count == (point.comesBeforeReading ? 0 : 1))
+        let isTakenBack = !point.isStored && !point.comesBeforeReading
+        #expect(house.provider.count(of: .revocation) == (isTakenBack ? 1 : 0))
+        #expect(try await house.application().allAccounts().isEmpty)
+        #expect(try await house.tokensAtRest.isEmpty)
+        #expect(try #require(try await house.acquire()).error == "no_account")
+    }
+
+    @Test(arguments: Store.chosen, CrashPoint.names)
+    func keepsANewSignIn(_ store: Store, _ point: String) async throws {
+        let house = try await Household(store)
+        let refresher = try await house.refresher(at: point)
+        let newer = try await house.signIn(.alice)
+        let credentials = try #require(try await house.stored())
+        let late = try await refresher.lateReport()
+        #expect(late.error == nil && late.token != nil, "\(late)")
+        #expect((late.token == newer.accessToken) == !point.isStored, "\(late)")
+        #expect(house.sentRefreshTokens.count == (point.comesBeforeReading ? 0 : 1))
+        #expect(try await house.stored() == credentials, "The newest sign-in is as it was.")
+        #expect(try #require(try await house.acquire()).token == newer.accessToken)
+        #expect(try #require(try await house.refresh()).error == nil)
+        #expect(house.sentRefreshTokens.last == credentials.refreshToken?.secret)
+    }
+
+    @Test(arguments: Store.chosen, CrashPoint.names)
+    func keepsWhatAnotherClientStores(_ store: Store, _ point: String) async throws {
+        let house = try await Household(store)
+        house.provider.add(TestIdentityProvider.Client(id: "other-client"))
+        try await house.signIn(.alice, clientID: "other-client")
+        let refresher = try await house.refresher(at: point)
+        let other = try await house.newToken(for: "other-client")
+        let late = try await refresher.lateReport()
+        #expect(late.error == nil && late.source == "identityProvider", "\(late)")
+        #expect(try await house.stored("test-client")?.holds(late.token) == true)
+        #expect(try await house.stored("other-client")?.holds(other) == true)
+        for client in ["test-client", "other-client"] { _ = try await house.newToken(for: client) }
+        #expect(house.sentRefreshTokens.count == 4 && Set(house.sentRefreshTokens).count == 4)
+    }
+
+    /// Into the same record: the person agrees to another scope, and no refresh token comes with it.
+    @Test(arguments: Store.chosen, CrashPoint.names)
+    func keepsATokenForAnotherScope(_ store: Store, _ point: String) async throws {
+        let house = try await Household(store)
+        let refresher = try await house.refresher(at: point)
+        house.provider.settings.issuesRefreshTokens = false
+        let granted = try await house.signIn(.alice, scopes: ["mail.read"])
+        house.provider.settings.issuesRefreshTokens = true
+        let late = try await refresher.lateReport()
+        #expect(late.error == nil && late.source == "identityProvider", "\(late)")
+        let credentials = try #require(try await house.stored())
+        #expect(credentials.holds(late.token) && credentials.holds(granted.accessToken))
+        _ = try await house.newToken(for: "test-client")
+        #expect(house.sentRefreshTokens.count == 2 && house.sentRefreshTokens.last == credentials.refreshToken?.secret)
+        #expect(house.sentRefreshTokens.first != house.sentRefreshTokens.last)
+    }
+}
+
+extension String {
+    /// Points after which the process reads once more what is stored.
+    fileprivate var comesBeforeReading: Bool { ["before-lease", "after-lease"].contains(self) }
+    /// Points at which the new refresh token is stored.
+    fileprivate var isStored: Bool { ["after-write", "before-release"].contains(self) }
+}
+
+extension WorkerProcess {
+    /// Lets it go on, and gives its report.
+    fileprivate func lateReport() async throws -> WorkerReport {
+        goOn()
+        return try #require(try await report())
+    }
+}
+
+extension AccountCredentials {
+    fileprivate func holds(_ accessToken: String?) -> Bool {
+        accessTokens.contains { $0.secret == accessToken }
+    }
+}
+
+extension Household {
+    /// A process that waits at that point of its refresh, and is indeed there.
+    fileprivate func refresher(at point: String) async throws -> WorkerProcess {
+        let before = try #require(try await stored()?.refreshToken)
+        let refresher = try await worker { $0.pause = point }
+        refresher.go()
+        try await refresher.paused()
+        let isBeforeRequest = point.comesBeforeReading || point == "before-request"
+        #expect(sentRefreshTokens == (isBeforeRequest ? [] : [before.secret]))
+        #expect(try await (stored()?.refreshToken != before) == point.isStored)
+        #expect(try await cache.records(of: .lease, in: group).isEmpty == (point == "before-lease"))
+        return refresher
+    }
+
+    /// What rests in the cache for a client.
+    fileprivate func stored(_ client: String = "test-client") async throws -> AccountCredentials? {
+        try await cache.records(of: .account, in: group).values
+            .map { try AccountCredentials(decoding: $0.bytes, rule: Authority.scopeRule(forPartition:)) }
+            .first { $0.clientID == client }
+    }
+
+    /// A token that a process of that client gets from the provider.
+    fileprivate func newToken(for client: String) async throws -> String {
+        let answer = try await acquire {
+            $0.clientID = client
+            $0.forces = true
+        }
+        let report = try #require(answer)
+        #expect(report.error == nil && report.source == "identityProvider", "\(client): \(report)")
+        return try #require(report.token)
+    }
+
+    /// The records of any kind in which there is a token of any kind.
+    fileprivate var tokensAtRest: [String] {
+        get async throws {
+            var found: [String] = []
+            for kind in [CacheKey.Kind.account, .application, .provider, .lease] {
+                let records = try await cache.records(of: kind, in: group).values
+                found += records.map { String(decoding: $0.bytes, as: UTF8.self) }
+                    .filter { $0.contains("\"rt-") || $0.contains("\"at-") }
+            }
+            return found
+        }
+    }
+}
