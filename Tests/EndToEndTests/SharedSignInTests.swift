@@ -14,11 +14,8 @@ extension EndToEnd {
             let program = try Program(at: Provider(name), with: .form)
             _ = try await program.signIn()
             for round in 1...2 {
-                let workers = try (0..<20).map { _ in try worker(of: program, round) }
-                for worker in workers { try await worker.ready() }
-                for worker in workers { worker.go() }
-                var reports: [WorkerReport] = []
-                for worker in workers { reports.append(try #require(try await worker.report())) }
+                let workers = try (0..<20).map { _ in try program.worker(round) }
+                let reports = try await program.reports(of: workers)
                 #expect(reports.allSatisfy { $0.error == nil }, "\(reports.compactMap(\.error)), round \(round)")
                 #expect(Set(reports.map(\.token)).count == 1, "round \(round)")
                 #expect(reports.count { $0.source == "identityProvider" } == 1, "round \(round)")
@@ -30,13 +27,9 @@ extension EndToEnd {
         func aDeathDoesNotEndTheSignIn(name: Provider.Name, point: String) async throws {
             let program = try Program(at: Provider(name), with: .form)
             _ = try await program.signIn()
-            let victim = try worker(of: program, 1) { $0.crash = point }
-            victim.go()
-            #expect(try await victim.end() == 9)
+            try await program.killWorker(at: point)
             for round in 1...2 {
-                let next = try worker(of: program, round)
-                next.go()
-                let report = try #require(try await next.report())
+                let report = try await program.report(round)
                 #expect(report.error == nil && report.token != nil, "\(report), round \(round)")
             }
         }
@@ -49,8 +42,8 @@ extension EndToEnd {
             _ = try await program.signIn()
             var cancellations = 0
             for (round, milliseconds) in [(1, 0), (2, 5), (3, 20)] {
-                let leaver = try worker(of: program, round) { $0.rounds = 3 }
-                let others = try (0..<4).map { _ in try worker(of: program, round) }
+                let leaver = try program.worker(round) { $0.rounds = 3 }
+                let others = try (0..<4).map { _ in try program.worker(round) }
                 for worker in [leaver] + others { try await worker.ready() }
                 for worker in [leaver, leaver] + others { worker.go() }
                 try await Task.sleep(for: .milliseconds(milliseconds))  // the moment is what is tried
@@ -73,7 +66,7 @@ extension EndToEnd {
         func aLoopOfFiveHundredSendsFiveRequests(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form)
             try await program.sufferTheft(from: program.signIn().account)
-            let workers = try (0..<2).map { _ in try worker(of: program, 2) { $0.times = 500 } }
+            let workers = try (0..<2).map { _ in try program.worker(2) { $0.times = 500 } }
             for worker in workers { worker.go() }
             for worker in workers {
                 let report = try #require(try await worker.report())
@@ -81,24 +74,6 @@ extension EndToEnd {
                 #expect(report.error == AuthenticationError.Code.signInExpired.rawValue)
                 #expect((1...60).contains(try #require(report.retryAfter)))
             }
-        }
-
-        /// A process whose clock is so far ahead that the tokens of the rounds before have expired.
-        private func worker(
-            of program: Program,
-            _ round: Int,
-            _ change: (inout WorkerOrders) -> Void = { _ in }
-        ) throws -> WorkerProcess {
-            let clientID = try program.provider.clientID
-            var orders = WorkerOrders(group: CacheGroup.application(clientID).name)
-            orders.issuer = try program.provider.issuer
-            orders.clientID = clientID.rawValue
-            orders.clockOffset = try Double(round) * (program.provider.accessTokenLifetime / .seconds(1))
-            change(&orders)
-            let own = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-            let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }.map { URL(filePath: $0) } ?? own
-            let path = bundle.deletingLastPathComponent().appending(path: "refresh-worker").path
-            return try WorkerProcess([path, "file", "\(program.directory.path)/tokens"], orders: orders)
         }
     }
 }

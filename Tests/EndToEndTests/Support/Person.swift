@@ -30,18 +30,21 @@ struct Person: Sendable {
     /// - Parameters:
     ///   - mode: What the person does: see `PERSON_MODE` in the test support.
     ///   - profile: Where the browser keeps its session; `nil` means that it forgets it.
+    ///   - username: Who it is; `nil` means the provider's first person.
     ///   - end: `page` where the person ends at the provider's, and is not sent back to a program.
     init(
         _ kind: Kind,
         at provider: Provider,
         mode: String = "approve",
         profile: String? = nil,
+        username: String? = nil,
         end: String = "",
         logsTo directory: TemporaryDirectory
     ) throws {
         log = "\(directory.path)/person-\(UUID().uuidString).log"
         var command = ["env", "PERSON_PROVIDER=\(provider.file)", "PERSON_MODE=\(mode)", "PERSON_LOG=\(log)"]
         command += ["PERSON_TIMEOUT=45", "PERSON_PROFILE=\(profile ?? "")", "PERSON_END=\(end)"]
+        command.append("PERSON_USERNAME=\(username ?? "")")
         command.append(try Settings.value(kind.rawValue))
         launcher = SystemBrowserLauncher(command: command)
     }

@@ -22,12 +22,20 @@ struct Program: Sendable {
         with kind: Person.Kind,
         mode: String = "approve",
         profile: String? = nil,
+        username: String? = nil,
         directory: TemporaryDirectory? = nil,
         adjust: (inout PublicClientApplication.Configuration) throws -> Void = { _ in }
     ) throws {
         self.provider = provider
         self.directory = try directory ?? TemporaryDirectory()
-        person = try Person(kind, at: provider, mode: mode, profile: profile, logsTo: self.directory)
+        person = try Person(
+            kind,
+            at: provider,
+            mode: mode,
+            profile: profile,
+            username: username,
+            logsTo: self.directory
+        )
         wire = Wiretap(CurlTransport(certificateAuthorities: try provider.certificateAuthority))
         var configuration = PublicClientApplication.Configuration(
             clientID: try provider.clientID,

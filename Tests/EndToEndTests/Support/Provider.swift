@@ -21,9 +21,15 @@ struct Provider: Sendable {
 
     /// - Parameter requiresPushing: Whether it takes pushed authorization requests only: another issuer of glewlwyd's.
     init(_ name: Name, tls: Bool = false, requiresPushing: Bool = false) throws {
+        let file = try Settings.value("IDENTITY_E2E_\(name.rawValue)\(tls ? "_TLS" : "")")
+        try self.init(name, file: file, requiresPushing: requiresPushing)
+    }
+
+    /// - Parameter file: The path of its `env` file.
+    init(_ name: Name, file: String, requiresPushing: Bool = false) throws {
         self.name = name
+        self.file = file
         self.requiresPushing = requiresPushing
-        file = try Settings.value("IDENTITY_E2E_\(name.rawValue)\(tls ? "_TLS" : "")")
         let content = try String(decoding: Data(contentsOf: URL(filePath: file)), as: UTF8.self)
         var settings: [String: String] = [:]
         for line in content.split(separator: "\n") {

@@ -16,6 +16,7 @@ final class Wiretap: HTTPTransport {
 
     private let base: any HTTPTransport
     private let exchanges = Mutex<[Exchange]>([])
+    private let gate = Mutex<AnswerGate?>(nil)
 
     init(_ base: any HTTPTransport) {
         self.base = base
@@ -29,12 +30,20 @@ final class Wiretap: HTTPTransport {
         get throws { try #require(tokenRequests.last { $0.answer.refreshToken != nil }?.answer.refreshToken) }
     }
 
+    /// Keeps the answer to the next refresh from the program, and to those after it, until the gate is opened.
+    func holdAnswers() -> AnswerGate {
+        let new = AnswerGate()
+        gate.withLock { $0 = new }
+        return new
+    }
+
     func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         let answer = try await base.send(request, body: body)
         let form = Form.decode(body ?? [])
         if request.method == .post, form["grant_type"] != nil {
             let exchange = Exchange(form: form, status: answer.0.status.code, answer: TokenAnswer(answer.1))
             exchanges.withLock { $0.append(exchange) }
+            if form["grant_type"] == "refresh_token" { try await gate.withLock { $0 }?.pass() }
         }
         return answer
     }
@@ -64,6 +73,24 @@ final class Wiretap: HTTPTransport {
         )
         request.headerFields[.authorization] = "Bearer \(bearer)"
         return try await base.send(request, body: nil).0.status.code
+    }
+}
+
+/// Where the provider's answers wait between the wire and the program.
+final class AnswerGate: Sendable {
+    private let arrival = SharedResult<Void>()
+    private let opening = SharedResult<Void>()
+
+    /// Waits until an answer is there: the provider has rotated the refresh token, and the program does not know it.
+    func answer() async throws {
+        try await withDeadline(.seconds(30)) { try await self.arrival.value() }
+    }
+
+    func open() { opening.finish(.success(())) }
+
+    fileprivate func pass() async throws {
+        arrival.finish(.success(()))
+        try await opening.value()
     }
 }
 

@@ -89,13 +89,13 @@ def set_up_provider():
             "name": name, "display_name": name, "description": name,
             "password_required": False, "password_max_age": 0, "scheme": {},
         })
-    person = env["PROVIDER_USERNAME"]
-    admin.call("POST", "/user", {
-        "username": person, "password": env["PROVIDER_PASSWORD"], "enabled": True,
-        "name": person.capitalize() + " Example", "email": person + "@example.test",
-        # api.write exists, and is withheld from the person.
-        "scope": ["openid", "g_profile", "profile", "email", "offline_access", "api.read"],
-    })
+    scopes = ["openid", "g_profile", "profile", "email", "offline_access", "api.read"]
+    # api.write exists, and is withheld from the first person.
+    for person, granted in ((env["PROVIDER_USERNAME"], scopes), ("bob", scopes + ["api.write"])):
+        admin.call("POST", "/user", {
+            "username": person, "password": env["PROVIDER_PASSWORD"], "enabled": True,
+            "name": person.capitalize() + " Example", "email": person + "@example.test", "scope": granted,
+        })
     for name, parameters in (
         ("oidc", openid_connect("oidc", sessions=sessions)),
         ("oidc-pushed", openid_connect("oidc-pushed", requires_pushing=True)),

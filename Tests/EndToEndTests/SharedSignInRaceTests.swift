@@ -1,0 +1,147 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import Testing
+
+extension EndToEnd {
+    /// What processes that share a sign-in do to each other at real providers, while one of them refreshes or has died.
+    @Suite struct SharedSignInRaceTests {
+        /// T3: nobody has the new refresh token, and the old one is spent.
+        @Test(arguments: Provider.Name.allCases)
+        func whoeverComesAfterALostAnswerIsToldThatAPersonIsNeeded(name: Provider.Name) async throws {
+            let program = try Program(at: Provider(name), with: .form)
+            let account = try await program.signIn().account
+            try await program.killWorker(at: "after-answer")
+            let told = try await program.report(1)
+            #expect(told.error == AuthenticationError.Code.signInExpired.rawValue, "\(told)")
+            _ = try await program.signIn { $0.account = account }
+            let next = try await program.report(2)
+            #expect(next.error == nil && next.source == "identityProvider", "\(next)")
+        }
+
+        /// T3 with a grace period; glewlwyd has none. What django-oauth-toolkit answers then has an ID token for an access
+        /// token that it has thrown away (`at_hash`): that is refused, and the refresh token with it is kept.
+        @Test func aLostAnswerComesAgainWithinTheGracePeriod() async throws {
+            let patient = try OwnProvider("DOT_GRACE=120")
+            let program = try Program(at: patient.provider, with: .form)
+            _ = try await program.signIn()
+            try await program.killWorker(at: "after-answer")
+            #expect(try await program.report(1).error == AuthenticationError.Code.invalidIDToken.rawValue)
+            let next = try await program.report(1)
+            #expect(next.error == nil && next.source == "identityProvider", "\(next)")
+            try await program.expectAlive()
+        }
+
+        /// T6: the provider has rotated, and the process does not have the answer yet.
+        @Test(arguments: Provider.Name.allCases)
+        func aSignInOrSignOutDuringARefreshIsWhatCounts(name: Provider.Name) async throws {
+            let program = try Program(at: Provider(name), with: .form)
+            let account = try await program.signIn().account
+            let old = try await program.heldRefresh(for: account)
+            let newer = try Program(at: Provider(name), with: .form, directory: program.directory)
+            newer.clock.advance(by: try newer.provider.accessTokenLifetime)
+            let token = try await newer.signIn().accessToken
+            old.gate.open()
+            #expect(try await old.result.value.accessToken == token)
+            #expect(try await newer.report(1).token == token)
+
+            let late = try await newer.heldRefresh(for: account)
+            #expect(try await newer.report(2) { $0.removes = true }.error == nil)
+            late.gate.open()
+            let error = try await #require(throws: AuthenticationError.self) { try await late.result.value }
+            #expect(error.code == .accountRemoved)
+            #expect(try await newer.app.allAccounts().isEmpty)
+            #expect(try await newer.report(3).error == "no_account")
+        }
+
+        /// T7 and T8: those whom one answer does not serve come one after the other, each with the newest refresh token.
+        @Test(arguments: Provider.Name.allCases)
+        func differentWishesAreGrantedOneAfterTheOther(name: Provider.Name) async throws {
+            let program = try Program(at: Provider(name), with: .form, username: "bob")  // who may have both scopes
+            _ = try await program.signIn { $0.scopes = ["api.read", "api.write"] }
+            let mixed = try (0..<6).map { number in try program.worker(1) { $0.forces = number == 0 } }
+            let reports = try await program.reports(of: mixed)
+            #expect(reports.allSatisfy { $0.error == nil && $0.token != nil }, "\(reports.compactMap(\.error))")
+            #expect(reports[0].source == "identityProvider")
+            #expect((1...2).contains(reports.map(\.requests).reduce(0, +)), "\(reports.map(\.requests))")
+
+            let forced = try ["api.read", "api.write"].map { scope in
+                try program.worker(2) { ($0.scope, $0.forces) = (scope, true) }
+            }
+            let answers = try await program.reports(of: forced)
+            #expect(answers.allSatisfy { $0.error == nil && $0.requests == 1 }, "\(answers)")
+            #expect(Set(answers.map(\.token)).count == 2)
+            try await program.expectAlive()
+        }
+
+        /// T9: while the answer to one is held back, another account and another provider, in the same cache, have theirs.
+        @Test(arguments: Provider.Name.allCases)
+        func otherAccountsAndOtherProvidersDoNotWait(name: Provider.Name) async throws {
+            let other: Provider.Name = name == .glewlwyd ? .djangoOAuthToolkit : .glewlwyd
+            let alice = try Program(at: Provider(name), with: .form)
+            let bob = try Program(at: Provider(name), with: .form, username: "bob", directory: alice.directory)
+            let elsewhere = try Program(at: Provider(other), with: .form, directory: alice.directory)
+            let scopes = Program.scopes.union(["email"])  // glewlwyd tells no other name
+            let account = try await alice.signIn { $0.scopes = scopes }.account
+            let bobsName = try #require(try await bob.signIn { $0.scopes = scopes }.account.username)
+            #expect(bobsName != account.username)
+            _ = try await elsewhere.signIn()
+            let held = try await alice.heldRefresh(for: account)
+            let others = [try bob.worker(1) { $0.username = bobsName }, try elsewhere.worker(1)]
+            for report in try await alice.reports(of: others) {
+                #expect(report.error == nil && report.source == "identityProvider", "\(report)")
+            }
+            held.gate.open()
+            #expect(try await held.result.value.source == .identityProvider)
+            try await alice.expectAlive { $0.username = account.username }
+            try await bob.expectAlive { $0.username = bobsName }
+            try await elsewhere.expectAlive()
+        }
+
+        /// T10: a lease whose process is dead, and lock files that somebody removes while a refresh is under way.
+        @Test(arguments: Provider.Name.allCases)
+        func staleLeasesAndRemovedLocksHurtNobody(name: Provider.Name) async throws {
+            let program = try Program(at: Provider(name), with: .form)
+            let account = try await program.signIn().account
+            try await program.killWorker(at: "after-lease")
+            let next = try await program.report(1)
+            #expect(next.error == nil && next.source == "identityProvider", "\(next)")
+            #expect(next.milliseconds < 5000, "Nobody waits until the lease runs out.")
+
+            program.clock.advance(by: try program.provider.accessTokenLifetime)
+            let held = try await program.heldRefresh(for: account)
+            let tokens = "\(program.directory.path)/tokens"
+            let locks = try FileManager.default.subpathsOfDirectory(atPath: tokens).filter { $0.contains("/.lock-") }
+            #expect(!locks.isEmpty)
+            for lock in locks { try FileManager.default.removeItem(atPath: "\(tokens)/\(lock)") }
+            let others = try (0..<4).map { _ in try program.worker(2) }
+            for worker in others { try await worker.ready() }
+            for worker in others { worker.go() }
+            held.gate.open()
+            let token = try await held.result.value.accessToken
+            for worker in others {
+                let report = try #require(try await worker.report())
+                #expect(report.token == token && report.requests == 0, "\(report)")
+            }
+            try await program.expectAlive()
+        }
+
+        /// T11: programs whose clocks are a day wrong refresh beside those whose clocks are right.
+        @Test(arguments: Provider.Name.allCases)
+        func aClockThatIsADayWrongEndsNoSignIn(name: Provider.Name) async throws {
+            let program = try Program(at: Provider(name), with: .form)
+            _ = try await program.signIn()
+            for _ in 1...2 {
+                let workers = try [86_400, -86_400, 0, 0].map { offset in
+                    try program.worker(0) { ($0.clockOffset, $0.forces) = (offset, offset != 0) }
+                }
+                let reports = try await program.reports(of: workers)
+                #expect(reports.allSatisfy { $0.error == nil && $0.requests <= 1 }, "\(reports)")
+                #expect(reports[..<2].allSatisfy { $0.source == "identityProvider" }, "\(reports)")
+            }
+            try await program.expectAlive()
+        }
+    }
+}
