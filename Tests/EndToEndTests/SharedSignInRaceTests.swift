@@ -24,8 +24,7 @@ extension EndToEnd {
         /// T3 with a grace period; glewlwyd has none. What django-oauth-toolkit answers then has an ID token for an access
         /// token that it has thrown away (`at_hash`): the ID token is left out, and nobody is asked to sign in.
         @Test func aLostAnswerComesAgainWithinTheGracePeriod() async throws {
-            let patient = try OwnProvider("DOT_GRACE=120")
-            let program = try Program(at: patient.provider, with: .form)
+            let program = try Program(at: Provider(.djangoOAuthToolkit, hasGracePeriod: true), with: .form)
             _ = try await program.signIn()
             try await program.killWorker(at: "after-answer")
             let next = try await program.report(1)

@@ -20,11 +20,12 @@ public struct SignOutParameters: Sendable {
     /// `login_hint`, and nothing elsewhere.
     public var logoutHint: String?
 
-    /// Whether the address of the sign-out page carries the ID token (`id_token_hint`), so that most providers sign out
-    /// without asking. Entra ID takes a hint in its place.
+    /// Whether the address of the sign-out page carries the ID token (`id_token_hint`), or at Entra ID what that names as
+    /// `login_hint`, so that most providers sign out without asking.
     ///
-    /// Without it the page is told the client alone, and may ask the person. Login.gov refuses it. A browser is started with
-    /// the address as an argument, which other users of the computer can see; the ID token opens no API, but names the person.
+    /// Without it the page is told the client alone, and ``logoutHint`` where it is given; it may ask the person. Login.gov
+    /// refuses it. A browser is started with the address as an argument, which other users of the computer can see; the ID
+    /// token opens no API, but names the person.
     /// - SeeAlso: [RP-Initiated Logout §2](https://openid.net/specs/openid-connect-rpinitiated-1_0.html#RPLogout)
     public var sendsIDTokenHint = true
 

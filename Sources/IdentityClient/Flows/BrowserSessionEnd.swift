@@ -70,15 +70,15 @@ struct BrowserSessionEnd: Sendable {
 
     /// Entra's optional claim, made for this; a username in its place is not understood.
     private var loginHintOfTheToken: String? {
-        guard case .entra = authority.kind, let idToken else { return nil }
+        guard parameters.sendsIDTokenHint, case .entra = authority.kind, let idToken else { return nil }
         return (try? JSONWebToken(compact: idToken))?.claims.string("login_hint")  // unreadable: no hint
     }
 
     private func open(_ url: URL) async throws {
         parameters.onSignOutURL?(url)
         do {
-            let advice = "No browser could be opened to sign out. Show the address instead (onSignOutURL)."
-            try await environment.open(url, elseSaying: advice, context)
+            let reason = "No browser could be opened to sign out at the provider."
+            try await environment.open(url, elseSaying: "\(reason) Show the address instead (onSignOutURL).", context)
         } catch is AuthenticationError where parameters.onSignOutURL != nil {}
     }
 

@@ -7,7 +7,7 @@ extension TokenResponse {
     /// As it counts at `authority`: plain OAuth 2.0 has no ID tokens, and its scopes are told one by one.
     ///
     /// An ID token is left out as any member that nobody knows (RFC 6749 §5.1): there are no keys to check it by. LinkedIn's
-    /// has no nonce, so that an OpenID Connect provider it cannot be.
+    /// has no nonce, so LinkedIn cannot be used as an OpenID Connect provider.
     ///
     /// Deviation: GitHub separates scopes by commas. A comma may also be part of a scope (RFC 6749 §3.3): so only where none of
     /// the scopes that were asked for has one.

@@ -19,17 +19,14 @@ struct Provider: Sendable {
     private let settings: [String: String]
     private let requiresPushing: Bool
 
-    /// - Parameter requiresPushing: Whether it takes pushed authorization requests only: another issuer of glewlwyd's.
-    init(_ name: Name, tls: Bool = false, requiresPushing: Bool = false) throws {
-        let file = try Settings.value("IDENTITY_E2E_\(name.rawValue)\(tls ? "_TLS" : "")")
-        try self.init(name, file: file, requiresPushing: requiresPushing)
-    }
-
-    /// - Parameter file: The path of its `env` file.
-    init(_ name: Name, file: String, requiresPushing: Bool = false) throws {
+    /// - Parameters:
+    ///   - requiresPushing: Whether it takes pushed authorization requests only: another issuer of glewlwyd's.
+    ///   - hasGracePeriod: Whether it takes a spent refresh token for a while, as django-oauth-toolkit can.
+    init(_ name: Name, tls: Bool = false, requiresPushing: Bool = false, hasGracePeriod: Bool = false) throws {
         self.name = name
-        self.file = file
         self.requiresPushing = requiresPushing
+        let variant = tls ? "_TLS" : hasGracePeriod ? "_GRACE" : ""
+        file = try Settings.value("IDENTITY_E2E_\(name.rawValue)\(variant)")
         let content = try String(decoding: Data(contentsOf: URL(filePath: file)), as: UTF8.self)
         var settings: [String: String] = [:]
         for line in content.split(separator: "\n") {

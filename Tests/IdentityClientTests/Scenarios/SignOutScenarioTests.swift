@@ -167,6 +167,19 @@ struct SignOutScenarioTests {
         #expect(sent["post_logout_redirect_uri"] == nil && sent["state"] == nil)
     }
 
+    /// Entra's optional claim names the person to its sign-out page, unless the program wants nobody named.
+    @Test(arguments: [true, false])
+    func givesEntraTheHintOfTheToken(_ sendsIDTokenHint: Bool) async throws {
+        let stage = try Stage(.entra)
+        stage.provider.tamperNextIDToken(with: .claim("login_hint", "O.hint"))
+        let (application, first) = try await stage.signedIn()
+        var parameters = everything()
+        parameters.sendsIDTokenHint = sendsIDTokenHint
+        _ = try await application.signOut(first.account, parameters)
+        let sent = try await stage.provider.waitForRequest(.endSession)
+        #expect(sent["logout_hint"] == (sendsIDTokenHint ? "O.hint" : nil) && sent["id_token_hint"] == nil)
+    }
+
     @Test(arguments: ["id_token_hint", "state", "post_logout_redirect_uri", ""])
     func refusesReservedItemsBeforeAnythingIsRemoved(_ name: String) async throws {
         let stage = try Stage()
