@@ -7,15 +7,11 @@ final class InteractionGate: Sendable {
     private final class Session: Sendable {
         /// Later ones have higher numbers.
         let number: Int
-        let supersedes: Bool
         let ended = SharedResult<Void>()
         let isSuperseded = Mutex(false)
         let cancel = Mutex<(@Sendable () -> Void)?>(nil)
 
-        init(number: Int, supersedes: Bool) {
-            self.number = number
-            self.supersedes = supersedes
-        }
+        init(number: Int) { self.number = number }
 
         func supersede() {
             isSuperseded.withLock { $0 = true }
@@ -26,10 +22,13 @@ final class InteractionGate: Sendable {
     private struct State {
         var current: Session?
         var count = 0
+        /// The number of the newest that supersedes others: it counts also when it has ended.
+        var newest = 0
 
         mutating func session(_ policy: InteractiveParameters.PendingPolicy) -> Session {
             count += 1
-            return Session(number: count, supersedes: policy == .supersede)
+            if policy == .supersede { newest = count }
+            return Session(number: count)
         }
     }
 
@@ -68,7 +67,9 @@ final class InteractionGate: Sendable {
 
     private func enter(_ session: Session, _ policy: InteractiveParameters.PendingPolicy) async throws {
         while true {
-            let pending = state.withLock { state in
+            let pending = try state.withLock { state in
+                // Of two that waited for a third the newer one may have come first.
+                guard policy != .supersede || session.number == state.newest else { throw Self.superseded }
                 if state.current == nil { state.current = session }
                 return state.current
             }
@@ -79,11 +80,8 @@ final class InteractionGate: Sendable {
                     .interactionInProgress,
                     "Another sign-in of this application is under way: finish or cancel it first."
                 )
-            // Of two that waited for a third the newer one may have come first.
-            case .supersede where pending.number > session.number:
-                if pending.supersedes { throw Self.superseded }
-            case .supersede: pending.supersede()
-            case .wait: break
+            case .supersede where pending.number < session.number: pending.supersede()
+            case .supersede, .wait: break
             }
             try await pending.ended.value()
         }
