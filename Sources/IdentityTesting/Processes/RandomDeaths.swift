@@ -30,11 +30,11 @@ package struct RandomDeaths: Sendable {
     /// The last one that nobody disturbed.
     private var last: Refresh
 
-    /// From so many deaths on each stage has to be among them: ten do not hit each one reliably.
-    private static let enoughForEachStage = 50
+    /// From so many deaths on each stage has to be among them: fewer do not hit each one reliably.
+    private static let enoughForEachStage = 200
 
-    /// Lets processes refresh and kills them with SIGKILL at random moments, until that many have died at work; of fifty
-    /// or more, at least one before the request, one before the write and one after it.
+    /// Lets processes refresh and kills them with SIGKILL at random moments, until that many have died at work; of two
+    /// hundred or more, at least one before the request, one before the write and one after it.
     ///
     /// The provider has to answer a refresh token once more, as real ones do for a while: so every death must be
     /// survived. The cache opens, it has what was told, and the next process gets a new token. The moments lie within
