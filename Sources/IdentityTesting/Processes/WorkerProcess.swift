@@ -72,11 +72,7 @@ package final class WorkerProcess: Sendable {
 
     /// Waits until a worker that was asked to tell it waits for another process's refresh.
     package func waiting() async throws {
-        let waits: Bool = try await poll("wait") { state in
-            if state.lines.contains(where: { $0.text == TokenCacheWorker.waiting }) { return true }
-            return state.status != nil || state.lines.count > 1 ? false : nil
-        }
-        guard waits else { throw Failed(description: "a worker came to its end without having waited for another") }
+        try await hear(TokenCacheWorker.waiting)
     }
 
     /// Lets it act once, beside what it is already doing. One that is dead already hears nothing.
@@ -87,10 +83,15 @@ package final class WorkerProcess: Sendable {
 
     /// Waits until it has come to the point where it is to wait.
     package func paused() async throws {
-        let isPaused = try await poll("pause") { state in
-            state.lines.contains { $0.text == WorkerStop.mark } ? true : state.status == nil ? nil : false
+        try await hear(WorkerStop.mark)
+    }
+
+    private func hear(_ mark: String) async throws {
+        let isHeard: Bool = try await poll("say \(mark)") { state in
+            if state.lines.contains(where: { $0.text == mark }) { return true }
+            return state.status != nil || state.lines.count > 1 ? false : nil
         }
-        guard isPaused else { throw Failed(description: "a worker ended that was to wait") }
+        guard isHeard else { throw Failed(description: "a worker came to its end without having said \(mark)") }
     }
 
     /// Lets it go on from there.
