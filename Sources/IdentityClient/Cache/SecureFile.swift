@@ -30,7 +30,7 @@ enum SecureFile {
         guard status.mode & 0o077 == 0 else {
             throw refusal(
                 "\(path) is open to other users (mode \(octal(status.mode))). If nobody has used that, allow it again with: "
-                    + "chmod 600 \(quoted(path))" + otherwise
+                    + "chmod 600 \(path.shellWord)" + otherwise
             )
         }
     }
@@ -44,7 +44,7 @@ enum SecureFile {
         guard !status.isOpenToWriters else {
             throw refusal(
                 "Other users may write to \(path) (mode \(octal(status.mode))). If nobody has used that, allow it again with: "
-                    + "chmod 700 \(quoted(path))" + otherwise
+                    + "chmod 700 \(path.shellWord)" + otherwise
             )
         }
     }
@@ -54,7 +54,7 @@ enum SecureFile {
         guard status.owner == user else {
             throw refusal(
                 "\(path) belongs to user \(status.owner), but this program runs as user \(user). "
-                    + "Run it as that user, or let an administrator run: chown \(user) \(quoted(path))"
+                    + "Run it as that user, or let an administrator run: chown \(user) \(path.shellWord)"
             )
         }
     }
@@ -68,10 +68,5 @@ enum SecureFile {
 
     private static func octal(_ mode: UInt32) -> String {
         String(mode, radix: 8)
-    }
-
-    /// The path as one word of a shell.
-    private static func quoted(_ path: String) -> String {
-        "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 }

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import OAuthWire
 
 /// The options of a command that others take as well, to advise one of them in a form that can be followed.
@@ -37,8 +38,8 @@ struct SharedOptions: Hashable, Sendable {
     /// A command with these options, as a POSIX shell takes it.
     func command(_ name: String) -> String {
         let words = items.map { item in
-            let value = Self.quoted(item.value.printable)
-            return item.value.hasPrefix("-") ? "\(item.name)=\(value)" : "\(item.name) \(value)"
+            let value = item.value.printable.shellWord
+            return item.value.utf8.first == UInt8(ascii: "-") ? "\(item.name)=\(value)" : "\(item.name) \(value)"
         }
         return (["identityctl \(name)"] + words).joined(separator: " ")
     }
@@ -50,17 +51,5 @@ struct SharedOptions: Hashable, Sendable {
     /// JSON in one line, which a terminal shows as it is.
     private static func oneLine(_ json: String) -> String {
         (try? JSONObject(parsing: Array(json.utf8)))?.line ?? json
-    }
-
-    /// One word of a shell's line: as it is where no shell sees anything in it, else in single quotes.
-    private static func quoted(_ word: String) -> String {
-        let isPlain = word.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-            default: "/._-+:@%,=".utf8.contains(byte)
-            }
-        }
-        guard word.isEmpty || !isPlain else { return word }
-        return "'" + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
     }
 }

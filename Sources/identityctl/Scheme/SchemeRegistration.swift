@@ -75,11 +75,12 @@ struct SchemeRegistration {
     /// Takes the lines that name the entry out of the user's list of choices; there is no tool for that.
     private func forgetChoice(_ list: String) throws {
         guard let bytes = FileManager.default.contents(atPath: list) else { return }
-        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-        let kept = lines.filter { $0 != "\(type)=\(fileName)" && $0 != "\(type)=\(fileName);" }
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let choices = ["", ";"].map { Data("\(type)=\(fileName)\($0)".utf8) }
+        let kept = lines.filter { !choices.contains($0) }
         guard kept.count < lines.count else { return }
         do {
-            try Data(kept.joined(separator: "\n").utf8).write(to: URL(filePath: list), options: .atomic)
+            try Data(kept.joined(separator: [UInt8(ascii: "\n")])).write(to: URL(filePath: list), options: .atomic)
         } catch {
             throw SystemFailure("\(list) cannot be written: check its owner and mode.")
         }
@@ -115,8 +116,15 @@ struct SchemeRegistration {
             }
         }
         guard !isPlain else { return program }
-        // Escaped for the argument, and once more for the value.
-        let argument = program.map { #""`$\"#.contains($0) ? "\\\($0)" : $0 == "%" ? "%%" : "\($0)" }.joined()
-        return #"""# + argument.map { $0 == "\\" ? #"\\"# : "\($0)" }.joined() + #"""#
+        // Escaped for the argument, and once more for the value. By scalars: a sign and a combining accent are one
+        // `Character`, but a desktop sees the sign.
+        let argument = program.unicodeScalars.map { scalar in
+            switch scalar {
+            case "\"", "`", "$", "\\": "\\\(scalar)"
+            case "%": "%%"
+            default: String(scalar)
+            }
+        }.joined()
+        return #"""# + argument.unicodeScalars.map { $0 == "\\" ? #"\\"# : String($0) }.joined() + #"""#
     }
 }

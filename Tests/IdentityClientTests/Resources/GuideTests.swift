@@ -32,12 +32,11 @@ struct CallingAnAPIGuideTests {
             transport: CurlTransport()
         )
 
-        let name = "O'Brien"
-        let escaped = name.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
+        let name = "O'Brien".unicodeScalars.map { $0 == "'" ? "''" : String($0) }.joined()
         let request = HTTPRequest(
             .get,
             to: try server.url("/users"),
-            query: ["$filter": "startswith(givenName,'\(escaped)')"],
+            query: ["$filter": "startswith(givenName,'\(name)')"],
             headerFields: [.accept: "application/json"]
         )
         var list: [Person] = []

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import IdentityClient
 import Testing
 
 @testable import identityctl
@@ -48,6 +49,25 @@ import Testing
     ])
     func quotesForAShell(value: String, words: String) throws {
         #expect(try Self.options("token", "--group=\(value)").command("x") == "identityctl x \(words)")
+    }
+
+    /// A scalar that combines with a quote makes one `Character` of both, and a shell sees the quote.
+    @Test(arguments: ["\u{FE0F}", "\u{301}", "\u{20E3}", "\u{1F3FD}"])
+    func givesAShellOneWordWhateverCombinesWithAQuote(_ combining: String) throws {
+        let value = "'\(combining);echo broken;'\(combining)"
+        let word = try Self.options("token", "--group=\(value)").command("x").utf8.dropFirst(
+            "identityctl x --group ".utf8.count
+        )
+        let shown = try Shell.run("printf %s \(String(decoding: word, as: UTF8.self))")
+        #expect(Array(shown.utf8) == Array(value.utf8))
+    }
+
+    @Test func quotesTheClaimsOfAnAPIForAShell() throws {
+        let claims = "{\"a\":\"'\u{FE0F};echo broken;'\u{FE0F}\"}"
+        let error = AuthenticationError(.claimsChallenge, "More is demanded.", claims: claims)
+        let advice = try #require(PlainReport.advice(error, SharedOptions()))
+        let word = advice.utf8.dropFirst("To sign in, run: identityctl login --claims ".utf8.count)
+        #expect(Array(try Shell.run("printf %s \(String(decoding: word, as: UTF8.self))").utf8) == Array(claims.utf8))
     }
 
     @Test func writesClaimsInOneLine() throws {

@@ -71,10 +71,11 @@ import Testing
         ("/usr/bin/identityctl", "Exec=/usr/bin/identityctl deliver-redirect %u"),
         ("/opt/my tools/identityctl", #"Exec="/opt/my tools/identityctl" deliver-redirect %u"#),
         (#"/opt/a"b$%c"#, #"Exec="/opt/a\\"b\\$%%c" deliver-redirect %u"#),
+        ("/opt/a\"\u{301}%\u{301}", "Exec=\"/opt/a\\\\\"\u{301}%%\u{301}\" deliver-redirect %u"),
     ])
     func quotesTheProgramsPath(_ program: String, _ line: String) throws {
         let text = try SchemeRegistration.entry(CustomScheme("com.example.app"), program: program)
-        #expect(text.split(separator: "\n").contains { $0 == line }, "\(text)")
+        #expect(text.utf8.split(separator: UInt8(ascii: "\n")).contains { $0.elementsEqual(line.utf8) }, "\(text)")
         #expect(throws: UsageError.self) {
             try SchemeRegistration.entry(CustomScheme("com.example.app"), program: "/a\nExec=evil")
         }

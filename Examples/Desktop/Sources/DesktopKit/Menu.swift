@@ -19,7 +19,7 @@ public final class MenuButton: Widget {
         /// One of the values of `Application.addChoice`, with a mark where it is the present one. The text is shown as
         /// it is: no underscore makes a key of the letter after it.
         public static func choice(_ text: String, _ name: String, _ value: String) -> Item {
-            let shown = text.split(separator: "_", omittingEmptySubsequences: false).joined(separator: "__")
+            let shown = text.unicodeScalars.map { $0 == "_" ? "__" : String($0) }.joined()
             return Item(text: shown, action: "app.\(name)", target: value)
         }
     }

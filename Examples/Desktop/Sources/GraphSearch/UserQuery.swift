@@ -16,10 +16,12 @@ struct UserQuery: Hashable, Sendable {
 
     /// The filter: inside a string of OData an apostrophe is written twice.
     ///
+    /// By scalars: an apostrophe and a combining accent are one `Character`, but the server sees the apostrophe.
     /// - SeeAlso: [OData URL conventions §5.1.1.14](https://docs.oasis-open.org/odata/odata/v4.01/odata-v4.01-part2-url-conventions.html#sec_PrimitiveLiterals)
     var filter: String? {
         guard !prefix.isEmpty else { return nil }
-        return "startswith(givenName, '\(prefix.replacingOccurrences(of: "'", with: "''"))')"
+        let literal = prefix.unicodeScalars.map { $0 == "'" ? "''" : String($0) }.joined()
+        return "startswith(givenName, '\(literal)')"
     }
 
     /// The address of the first page below Graph's root.

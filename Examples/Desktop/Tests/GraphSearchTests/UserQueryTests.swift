@@ -14,9 +14,11 @@ import Testing
         ("O'", "startswith(givenName, 'O''')"),
         ("') or 1 eq 1 or startswith(mail, '", "startswith(givenName, ''') or 1 eq 1 or startswith(mail, ''')"),
         ("さ", "startswith(givenName, 'さ')"),
+        ("'\u{301}) or 1 eq 1", "startswith(givenName, '''\u{301}) or 1 eq 1')"),
     ])
-    func doublesApostrophes(_ text: String, _ expected: String) {
-        #expect(UserQuery(text).filter == expected)
+    func doublesApostrophes(_ text: String, _ expected: String) throws {
+        let filter = try #require(UserQuery(text).filter)
+        #expect(Array(filter.utf8) == Array(expected.utf8))
     }
 
     @Test func asksForEverybodyWithoutAFilter() throws {

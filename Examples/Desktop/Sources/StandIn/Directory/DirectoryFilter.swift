@@ -20,13 +20,18 @@ struct DirectoryFilter: Hashable, Sendable {
             let property = Property(rawValue: Self.trimmed(arguments[..<comma]))
         else { return nil }
         let literal = Self.trimmed(arguments[arguments.index(after: comma)...])
-        guard literal.count >= 2, literal.hasPrefix("'"), literal.hasSuffix("'") else { return nil }
-        let inside = literal.dropFirst().dropLast()
-        // Every apostrophe inside stands for itself only together with another one.
-        let pieces = String(inside).replacing("''", with: "\u{0}")
-        guard !pieces.contains("'") else { return nil }
+        let quotes = literal.unicodeScalars
+        guard quotes.count >= 2, quotes.first == "'", quotes.last == "'" else { return nil }
+        // By scalars: an apostrophe and a combining accent are one `Character`.
+        var inside = literal.unicodeScalars.dropFirst().dropLast()
+        var prefix = String.UnicodeScalarView()
+        while let scalar = inside.popFirst() {
+            // Every apostrophe inside stands for itself only together with another one.
+            if scalar == "'", inside.popFirst() != "'" { return nil }
+            prefix.append(scalar)
+        }
         self.property = property
-        prefix = pieces.replacing("\u{0}", with: "'")
+        self.prefix = String(prefix)
     }
 
     func matches(_ person: DirectoryPerson) -> Bool {

@@ -1,0 +1,20 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// The POSIX shell of this computer.
+enum Shell {
+    /// Runs a line.
+    ///
+    /// - Returns: Its standard output.
+    static func run(_ line: String) throws -> String {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", line]
+        process.standardOutput = output
+        try process.run()
+        defer { process.waitUntilExit() }
+        return String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    }
+}
