@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -137,10 +138,14 @@ static ccurl_readiness load(const char *name, ccurl_driver *driver) {
     static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&guard);
     leave_tls_alone_at_exit(handle);
+    // libcurl would write the keys of every connection to a file that the caller names.
+    if (ccurl_has_raised_rights()) unsetenv("SSLKEYLOGFILE");
     int status = library->global_init(GLOBAL_SSL);
     pthread_mutex_unlock(&guard);
     return status == CCURL_OK ? CCURL_READY : CCURL_EXHAUSTED;
 }
+
+bool ccurl_has_raised_rights(void) { return getauxval(AT_SECURE) != 0; }
 
 // MARK: Driver
 

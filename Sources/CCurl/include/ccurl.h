@@ -53,6 +53,10 @@ int ccurl_thread_start(void (*body)(void *), void *context);
 
 // MARK: Driver: one libcurl multi handle and what wakes it
 
+/// Whether the process has rights that its caller lacks: setuid, setgid, or capabilities of its file. See getauxval(3),
+/// `AT_SECURE`.
+bool ccurl_has_raised_rights(void);
+
 /// A driver that has loaded nothing yet; NULL without memory or file descriptors.
 ccurl_driver *ccurl_driver_new(void);
 /// Frees what ccurl_driver_close left: to be called last, from any thread.

@@ -17,7 +17,7 @@ struct LaunchEnvironment: Sendable {
     var isAttended = false
 
     static var current: LaunchEnvironment {
-        let own = ProcessInfo.processInfo.environment
+        let own = SystemCall.hasRaisedRights ? [:] : ProcessInfo.processInfo.environment
         let bundles = ProgramBundle.roots(own, exists: FileManager.default.fileExists)
         let variables = ProgramBundle.environment(own, outside: bundles)
         let kernel =

@@ -18,7 +18,7 @@ extension CredentialStore {
             }
             throw AuthenticationError(
                 .cacheCorrupt,
-                "A record of the token cache is damaged (\(error)).\(place) Other accounts are not affected.",
+                "A record of the token cache is damaged (\(error)).\(place) Sign in again; other accounts are not affected.",
                 underlyingError: error
             )
         }

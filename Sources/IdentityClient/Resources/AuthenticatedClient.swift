@@ -8,7 +8,7 @@ public import HTTPTypes
 /// It acquires the access token silently and sends it as `Authorization: Bearer`. An answer of 401 is tried once more
 /// with a renewed token, or with one that meets the answer's claims challenge. Redirects of `GET` and `HEAD` are
 /// followed, without the token once they lead to another scheme, host or port, and never from https to http. An answer
-/// of 429 or 503 with `Retry-After` is waited for. Every other answer is given back as it came, whatever its status.
+/// of 429 or 503 with `Retry-After` is waited for, where the method is idempotent. Every other answer is given back as it came, whatever its status.
 ///
 /// ```swift
 /// let graph = AuthenticatedClient(application: app, account: account, scopes: ["User.Read"])

@@ -20,11 +20,13 @@ struct ResourceCall: Sendable {
         var (route, body) = (try ResourceRoute(request.describing(body)), body)
         var token = try await client.tokens.current()
         var history = ResourceDecision.History(sentToken: true, isTokenNew: token.source == .identityProvider)
+        history.isIdempotent = route.request.method.isIdempotent
         let clock = client.application.configuration.clock
         while true {
             try Task.checkCancellation()
             history.sentToken = route.carriesToken
             let exchange = try await open(route, token, body, meter)
+            note("A resource answered", route, at: .trace, ["http.status": "\(exchange.response.status.code)"])
             if let next = try route.following(exchange.response) {
                 await exchange.takeLittle()
                 if next.address.origin != route.address.origin { body = nil }
@@ -42,7 +44,7 @@ struct ResourceCall: Sendable {
                 return exchange
             case .renew(let claims):
                 await exchange.takeLittle()
-                note("A resource refused the token", route)
+                note("A resource refused the token", route, at: .debug)
                 token = try await client.tokens.renewed(token, claims: claims)
                 history.hasRenewed = true
             case .askPerson(let claims):
@@ -53,7 +55,7 @@ struct ResourceCall: Sendable {
                 )
             case .wait(let duration):
                 await exchange.takeLittle()
-                note("A resource asks to wait", route)
+                note("A resource asks to wait", route, at: .debug, ["identity.wait": "\(duration)"])
                 history.waits += 1
                 history.waited += duration
                 try await clock.sleep(for: duration)
@@ -61,9 +63,18 @@ struct ResourceCall: Sendable {
         }
     }
 
-    private func note(_ message: Logger.Message, _ route: ResourceRoute) {
+    /// Of the address, the query is left out: it may be a key, in an address that a storage service signed for example.
+    private func note(
+        _ message: Logger.Message,
+        _ route: ResourceRoute,
+        at level: Logger.Level,
+        _ details: Logger.Metadata = [:]
+    ) {
         let logger = client.application.configuration.logger ?? .current
-        logger.debug(message, metadata: ["identity.host": "\(route.address.host)"])
+        let place: Logger.Metadata = [
+            "http.method": "\(route.request.method)", "identity.address": "\(route.address.withoutQuery)",
+        ]
+        logger.log(level: level, message, metadata: place.merging(details) { $1 })
     }
 
     private func open(
@@ -95,6 +106,18 @@ extension HTTPExchange {
         // However it ends, nobody wants it.
         _ = try? await wholeBody(atMost: 64 << 10)
     }
+}
+
+extension HTTPRequest.Method {
+    /// - SeeAlso: [RFC 9110 §9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)
+    fileprivate var isIdempotent: Bool {
+        [.get, .head, .put, .delete, .options, .trace].contains(self)
+    }
+}
+
+extension WebAddress {
+    /// For a log.
+    var withoutQuery: String { origin + path }
 }
 
 extension HTTPRequest {

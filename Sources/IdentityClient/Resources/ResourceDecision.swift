@@ -11,7 +11,7 @@ enum ResourceDecision: Hashable, Sendable {
     case renew(claims: String?)
     /// Renewed already, and the resource still demands these claims.
     case askPerson(claims: String)
-    /// The server asked to wait before the request is repeated.
+    /// The server asked to wait before the request is repeated; for idempotent methods alone.
     case wait(Duration)
 
     /// What was done so far.
@@ -21,6 +21,8 @@ enum ResourceDecision: Hashable, Sendable {
         /// Whether the token came from the provider for this very call.
         var isTokenNew = false
         var hasRenewed = false
+        /// Whether sending the request twice does the same as once.
+        var isIdempotent = true
         var waited = Duration.zero
         var waits = 0
     }
@@ -44,7 +46,7 @@ enum ResourceDecision: Hashable, Sendable {
             let canHelp = challenges.isEmpty || bearer.contains { $0.error != "insufficient_scope" }
             self = canHelp && !history.hasRenewed && !history.isTokenNew ? .renew(claims: nil) : .deliver
         case 429, 503:
-            guard history.waits < Self.maximumWaits,
+            guard history.isIdempotent, history.waits < Self.maximumWaits,
                 let seconds = response.headerFields[.retryAfter].flatMap({ RetryAfter.seconds($0, now: now) }),
                 history.waited + .seconds(seconds) <= waitLimit
             else {

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import CCurl
 import Glibc
 
 /// A call to the system that failed: which one, why, and on what.
@@ -52,9 +53,15 @@ package enum SystemCall {
         (try? status(of: path, followingLinks: true)) != nil  // unreadable: of no use
     }
 
-    /// A variable of the environment; `nil` when it is unset or empty.
+    /// Whether the program has rights that its caller lacks (setuid, setgid, or capabilities of the file): then the
+    /// environment is the words of somebody with fewer rights.
+    ///
+    /// - SeeAlso: `AT_SECURE` in getauxval(3)
+    package static let hasRaisedRights = ccurl_has_raised_rights()
+
+    /// A variable of the environment; `nil` when it is unset or empty, and in a program with raised rights.
     package static func environment(_ name: String) -> String? {
-        guard let value = unsafe getenv(name) else { return nil }
+        guard !hasRaisedRights, let value = unsafe getenv(name) else { return nil }
         let text = unsafe String(cString: value)
         return text.isEmpty ? nil : text
     }

@@ -22,9 +22,8 @@ import FoundationEssentials
     init(_ driver: CurlDriver) {
         self.driver = driver
         unsafe handle = driver.handle.pointer
-        let environment = ProcessInfo.processInfo.environment
-        certificateFile = environment["SSL_CERT_FILE"].flatMap { $0.isEmpty ? nil : $0 }
-        certificateDirectory = environment["SSL_CERT_DIR"].flatMap { $0.isEmpty ? nil : $0 }
+        certificateFile = SystemCall.environment("SSL_CERT_FILE")
+        certificateDirectory = SystemCall.environment("SSL_CERT_DIR")
     }
 
     mutating func run() {
@@ -92,6 +91,8 @@ extension CurlLoop {
             unsafe ccurl_transfer_set_loopback(pointer)
         } else if let proxy = settings.proxy {
             unsafe ccurl_transfer_set_proxy(pointer, proxy.text)
+        } else if SystemCall.hasRaisedRights {
+            unsafe ccurl_transfer_set_proxy(pointer, "")
         }
         for line in request.fieldLines { unsafe ccurl_transfer_add_field(pointer, line) }
         if let body = request.body {

@@ -108,7 +108,10 @@ package struct EndpointClient: Sendable {
             }
             context.logger.trace(
                 "Endpoint answered",
-                metadata: ["identity.host": "\(address.host)", "http.status": "\(response.status.code)"]
+                metadata: [
+                    "http.method": "\(method)", "identity.address": "\(address.withoutQuery)",
+                    "http.status": "\(response.status.code)",
+                ]
             )
             return EndpointAnswer(status: response.status.code, headerFields: response.headerFields, body: bytes)
         } catch {

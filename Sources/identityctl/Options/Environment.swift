@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import Glibc
+import IdentityClient
 
 /// The variables that stand in for options.
 struct Environment: Sendable {
@@ -15,9 +15,9 @@ struct Environment: Sendable {
     }
 
     /// The variables this process was started with; each is read when it is asked for.
-    static let process = Environment { name in
-        unsafe getenv(name).map { unsafe String(cString: $0) }
-    }
+    ///
+    /// A program with raised rights (setgid, for example) reads none.
+    static let process = Environment(lookup: SystemCall.environment)
 
     /// Whether the terminal takes text alone: no line is replaced on it, and nothing is drawn.
     ///

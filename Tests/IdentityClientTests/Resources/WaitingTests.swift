@@ -41,6 +41,15 @@ struct ResourceWaitingTests {
         #expect(response.status.code == 429 && response.headerFields[.retryAfter] == "61")
     }
 
+    @Test(arguments: [HTTPRequest.Method.post, .patch])
+    func repeatsNothingThatIsNotIdempotent(_ method: HTTPRequest.Method) async throws {
+        let stage = try Stage()
+        let (client, _) = try await stage.resourceClient()
+        let server = try busyServer(for: 1, retryAfter: "0")
+        let (response, _) = try await client.send(HTTPRequest(method, to: server.url()), body: .json([]))
+        #expect(response.status.code == 429 && server.requests.count == 1)
+    }
+
     @Test func cancellingEndsTheWait() async throws {
         let stage = try Stage()
         let (client, _) = try await stage.resourceClient()

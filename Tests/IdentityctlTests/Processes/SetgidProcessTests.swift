@@ -1,0 +1,58 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+
+/// The tool with rights that its caller lacks, for whom the caller's environment is a stranger's.
+@Suite struct SetgidProcessTests {
+    private let directory: URL
+    private let tool: String
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("setgid-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+        tool = directory.appendingPathComponent("identityctl").path
+        try FileManager.default.copyItem(at: try Tool.executable, to: URL(fileURLWithPath: tool))
+    }
+
+    /// Runs the copy, as a program of another group or as usual.
+    private func run(_ arguments: [String], isSetgid: Bool, _ variables: [String: String]) throws -> String {
+        if isSetgid {
+            try #require(unsafe chown(tool, 0, 65534) == 0)
+            try #require(unsafe chmod(tool, 0o2755) == 0)
+        }
+        let process = Process()
+        let errors = Pipe()
+        process.executableURL = URL(fileURLWithPath: tool)
+        process.arguments = arguments + ["--json"]
+        process.environment = variables
+        process.standardError = errors
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        defer { process.waitUntilExit() }
+        return String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    }
+
+    private static let isRoot = geteuid() == 0
+
+    @Test(.timeLimit(.minutes(1)), .enabled(if: isRoot, "Only root can give a program away."))
+    func readsNoVariableThere() throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let variables = ["IDENTITYCTL_CLIENT_ID": "c", "IDENTITYCTL_CACHE": "memory"]
+        let arguments = ["token", "--issuer", "https://0.0.0.0:1"]
+        #expect(try run(arguments, isSetgid: false, variables).contains("interaction_required.no_tokens"))
+        #expect(try run(arguments, isSetgid: true, variables).contains("--client-id"))
+    }
+
+    /// No name and no address of another computer is needed: nothing listens at either port.
+    @Test(.timeLimit(.minutes(1)), .enabled(if: isRoot, "Only root can give a program away."))
+    func usesNoProxyOfTheCaller() throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let arguments = ["login", "--client-id", "c", "--cache", "memory", "--issuer", "https://0.0.0.0:1"]
+        let variables = ["https_proxy": "http://127.0.0.1:1"]
+        #expect(try run(arguments, isSetgid: false, variables).contains("network.proxy"))
+        #expect(try !run(arguments, isSetgid: true, variables).contains("network.proxy"))
+    }
+}
