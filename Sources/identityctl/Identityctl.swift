@@ -17,8 +17,9 @@ struct Identityctl: AsyncParsableCommand {
 
             Exit status: 0 done; 2 a person is needed, run 'identityctl login'; 3 network or server unavailable; \
             4 token cache unavailable; 5 an answer was not believed; 6 cancelled or timed out; 7 the \
-            provider or the person said no; 8 no browser here; 22 the API of 'call' answered with another status than \
-            200 to 299; 64 wrong usage; 1 anything else.
+            provider or the person said no; 8 no browser here; 9 several accounts, and none is the default one; \
+            10 nothing was revoked; 22 the API of 'call' answered with another status than 200 to 299; 64 wrong usage; \
+            1 anything else.
             """,
         version: LibraryVersion.current,
         subcommands: [
@@ -32,6 +33,8 @@ struct Identityctl: AsyncParsableCommand {
         StandardStream.fillClosed()
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
+            try OpenFileLimit.check()
+            try checkHelp(arguments)
             if let command = TokenCommand(quickly: arguments) { try await command.run() }
             var command = try parseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
@@ -48,13 +51,41 @@ struct Identityctl: AsyncParsableCommand {
     /// the arguments.
     private static func end(with error: any Error, _ arguments: [String]) -> Never {
         if let status = error as? ExitCode { Glibc.exit(status.rawValue) }
-        guard exitCode(for: error) != .success else { exit(withError: error) }
-        if Environment.process.isJSON(arguments.contains("--json")) {
-            let text = message(for: error)
-            Console.standardError().line(JSONReport.error(UsageError(text)).line)
+        guard exitCode(for: error) != .success else { show(fullMessage(for: error)) }
+        let isOfTheSystem = error is SystemFailure
+        if isJSON(arguments) {
+            let known: any Error = isOfTheSystem ? error : UsageError(message(for: error))
+            Console.standardError().line(JSONReport.error(known).line)
         } else {
-            Console.standardError().line(fullMessage(for: error))
+            let text = isOfTheSystem ? "identityctl: \(error)" : fullMessage(for: error)
+            Console.standardError().line(text)
         }
-        Glibc.exit(ExitStatus.usage.rawValue)
+        Glibc.exit((isOfTheSystem ? ExitStatus.other : .usage).rawValue)
+    }
+
+    private static func isJSON(_ arguments: [String]) -> Bool {
+        Environment.process.isJSON(arguments.contains("--json"))
+    }
+
+    /// Ends the program with a text that was asked for: help, a version or completions.
+    private static func show(_ text: String) -> Never {
+        do {
+            try StandardStream.output.write(text + "\n")
+        } catch {
+            Console.standardError().line("identityctl: \(error)")
+            Glibc.exit(ExitStatus.other.rawValue)
+        }
+        Glibc.exit(ExitStatus.done.rawValue)
+    }
+
+    /// The argument parser shows the help of all commands for the name of none.
+    private static func checkHelp(_ arguments: [String]) throws {
+        guard arguments.first == "help" else { return }
+        var command: any ParsableCommand.Type = Identityctl.self
+        for name in arguments.dropFirst() where name.utf8.first != UInt8(ascii: "-") {
+            guard let next = command.configuration.subcommands.first(where: { $0.configuration.commandName == name })
+            else { throw ValidationError("'\(name.printable)' is not a command. 'identityctl help' lists them.") }
+            command = next
+        }
     }
 }

@@ -7,22 +7,47 @@ import IdentityClient
 struct AccountsCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "accounts",
-        abstract: "Lists who is signed in: username, id, provider."
+        abstract: "Lists who is signed in: username, id, provider.",
+        discussion: """
+            The default account is the one that 'token' and 'call' take where several are signed in and --account names \
+            none: the one that signed in last, or was chosen since with --default.
+            """
     )
 
     @OptionGroup var provider: ProviderOptions
     @OptionGroup var output: OutputOptions
 
+    @Option(
+        name: .customLong("default"),
+        help: ArgumentHelp("Make this account the default one, and list none.", valueName: "id-or-username"),
+        completion: AccountOption.completion
+    )
+    var newDefault: String?
+
     var sharedOptions: SharedOptions { SharedOptions(provider) }
 
     func run(in session: Session) async throws {
         let configuration = try provider.configuration(session.environment, logger: session.logger)
-        let accounts = try await session.application(configuration).allAccounts()
+        let application = try session.application(configuration)
+        if let newDefault {
+            guard !newDefault.isEmpty else { throw UsageError("--default: the value is empty.") }
+            let account = try await application.chosenAccount(Given(text: newDefault, origin: "--default"))
+            try await application.setCurrentAccount(account)
+            return session.console.line("\(account.label) is the default account.")
+        }
+        let accounts = try await application.allAccounts()
+        let chosen = accounts.count > 1 ? try await application.defaultAccount() : accounts.first
         if session.isJSON {
-            try session.result(JSONReport.accounts(accounts).line + "\n")
+            try session.result(JSONReport.accounts(accounts, default: chosen).line + "\n")
         } else {
             if accounts.isEmpty { session.console.line("Nobody is signed in.") }
-            try session.result(PlainReport.accounts(accounts, inColumns: StandardStream.output.isTerminal))
+            try session.result(
+                PlainReport.accounts(
+                    accounts,
+                    default: accounts.count > 1 ? chosen : nil,
+                    inColumns: StandardStream.output.isTerminal
+                )
+            )
         }
     }
 }

@@ -40,8 +40,9 @@ struct ReportingBrowser: BrowserLauncher {
         do {
             try await launcher.open(url)
         } catch let failure as AuthenticationError {
-            console.line(failure.message.printable)
+            // Elsewhere the command ends with it, and says it then.
             if console.isTerminal {
+                console.line(failure.message.printable)
                 console.line("No browser on this computer? Press Ctrl-C and run: \(elsewhere.command)")
             }
             throw failure

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import FoundationEssentials
+import Glibc
 import HTTPTypes
 import IdentityClient
 
@@ -13,7 +14,8 @@ struct CallCommand: ToolCommand {
         discussion: """
             The token is acquired without asking anyone, renewed once when the API refuses it, and sent to no other \
             origin than the URL's. Ends with status 22 when the API answers with another status than 200 to 299; its \
-            body is printed all the same. Ends with status 2 when a person has to sign in.
+            body is printed all the same. Ends with status 2 when a person has to sign in. On a terminal, what it would \
+            obey in the answer is shown as text.
             """
     )
 
@@ -26,6 +28,7 @@ struct CallCommand: ToolCommand {
     @OptionGroup var message: MessageOptions
     @OptionGroup var output: OutputOptions
 
+    var isVerbose: Bool { message.verbose }
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
     func run(in session: Session) async throws {
@@ -33,8 +36,8 @@ struct CallCommand: ToolCommand {
         let scopes = try token.scopes(environment)
         let claims = try token.claims(environment)
         let wanted = try environment.given("account", account.account)
-        guard let url = URL(string: url) else { throw UsageError("'\(url.printable)' is not a URL.") }
-        var request = HTTPRequest(try message.chosenMethod(), to: url, headerFields: try message.fields())
+        let timeout = try message.chosenTimeout()
+        var request = HTTPRequest(try message.chosenMethod(), to: try address(), headerFields: try message.fields())
         let body = try await message.body()
         if body != nil, request.headerFields[.contentType] == nil {
             request.headerFields[.contentType] = message.defaultContentType
@@ -47,35 +50,29 @@ struct CallCommand: ToolCommand {
                 SilentParameters(scopes: scopes, account: account, claims: claims)
             )
         }
-        let client = AuthenticatedClient(application: application, account: account, scopes: scopes)
-        let response = try await answer(to: request, body, client, session)
-        guard response.status.kind == .successful else { throw UnexpectedResponse(response: response, body: []) }
+        let client = client(application, account, scopes, timeout: timeout)
+        let response = try await answer(to: request, body, client, session.console)
+        guard response.status.kind == .successful else { throw APIRefusal(response, now: Int64(time(nil))) }
     }
 
-    /// Sends it, and puts the answer's body where it belongs.
-    private func answer(
-        to request: HTTPRequest,
-        _ body: RequestBody?,
-        _ client: AuthenticatedClient,
-        _ session: Session
-    ) async throws -> HTTPResponse {
-        let path = message.output == "-" ? "/dev/stdout" : message.output
-        guard message.upload == nil, path == nil else {
-            let transfer =
-                if let path {
-                    client.download(request, body: body, to: path)
-                } else {
-                    client.upload(body ?? .bytes([]), with: request)
-                }
-            var bar = ProgressBar()
-            for await progress in transfer.progress { session.console.progress(bar.text(progress, at: .now)) }
-            session.console.clearProgress()
-            let (response, body) = try await transfer.value
-            try StandardStream.output.write(body)
-            return response
+    func advice(on error: any Error, in session: Session) -> String? {
+        switch error {
+        case let refusal as APIRefusal:
+            refusal.signIn(sharedOptions).map { "To sign in with what it demands, run: \($0.command("login"))" }
+        case AuthenticationError.networkTimedOut: "To allow more time, give --timeout SECONDS."
+        default: nil
         }
-        let (response, answer) = try await client.stream(request, body: body)
-        for try await piece in answer { try StandardStream.output.write(piece) }
-        return response
+    }
+
+    private func address() throws -> URL {
+        let scheme = url.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)[0]
+        let names = ["https", "http"].map { Array($0.utf8) }
+        guard names.contains(String(decoding: scheme, as: UTF8.self).lowercased().utf8.map(\.self)) else {
+            throw UsageError(
+                "'\(url.printable)' is no web address. Start it with https://, or with http:// for this computer itself."
+            )
+        }
+        guard let url = URL(string: url) else { throw UsageError("'\(url.printable)' is not a URL.") }
+        return url
     }
 }

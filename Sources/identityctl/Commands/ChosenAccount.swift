@@ -3,21 +3,23 @@
 import IdentityClient
 
 extension PublicClientApplication {
-    /// The account that `--account` means; without it, the only one there is.
+    /// The account that `--account` means; without it, the only one there is, or the default one of several.
     ///
-    /// - Throws: `.noTokensFound` when there is none, `UsageError` when there are several to choose from.
-    func chosenAccount(_ wanted: Given?) async throws -> Account {
+    /// - Parameter takesDefault: Whether the default account is meant where none is named.
+    /// - Throws: `.noTokensFound` when there is none, `AccountNotChosen` when there are several to choose from.
+    func chosenAccount(_ wanted: Given?, takesDefault: Bool = true) async throws -> Account {
         guard let wanted else {
             let accounts = try await allAccounts()
             guard let account = accounts.first else {
                 throw AuthenticationError(.noTokensFound, "Nobody is signed in here with this client and provider.")
             }
-            guard accounts.count == 1 else {
-                throw UsageError(
+            if accounts.count == 1 { return account }
+            guard takesDefault, let chosen = try await defaultAccount() else {
+                throw AccountNotChosen(
                     "\(accounts.count) accounts are signed in. Choose one with --account:" + Self.list(accounts)
                 )
             }
-            return account
+            return chosen
         }
         if let account = try await account(withID: Account.ID(rawValue: wanted.text)) { return account }
         let accounts = try await accounts(withUsername: wanted.text)
@@ -33,8 +35,26 @@ extension PublicClientApplication {
         return account
     }
 
+    /// The account that signed in last, or was chosen since; `nil` after its sign-out.
+    func defaultAccount() async throws -> Account? {
+        do {
+            return try await currentAccount().current
+        } catch AuthenticationError.accountSelectionRequired {
+            return nil
+        }
+    }
+
     private static func list(_ accounts: [Account]) -> String {
         accounts.prefix(20).map { " \($0.label)" }.joined(separator: ";") + (accounts.count > 20 ? "; …" : "")
+    }
+}
+
+/// Several accounts are signed in, and neither the command line nor an earlier choice says which is meant.
+struct AccountNotChosen: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
     }
 }
 

@@ -60,12 +60,14 @@ struct LogoutCommand: ToolCommand {
         let accounts = try await leaving(application, wanted)
         var reports: [JSONObject] = []
         var failure: AuthenticationError?
+        var isUnavailable = false
         let outcome: Result<Void, any Error>
         do {
             for account in accounts {
                 let result = try await signOut(account, parameters, application, session)
                 reports.append(JSONReport.signOut(account, result))
                 failure = failure ?? result.failure
+                if case .unavailable = result.revocation { isUnavailable = true }
             }
             outcome = .success(())
         } catch {
@@ -78,6 +80,7 @@ struct LogoutCommand: ToolCommand {
             guard session.isJSON else { throw Ended(status: ExitStatus(for: failure)) }
             throw failure
         }
+        guard !isUnavailable else { throw Ended(status: .revocationUnavailable) }
         guard accounts.isEmpty else { return }
         let whom = wanted.map { "'\($0.text.printable)'" } ?? "Nobody"
         session.console.line(wanted == nil ? "\(whom) is signed in." : "\(whom) is not signed in; nothing was changed.")
@@ -127,7 +130,7 @@ struct LogoutCommand: ToolCommand {
     private func leaving(_ application: PublicClientApplication, _ wanted: Given?) async throws -> [Account] {
         if all { return try await application.allAccounts() }
         do {
-            return [try await application.chosenAccount(wanted)]
+            return [try await application.chosenAccount(wanted, takesDefault: false)]
         } catch AuthenticationError.noTokensFound {
             return []
         }

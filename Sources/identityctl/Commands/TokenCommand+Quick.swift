@@ -51,11 +51,12 @@ extension TokenCommand {
         forceRefresh = flags.contains("--force-refresh")
         minValidity = values["--min-validity"]
         idToken = flags.contains("--id-token")
+        timeout = values["--timeout"]
     }
 
     private static let flagNames: Set<String> = ["--json", "--force-refresh", "--id-token"]
     private static let optionNames: Set<String> = [
         "--client-id", "--authority", "--issuer", "--device-authorization-endpoint", "--cache", "--group", "--scope",
-        "--claims", "--account", "--log-level", "--default-scopes", "--min-validity",
+        "--claims", "--account", "--log-level", "--default-scopes", "--min-validity", "--timeout",
     ]
 }

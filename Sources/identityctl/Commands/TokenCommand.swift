@@ -31,7 +31,15 @@ struct TokenCommand: ToolCommand {
     )
     var idToken = false
 
+    @Option(help: ArgumentHelp("How long the provider may take in all, 30 unless given.", valueName: "seconds"))
+    var timeout: String?
+
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
+
+    func advice(on error: any Error, in session: Session) -> String? {
+        guard case AuthenticationError.networkTimedOut = error else { return nil }
+        return "To allow more time, give --timeout SECONDS."
+    }
 
     func run(in session: Session) async throws {
         let environment = session.environment
@@ -40,6 +48,7 @@ struct TokenCommand: ToolCommand {
         let forcesRefresh = try environment.isOn("force-refresh", forceRefresh)
         let validity = try environment.given("min-validity", minValidity)?.seconds(from: 0) ?? .zero
         let wantsIDToken = try environment.isOn("id-token", idToken)
+        let timeout = try timeout.map { try Given(text: $0, origin: "--timeout").seconds(from: 1) } ?? .seconds(30)
         let wanted = try environment.given("account", account.account)
         let configuration = try provider.configuration(environment, logger: session.logger)
         let application = try session.application(configuration)
@@ -50,9 +59,11 @@ struct TokenCommand: ToolCommand {
             forcesRefresh: forcesRefresh,
             minimumValidity: validity
         )
-        var result = try await application.acquireTokenSilently(parameters)
-        var idToken: IDToken?
-        if wantsIDToken { (result, idToken) = try await application.renewingIDToken(of: result, parameters) }
+        let (result, idToken) = try await session.bounded(by: timeout) {
+            let result = try await application.acquireTokenSilently(parameters)
+            guard wantsIDToken else { return (result, IDToken?.none) }
+            return try await application.renewingIDToken(of: result, parameters)
+        }
         let left = (idToken?.expiresOn ?? result.expiresOn).timeIntervalSinceNow
         if left < Double(validity.components.seconds) {
             session.console.line("Warning: the token is good for \(Int(left)) s only. No longer one could be had.")

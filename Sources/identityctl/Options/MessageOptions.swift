@@ -44,6 +44,23 @@ struct MessageOptions: ParsableArguments {
     )
     var output: String?
 
+    @Flag(name: [.customShort("i"), .long], help: "Print the answer's status and header fields before its body.")
+    var include = false
+
+    @Flag(
+        name: .shortAndLong,
+        help: "Say on standard error what is asked and answered: methods, addresses, statuses, waits."
+    )
+    var verbose = false
+
+    @Option(
+        help: ArgumentHelp(
+            "How long nothing may move. Unless given, 60 until the answer begins, and then without end.",
+            valueName: "seconds"
+        )
+    )
+    var timeout: String?
+
     func validate() throws {
         for (name, path) in [("upload", upload), ("output", output)] where path?.isEmpty == true {
             throw ValidationError("--\(name): the value is empty.")
@@ -52,6 +69,10 @@ struct MessageOptions: ParsableArguments {
 }
 
 extension MessageOptions {
+    func chosenTimeout() throws -> Duration? {
+        try timeout.map { try Given(text: $0, origin: "--timeout").seconds(from: 1) }
+    }
+
     func chosenMethod() throws -> HTTPRequest.Method {
         guard let method else { return upload != nil ? .put : data != nil ? .post : .get }
         guard let method = HTTPRequest.Method(rawValue: method) else {

@@ -13,7 +13,7 @@ enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case unavailable = 3
     /// The cache is unavailable.
     case cacheUnavailable = 4
-    /// An answer was not believed.
+    /// An answer, or the certificate of a server, was not believed.
     case notBelieved = 5
     /// Cancelled, timed out or superseded.
     case cancelled = 6
@@ -21,6 +21,10 @@ enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case refused = 7
     /// No browser could be opened here.
     case browserUnavailable = 8
+    /// Several accounts are signed in, and none of them was chosen.
+    case accountNotChosen = 9
+    /// The provider was to take the tokens back, and does not offer that.
+    case revocationUnavailable = 10
     /// An API answered with another status than 200 to 299.
     case unexpectedResponse = 22
     /// Wrong usage.
@@ -33,7 +37,8 @@ extension ExitStatus {
         case let error as AuthenticationError: self.init(for: error.code)
         case is CancellationError: self = .cancelled
         case is UsageError: self = .usage
-        case is UnexpectedResponse: self = .unexpectedResponse
+        case is AccountNotChosen: self = .accountNotChosen
+        case is APIRefusal: self = .unexpectedResponse
         default: self = .other
         }
     }
@@ -42,6 +47,8 @@ extension ExitStatus {
         self =
             switch code {
             case .interactionRequired: .interactionRequired
+            // It does not heal by itself.
+            case .tlsFailed: .notBelieved
             case .network, .serverUnavailable: .unavailable
             case .cache: .cacheUnavailable
             case .invalidResponse: .notBelieved

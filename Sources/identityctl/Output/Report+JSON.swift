@@ -20,8 +20,12 @@ enum JSONReport {
         ])
     }
 
-    static func accounts(_ accounts: [Account]) -> [JSONObject] {
-        accounts.map { account($0, profile: nil) }
+    static func accounts(_ accounts: [Account], default chosen: Account? = nil) -> [JSONObject] {
+        accounts.map {
+            var object = account($0, profile: nil)
+            object["isDefault"] = .bool($0.id == chosen?.id)
+            return object
+        }
     }
 
     /// What a person who signs in on another device is shown.
@@ -55,7 +59,9 @@ enum JSONReport {
         object["retryAfter"] = known?.retryAfter.map { .integer($0.wholeSeconds) }
         object["correlationID"] = text(known?.correlationID?.text)
         object["timestamp"] = text(known?.timestamp.utcText)
-        if let refusal = error as? UnexpectedResponse { object["httpStatus"] = .integer(refusal.response.status.code) }
+        if let refusal = error as? APIRefusal {
+            for (name, value) in refusal.members { object[name] = value }
+        }
         return JSONObject([("error", .object(object))])
     }
 
@@ -65,7 +71,8 @@ enum JSONReport {
         case let error as AuthenticationError: error.code.rawValue
         case is CancellationError: AuthenticationError.Code.userCancelled.rawValue
         case is UsageError: AuthenticationError.Code.invalidArgument.rawValue
-        case is UnexpectedResponse: "unexpected_response"
+        case is APIRefusal: "unexpected_response"
+        case is AccountNotChosen: "account_not_chosen"
         default: "other"
         }
     }

@@ -4,10 +4,12 @@ import IdentityClient
 
 /// The same for people.
 enum PlainReport {
-    /// One line for each account: username, id, environment; separated by tabs, or in columns for a person.
-    static func accounts(_ accounts: [Account], inColumns: Bool) -> String {
+    /// One line for each account: username, id, environment, and `default` for one; separated by tabs, or in columns for a
+    /// person.
+    static func accounts(_ accounts: [Account], default chosen: Account? = nil, inColumns: Bool) -> String {
         let rows = accounts.map {
             [($0.username ?? "-").printable, $0.id.rawValue.printable, $0.environment.printable]
+                + ($0.id == chosen?.id ? ["default"] : [])
         }
         let widths = (0..<2).map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
@@ -15,7 +17,7 @@ enum PlainReport {
             let padded = zip(row, widths).map { text, width in
                 text + String(repeating: " ", count: width - text.count)
             }
-            return (padded + [row[2]]).joined(separator: "  ") + "\n"
+            return (padded + row[2...]).joined(separator: "  ") + "\n"
         }.joined()
     }
 
@@ -25,7 +27,8 @@ enum PlainReport {
             switch result.revocation {
             case .notRequested: nil
             case .succeeded, .unconfirmed: "The provider took the refresh token back."
-            case .unavailable: "There was no refresh token, or the provider takes none back."
+            case .unavailable:
+                "Warning: nothing was revoked. The provider publishes no place for it, or there was no refresh token."
             case .failed(let error): "Warning: the refresh token was not taken back. \(withReference(error))"
             }
         let session: String? =
@@ -43,6 +46,7 @@ enum PlainReport {
     /// What went wrong, what the server said, what to do next.
     static func error(_ error: any Error) -> [String] {
         var lines = ["identityctl: \(JSONReport.message(of: error).printable)"]
+        if let refusal = error as? APIRefusal { lines += refusal.details.map { "  \($0)" } }
         guard let known = error as? AuthenticationError else { return lines }
         if let server = known.serverError {
             let words = [server.error, server.suberror, server.errorDescription].compactMap(\.self)

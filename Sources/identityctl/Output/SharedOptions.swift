@@ -35,6 +35,13 @@ struct SharedOptions: Hashable, Sendable {
         return options
     }
 
+    /// The same with one more option.
+    func adding(_ name: String, _ value: String) -> SharedOptions {
+        var options = self
+        options.add(name, value)
+        return options
+    }
+
     /// A command with these options, as a POSIX shell takes it.
     func command(_ name: String) -> String {
         let words = items.map { item in

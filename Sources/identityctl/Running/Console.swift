@@ -64,13 +64,17 @@ final class Console: Sendable {
     }
 
     /// Shows the seconds that pass while `work` runs.
+    ///
+    /// - Parameter delay: What is done by then is not worth a word.
     func showingProgress<Value: Sendable>(
+        after delay: Duration = .zero,
         _ text: @escaping @Sendable (_ elapsed: Duration) -> String,
         while work: () async throws -> Value
     ) async rethrows -> Value {
         guard isTerminal else { return try await work() }
         let start = ContinuousClock.now
         let ticker = Task {
+            if delay > .zero { try await Task.sleep(for: delay) }
             while !Task.isCancelled {
                 progress(text(ContinuousClock.now - start))
                 try await Task.sleep(for: .seconds(1))

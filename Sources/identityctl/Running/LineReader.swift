@@ -10,13 +10,13 @@ final class LineReader: Sendable {
     static let limit = 64 << 10
 
     private let descriptor: Int32
-    private let terminal: QuietTerminal?
+    private let suspension: Suspension?
     private let pending = Mutex((typed: [UInt8]()[...], line: TypedLine()))
 
     /// - Parameter terminal: What is kept quiet while it is waited for a line.
     init(descriptor: Int32 = 0, terminal: QuietTerminal? = nil) {
         self.descriptor = descriptor
-        self.terminal = terminal
+        suspension = terminal.map(Suspension.init)
     }
 
     /// The next line, without its end.
@@ -64,7 +64,7 @@ final class LineReader: Sendable {
     private func waitUntilReadable(until deadline: ContinuousClock.Instant) async throws {
         while true {
             try Task.checkCancellation()
-            terminal?.hush()
+            suspension?.hush()
             var readiness = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             if unsafe poll(&readiness, 1, 0) != 0 { return }
             guard ContinuousClock.now < deadline else {

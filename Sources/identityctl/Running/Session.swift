@@ -82,6 +82,27 @@ final class Session: Sendable {
         }
     }
 
+    /// Runs `work`, which asks the provider, for at most `limit`, and says on a terminal that it takes long.
+    ///
+    /// - Throws: What `work` throws; `.networkTimedOut`. What is under way then is finished with the pending work.
+    func bounded<Value: Sendable>(
+        by limit: Duration,
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await console.showingProgress(after: .seconds(2)) { elapsed in
+                "Asking the provider… \(elapsed.wholeSeconds) s. Ctrl-C gives up."
+            } while: {
+                try await withDeadline(limit, work)
+            }
+        } catch is DeadlineExceeded {
+            throw AuthenticationError(
+                .networkTimedOut,
+                "The provider did not answer within \(limit.wholeSeconds) s. Try again; nobody has to sign in for this."
+            )
+        }
+    }
+
     /// Writes the one result of a command.
     func result(_ text: String) throws {
         console.clearProgress()

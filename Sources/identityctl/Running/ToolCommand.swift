@@ -11,6 +11,9 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
     /// What it was given that a sign-in takes as well. Nothing, unless it is given.
     var sharedOptions: SharedOptions { get }
 
+    /// Whether everything is logged, whatever `--log-level` says. It is not, unless it is given.
+    var isVerbose: Bool { get }
+
     /// Does the command's work. It ends soon after its task is cancelled.
     func run(in session: Session) async throws
 
@@ -20,6 +23,8 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
 
 extension ToolCommand {
     var sharedOptions: SharedOptions { SharedOptions() }
+
+    var isVerbose: Bool { false }
 
     func advice(on error: any Error, in session: Session) -> String? { nil }
 }
@@ -33,11 +38,12 @@ extension ToolCommand {
     private func status(_ environment: Environment, _ console: Console) async -> ExitStatus {
         let session: Session
         do {
+            let level = try output.level(environment)
             session = Session(
                 environment: environment,
                 console: console,
                 isJSON: try environment.isOn("json", output.json),
-                logLevel: try output.level(environment)
+                logLevel: isVerbose ? .trace : level
             )
         } catch {
             let isJSON = environment.isJSON(output.json)
@@ -53,6 +59,8 @@ extension ToolCommand {
         switch outcome {
         case .success: return .done
         case .failure(let ended as Ended): return ended.status
+        case .failure(let failure as SystemFailure) where failure.isBrokenPipe && signals.endsByBrokenPipe:
+            Signals.endByBrokenPipe()
         case .failure(let error):
             let advice =
                 await session.adviceOnStore(error, sharedOptions) ?? self.advice(on: error, in: session)

@@ -22,7 +22,7 @@ import Testing
             .unavailable,
             [
                 .serverUnavailable, .throttled, .requestLoop, .network, .networkTimedOut, .nameNotResolved,
-                .connectionFailed, .tlsFailed, .proxyFailed, .transportUnavailable,
+                .connectionFailed, .proxyFailed, .transportUnavailable,
             ]
         ),
         (
@@ -34,6 +34,7 @@ import Testing
             [
                 .invalidResponse, .malformedResponse, .responseTooLarge, .unexpectedRedirect, .stateMismatch,
                 .issuerMismatch, .invalidIDToken, .accountMismatch, .untrustedAuthority,
+                .tlsFailed,
             ]
         ),
         (
@@ -76,6 +77,6 @@ import Testing
     }
 
     @Test func numbersTheStatusesAsDocumented() {
-        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 22, 64])
+        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 22, 64])
     }
 }

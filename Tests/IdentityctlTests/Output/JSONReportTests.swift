@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import HTTPTypes
 import IdentityClient
 import OAuthWire
 import Testing
@@ -61,9 +62,10 @@ import Testing
     @Test func writesAccountsAsAnArray() {
         #expect(JSONReport.accounts([]).line == "[]")
         let one = #"""
-            {"id":"uid.utid","username":"alice@example.test","environment":"login.example.test","tenantID":"home"}
+            {"id":"uid.utid","username":"alice@example.test","environment":"login.example.test","tenantID":"home",\#
+            "isDefault":true}
             """#
-        #expect(JSONReport.accounts([Self.account, Self.account]).line == "[\(one),\(one)]")
+        #expect(JSONReport.accounts([Self.account, Self.account], default: Self.account).line == "[\(one),\(one)]")
     }
 
     @Test func writesAnErrorAsDocumented() {
@@ -102,6 +104,21 @@ import Testing
         #expect(line == line.printable)
         let read = try JSONObject(parsing: Array(line.dropFirst().dropLast().utf8))
         #expect(read.string("username") == name)
+    }
+
+    @Test func writesWhatAnAPISaid() {
+        let fields: HTTPFields = [
+            .wwwAuthenticate: #"Bearer error="insufficient_scope", error_description="No.", scope="api.write""#,
+            .retryAfter: "9",
+        ]
+        let refusal = APIRefusal(HTTPResponse(status: .forbidden, headerFields: fields), now: 0)
+        #expect(
+            JSONReport.error(refusal).line == #"""
+                {"error":{"code":"unexpected_response","message":"The resource answered with status 403.",\#
+                "correlationID":null,"timestamp":null,"httpStatus":403,"retryAfter":9,"challenge":{\#
+                "error":"insufficient_scope","errorDescription":"No.","scope":"api.write"}}}
+                """#
+        )
     }
 
     @Test func writesErrorsThatAreNotTheLibrarys() {

@@ -19,6 +19,11 @@ import Testing
         )
     }
 
+    @Test func marksTheDefaultAccount() {
+        let text = PlainReport.accounts(Self.accounts, default: Self.accounts[1], inColumns: false)
+        #expect(text.hasSuffix("@example.test\t1\te.test\n-\t22\te.test\tdefault\n"))
+    }
+
     @Test func alignsAccountsForPeople() {
         #expect(
             PlainReport.accounts(Self.accounts, inColumns: true) == """

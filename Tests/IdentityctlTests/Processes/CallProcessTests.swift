@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
 import IdentityClient
 import IdentityTesting
 import OAuthWire
@@ -60,6 +61,92 @@ import Testing
         #expect(json.status == 22 && json.output == "no such thing")
         let error = try JSONObject(parsing: Array(try #require(json.errorLines.last).utf8)).object("error")
         #expect(error?.string("code") == "unexpected_response" && error?.integer("httpStatus") == 404)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func writesNothingToATerminalThatItObeys() async throws {
+        let (place, api) = try await signedIn()
+        place.provider.failAlways(.userInfo, with: .answer(status: 200, body: "\u{1B}]0;title\u{7}done\n"))
+        for arguments in [["call", api], ["call", api, "--output", "-"], ["call", api, "--output", "/dev/stdout"]] {
+            let terminal = try PseudoTerminal()
+            let call = try await Tool.run(arguments, place.variables, outputPath: terminal.path)
+            #expect(call.status == 0, "\(call.errors)")
+            #expect(terminal.shown() == "\\u001B]0;title\\u0007done\r\n")
+        }
+        let piped = try await place.run("call", api)
+        #expect(piped.output == "\u{1B}]0;title\u{7}done\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func printsTheHeadOfTheAnswer() async throws {
+        let (place, api) = try await signedIn()
+        place.provider.failAlways(.userInfo, with: .answer(status: 404, headers: [("X-Reason", "gone")], body: "no"))
+        let call = try await place.run("call", api, "-i")
+        #expect(call.status == 22 && call.output.hasPrefix("HTTP 404 "))
+        #expect(call.output.contains("\nX-Reason: gone\n") && call.output.hasSuffix("\n\nno"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysWhatItDoesAndNoSecret() async throws {
+        let (place, api) = try await signedIn()
+        place.provider.failNext(
+            .userInfo,
+            with: .answer(status: 401, headers: [("WWW-Authenticate", "Bearer error=\"invalid_token\"")])
+        )
+        let before = try await place.run("token")
+        let call = try await place.run("call", api + "?key=c4n4ry", "-v")
+        let after = try await place.run("token")
+        #expect(call.status == 0 && before.output != after.output)
+        for text in [
+            "http.method=GET http.status=401 identity.address=\(api)",
+            "http.method=POST http.status=200 identity.address=\(place.issuer)/token",
+        ] { #expect(call.errors.contains(text), "\(call.errors)") }
+        let refreshTokens = place.provider.requests.compactMap { $0["refresh_token"] }
+        #expect(!refreshTokens.isEmpty)
+        for secret in [before.output, after.output].map({ String($0.dropLast()) }) + refreshTokens + ["c4n4ry"] {
+            #expect(!call.errors.contains(secret))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func endsWhereTheAnswerDoesNotBegin() async throws {
+        let (place, api) = try await signedIn()
+        let gate = Gate()
+        defer { gate.open() }
+        place.provider.failAlways(.userInfo, with: .held(by: gate))
+        let call = try await place.run("call", api, "--timeout", "1", "--data", "x")
+        #expect(call.status == 3 && call.errors.contains("network.timed_out"), "\(call.errors)")
+        #expect(call.errorLines.last == "To allow more time, give --timeout SECONDS.")
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [("POST", 1), ("GET", 2)])
+    func repeatsNoPOSTForABusyAPI(_ method: String, _ count: Int) async throws {
+        let (place, api) = try await signedIn()
+        place.provider.failNext(.userInfo, with: .answer(status: 503, headers: [("Retry-After", "0")]))
+        let call = try await place.run("call", api, "--method", method, "--json")
+        #expect(place.provider.count(of: .userInfo) == count)
+        guard count == 1 else { return }
+        let error = try JSONObject(parsing: Array(try #require(call.errorLines.last).utf8)).object("error")
+        #expect(call.status == 22 && error?.integer("retryAfter") == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["example.com", "example.com/x", "localhost:8080/x"])
+    func saysHowAnAddressBegins(_ address: String) async throws {
+        let (place, _) = try await signedIn()
+        let call = try await place.run("call", address)
+        #expect(call.status == 64 && call.errors.contains("Start it with https://"), "\(call.errors)")
+    }
+
+    /// As other programs before `| head` do.
+    @Test(.timeLimit(.minutes(1))) func endsBySIGPIPEWithoutAWordWhereTheReaderIsGone() async throws {
+        let (place, api) = try await signedIn()
+        let path = place.directory.path + "/fifo"
+        try #require(unsafe mkfifo(path, 0o600) == 0)
+        let reader = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        let gate = Gate()
+        place.provider.failAlways(.userInfo, with: .held(by: gate))
+        let tool = try Tool(["call", api], place.variables, outputPath: path)
+        try await place.provider.waitForRequest(.userInfo)
+        close(reader)
+        gate.open()
+        let outcome = try await tool.outcome()
+        #expect(outcome.status == SIGPIPE && outcome.errors.isEmpty, "\(outcome)")
     }
 
     @Test(.timeLimit(.minutes(1))) func sendsABodyFromTextFileAndStandardInput() async throws {

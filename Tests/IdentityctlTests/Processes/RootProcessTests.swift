@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import IdentityClient
 import Testing
 
@@ -13,6 +14,38 @@ import Testing
         #expect(outcome.status == 0 && outcome.errors.isEmpty)
         #expect(outcome.output == "\(LibraryVersion.current)\n")
         #expect(LibraryVersion.current.wholeMatch(of: #/\d+\.\d+\.\d+(-dev)?/#) != nil)
+    }
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [["--version"], ["--help"], ["help", "token"], ["--generate-completion-script", "bash"]]
+    )
+    func saysThatAFullDiskTookNothing(arguments: [String]) async throws {
+        let outcome = try await Tool.run(arguments, outputPath: "/dev/full")
+        #expect(outcome.status == 1 && outcome.errors.contains("Standard output could not be written"))
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [["help", "nosuch"], ["help", "cache", "nosuch"]])
+    func knowsNoHelpForWhatIsNoCommand(arguments: [String]) async throws {
+        let outcome = try await Tool.run(arguments)
+        #expect(outcome.status == 64 && outcome.output.isEmpty && outcome.errors.contains("'nosuch' is not a command"))
+        #expect(try await Tool.run(["help", "cache", "move"]).status == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysThatItMayOpenTooFewFiles() throws {
+        let tool = try Tool.executable.path
+        let text = try Shell.run("(ulimit -n 6; '\(tool)' token; echo status $?) 2>&1")
+        #expect(text.contains("ulimit -n") && text.hasSuffix("status 1\n"), "\(text)")
+    }
+
+    /// Bash evaluates the words that it completes, and a username is a provider's word.
+    @Test(.timeLimit(.minutes(1))) func completesNoUsernameThatAShellWouldEvaluate() throws {
+        let names = ["alice@example.test", "$(id)", "`id`", "-", "a b", "x;y"].joined(separator: "\\n")
+        let listing = AccountOption.usernames.replacing(
+            "identityctl accounts 2>/dev/null",
+            with: "printf '\(names)\\n'"
+        )
+        #expect(try Shell.run(listing) == "alice@example.test\n")
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: ["bash", "zsh", "fish"])

@@ -105,18 +105,44 @@ import Testing
         #expect(try await place.login().status == 0)
         let bob = try await place.login(as: .bob)
         #expect(bob.status == 0)
-        let undecided = try await place.run("token")
-        #expect(undecided.status == 64)
-        #expect(undecided.output.isEmpty)
-        for text in ["--account", "alice@example.test", "bob@example.test"] { #expect(undecided.errors.contains(text)) }
+        #expect(try await place.run("token").output == bob.output)
         #expect(try await place.run("token", "--account", "BOB@example.test").output == bob.output)
         #expect(try await place.run("token", "--account", "\(place.issuer)|subject-bob").output == bob.output)
         #expect(try await place.run("token", "--account", "carol").status == 2)
-        #expect(try await place.run("logout").status == 64)
+        let undecided = try await place.run("logout", "--json")
+        #expect(undecided.status == 9 && undecided.errors.contains("account_not_chosen"))
+        for text in ["--account", "alice@example.test", "bob@example.test"] { #expect(undecided.errors.contains(text)) }
         #expect(try await place.run("logout", "--account", "carol").errors.contains("nothing was changed"))
         #expect(try await place.run("accounts").output.split(separator: "\n").count == 2)
         #expect(try await place.run("logout", "--all").status == 0)
         #expect(try await place.run("accounts", "--json").output == "[]\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func takesTheDefaultAccountOfSeveral() async throws {
+        let place = try Surroundings()
+        let carol = TestIdentityProvider.Person(
+            username: "carol@example.test",
+            password: "tr0ub4dor",
+            name: "Carol Example",
+            subject: "subject-carol",
+            objectID: "cccccccc-0000-4000-8000-000000000003"
+        )
+        place.provider.add(carol)
+        let alice = try await place.login()
+        #expect(try await place.login(as: .bob).status == 0)
+        #expect(try await place.login(as: carol).status == 0)
+        let chosen = try await place.run("accounts", "--default", "alice@example.test")
+        #expect(chosen.status == 0 && chosen.output.isEmpty && chosen.errors.hasSuffix("is the default account.\n"))
+        #expect(try await place.run("token").output == alice.output)
+        #expect(try await place.run("call", place.issuer + "/userinfo").output.contains("subject-alice"))
+        let lines = try await place.run("accounts").output.split(separator: "\n")
+        #expect(lines.filter { $0.hasSuffix("\tdefault") }.map { $0.hasPrefix("alice") } == [true])
+        #expect(try await place.run("accounts", "--default", "nobody").status == 2)
+
+        #expect(try await place.run("logout", "--account", "alice@example.test").status == 0)
+        let undecided = try await place.run("token")
+        #expect(undecided.status == 9 && undecided.output.isEmpty, "\(undecided.errors)")
+        #expect(try await place.run("token", "--account", "bob@example.test").status == 0)
     }
 
     @Test(.timeLimit(.minutes(1))) func neverWritesASecretToStandardErrorWhateverIsLogged() async throws {

@@ -91,6 +91,21 @@ import Testing
         #expect(terminal.isUsual)
     }
 
+    /// Ctrl-Z: some shells give the terminal its usual mode back themselves, dash does not.
+    @Test(.timeLimit(.minutes(1))) func leavesTheTerminalAsItWasWhileItIsStopped() async throws {
+        let place = try Surroundings()
+        let terminal = try PseudoTerminal()
+        let tool = try Tool(["login", "--manual"], place.variables, terminal: terminal.terminal)
+        _ = try await tool.errorLine { $0.hasPrefix("Address") }
+        tool.interrupt(by: SIGTSTP)
+        try await tool.poll("a usual terminal") { terminal.isUsual ? () : nil }
+        tool.interrupt(by: SIGCONT)
+        try await tool.poll("a quiet terminal") { terminal.isUsual ? nil : () }
+        tool.interrupt()
+        #expect(try await tool.outcome().status == 6)
+        #expect(terminal.isUsual)
+    }
+
     @Test(.timeLimit(.minutes(1)), arguments: [SIGINT, SIGQUIT, SIGTERM, SIGHUP])
     func leavesTheTerminalAsItWasWhateverEndsIt(signal: CInt) async throws {
         let place = try Surroundings()

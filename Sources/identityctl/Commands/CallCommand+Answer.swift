@@ -1,0 +1,87 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import IdentityClient
+
+extension CallCommand {
+    /// Without `--timeout`: until the answer begins. Its body then takes the time it takes.
+    private static let patience = Duration.seconds(60)
+    private static let noLimit = Duration.seconds(1_000_000)
+
+    func client(
+        _ application: PublicClientApplication,
+        _ account: Account,
+        _ scopes: Set<Scope>,
+        timeout: Duration?
+    ) -> AuthenticatedClient {
+        let transport = PatientTransport(
+            base: CurlTransport(timeout: timeout ?? Self.noLimit),
+            patience: timeout ?? Self.patience
+        )
+        return AuthenticatedClient(
+            application: application,
+            account: account,
+            scopes: scopes,
+            transport: transport,
+            timeout: timeout ?? Self.patience
+        )
+    }
+
+    /// Sends it, and puts the answer's head and body where they belong.
+    func answer(
+        to request: HTTPRequest,
+        _ body: RequestBody?,
+        _ client: AuthenticatedClient,
+        _ console: Console
+    ) async throws -> HTTPResponse {
+        var output = AnswerOutput()
+        guard message.upload == nil, path == nil else {
+            let (response, rest) = try await transfer(request, body, client, console)
+            try writeHead(of: response, to: &output)
+            try output.write(rest)
+            try output.end()
+            return response
+        }
+        let host = (request.authority ?? "").printable
+        let (response, answer) = try await console.showingProgress(after: .seconds(2)) { elapsed in
+            "Waiting for \(host)… \(elapsed.wholeSeconds) s. Ctrl-C gives up."
+        } while: {
+            try await client.stream(request, body: body)
+        }
+        try writeHead(of: response, to: &output)
+        for try await piece in answer { try output.write(piece) }
+        try output.end()
+        return response
+    }
+
+    /// A file, or standard output where it is no terminal: there an answer is shown as text.
+    private var path: String? {
+        guard let path = message.output, ["-", "/dev/stdout"].contains(path) else { return message.output }
+        return StandardStream.output.isTerminal ? nil : "/dev/stdout"
+    }
+
+    private func transfer(
+        _ request: HTTPRequest,
+        _ body: RequestBody?,
+        _ client: AuthenticatedClient,
+        _ console: Console
+    ) async throws -> (HTTPResponse, [UInt8]) {
+        let transfer =
+            if let path {
+                client.download(request, body: body, to: path)
+            } else {
+                client.upload(body ?? .bytes([]), with: request)
+            }
+        var bar = ProgressBar()
+        for await progress in transfer.progress { console.progress(bar.text(progress, at: .now)) }
+        console.clearProgress()
+        return try await transfer.value
+    }
+
+    private func writeHead(of response: HTTPResponse, to output: inout AnswerOutput) throws {
+        guard message.include else { return }
+        let fields = response.headerFields.map { "\($0.name.rawName): \($0.value)\n" }.joined()
+        let head = "HTTP \(response.status.code) \(response.status.reasonPhrase)\n\(fields)\n"
+        try output.write(Array(head.utf8))
+    }
+}

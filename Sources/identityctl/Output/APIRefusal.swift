@@ -1,0 +1,79 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import IdentityClient
+import OAuthWire
+
+/// An answer of an API that is no success, and what its head says of it.
+struct APIRefusal: Error, CustomStringConvertible {
+    let status: Int
+    /// In seconds.
+    let retryAfter: Int?
+    /// Where it leads to, as the API says it.
+    let location: String?
+    /// The first Bearer challenge with an error.
+    let challenge: AuthenticationChallenge?
+
+    /// - Parameter now: Unix seconds.
+    init(_ response: HTTPResponse, now: Int64) {
+        status = response.status.code
+        retryAfter = response.headerFields[.retryAfter].flatMap { RetryAfter.seconds($0, now: now) }
+        location = response.status.kind == .redirection ? response.headerFields[.location] : nil
+        challenge = AuthenticationChallenge.parse(response.headerFields[values: .wwwAuthenticate])
+            .first { $0.scheme == "bearer" && $0.error != nil }
+    }
+
+    var description: String { "The resource answered with status \(status)." }
+
+    /// What it said, for people.
+    var details: [String] {
+        var lines: [String] = []
+        if let location {
+            lines.append("It redirects to \(location.printable), which is followed for GET and HEAD only.")
+        }
+        if let challenge {
+            let names = ["error", "error_description", "scope", "acr_values", "max_age"]
+            let words = names.compactMap { name in challenge.parameters[name].map { "\(name)=\"\($0)\"" } }
+            lines.append("The API said: \(words.joined(separator: ", ").printable)")
+        }
+        if let retryAfter { lines.append("Try again in \(retryAfter) s.") }
+        return lines
+    }
+
+    /// The sign-in that meets what the API demands; `nil` where it demands nothing that a sign-in could give.
+    ///
+    /// - SeeAlso: [RFC 6750 §3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1),
+    ///   [RFC 9470 §3](https://www.rfc-editor.org/rfc/rfc9470#section-3)
+    func signIn(_ options: SharedOptions) -> SharedOptions? {
+        guard let challenge else { return nil }
+        switch challenge.error {
+        case "insufficient_scope":
+            return challenge.parameters["scope"].map { options.adding("--scope", $0) }
+        case "insufficient_user_authentication":
+            let demands = ["acr_values", "max_age"].compactMap { name in
+                challenge.parameters[name].map { "\(name)=\($0)" }
+            }
+            return demands.isEmpty ? nil : demands.reduce(options) { $0.adding("--parameter", $1) }
+        default: return nil
+        }
+    }
+
+    /// What of it goes into the JSON of an error.
+    var members: [(String, JSONValue)] {
+        var members: [(String, JSONValue)] = [("httpStatus", .integer(status))]
+        if let retryAfter { members.append(("retryAfter", .integer(retryAfter))) }
+        if let location { members.append(("location", .string(location))) }
+        if let challenge { members.append(("challenge", .object(Self.json(challenge)))) }
+        return members
+    }
+
+    private static func json(_ challenge: AuthenticationChallenge) -> JSONObject {
+        let names = [
+            ("error", "error"), ("error_description", "errorDescription"), ("scope", "scope"),
+            ("acr_values", "acrValues"), ("max_age", "maxAge"), ("resource_metadata", "resourceMetadata"),
+        ]
+        return JSONObject(
+            names.compactMap { name, member in challenge.parameters[name].map { (member, .string($0)) } }
+        )
+    }
+}

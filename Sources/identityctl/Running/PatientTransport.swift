@@ -1,0 +1,69 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import IdentityClient
+import Synchronization
+
+/// A transport that gives a request up when nothing has moved for so long before its answer begins.
+///
+/// The answer itself may take its time, as far as `base` lets it.
+struct PatientTransport: StreamingHTTPTransport {
+    let base: any StreamingHTTPTransport
+    let patience: Duration
+
+    func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+        try await base.send(request, body: body)
+    }
+
+    func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
+        let moves = LastMove()
+        let body = body.map { WatchedBody(source: $0, moves: moves) }
+        return try await withThrowingTaskGroup(of: (any HTTPExchange)?.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await base.open(request, body: body) }
+            group.addTask {
+                try await moves.waitForStandstill(of: patience)
+                return nil
+            }
+            guard case let exchange?? = try await group.next() else { throw timedOut(request) }
+            return exchange
+        }
+    }
+
+    private func timedOut(_ request: HTTPRequest) -> AuthenticationError {
+        let host = (request.authority ?? "The API").printable
+        return AuthenticationError(
+            .networkTimedOut,
+            "\(host) did not begin to answer within \(patience.wholeSeconds) s. Whether it did what was asked is not known."
+        )
+    }
+}
+
+/// When something moved last.
+private final class LastMove: Sendable {
+    private let time = Mutex(ContinuousClock.now)
+
+    func note() {
+        time.withLock { $0 = .now }
+    }
+
+    func waitForStandstill(of patience: Duration) async throws {
+        while true {
+            let end = time.withLock { $0 } + patience
+            guard end > .now else { return }
+            try await Task.sleep(until: end)
+        }
+    }
+}
+
+private struct WatchedBody: HTTPBodySource {
+    let source: any HTTPBodySource
+    let moves: LastMove
+
+    var length: Int64 { source.length }
+
+    func next() async throws -> [UInt8]? {
+        moves.note()
+        return try await source.next()
+    }
+}

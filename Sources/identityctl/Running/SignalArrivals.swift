@@ -1,0 +1,29 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The signals that have arrived so far, told apart by their time.
+///
+/// `timeout`, and wrappers that pass a signal on which their whole group had, make two of one Ctrl-C: within half a second
+/// they count as one. A person who means a second Ctrl-C takes longer.
+struct SignalArrivals {
+    enum Meaning: Hashable {
+        /// The work is to end in good order.
+        case first
+        /// The person insists.
+        case again
+        case nothing
+    }
+
+    private var first: ContinuousClock.Instant?
+    static let oneEvent = Duration.milliseconds(500)
+
+    mutating func meaning(of number: Int32, at now: ContinuousClock.Instant) -> Meaning {
+        guard let first else {
+            first = now
+            return .first
+        }
+        guard number == SIGINT || number == SIGQUIT, now - first >= Self.oneEvent else { return .nothing }
+        return .again
+    }
+}
