@@ -15,14 +15,27 @@ enum ProcessTable {
     private static func lookUp() -> ProcessIdentity {
         ProcessIdentity(
             bootID: text(of: "/proc/sys/kernel/random/boot_id") ?? "unknown",
-            pidNamespace: link("/proc/self/ns/pid") ?? "unknown",
+            pidNamespace: showsOwnNamespace ? link("/proc/self/ns/pid") ?? "unknown" : "unknown",
             pid: Int(getpid()),
             startTime: status(of: "self")?.startTime ?? "unknown"
         )
     }
 
+    /// Whether the numbers in `/proc` are those of this process's namespace.
+    ///
+    /// In a namespace that mounts no `/proc` of its own (`unshare --pid`, `bwrap --unshare-pid`, a container with the host's)
+    /// `/proc` shows other processes under the numbers of those it belongs with.
+    /// - SeeAlso: [pid_namespaces(7)](https://man7.org/linux/man-pages/man7/pid_namespaces.7.html)
+    private static var showsOwnNamespace: Bool {
+        guard link("/proc/self") == "\(getpid())" else { return false }
+        // The same number in both namespaces is chance: then the kernel lists both.
+        let lines = text(of: "/proc/self/status")?.split(separator: "\n") ?? []
+        let numbers = lines.first { $0.hasPrefix("NSpid:") }?.split(whereSeparator: \.isWhitespace).count
+        return numbers.map { $0 == 2 } ?? true
+    }
+
     /// Whether a process of this process namespace has ended. A killed child that nobody reaped still has an entry: its
-    /// state is `Z` or `X`.
+    /// state is `Z` or `X`, and it has no other threads. Those of a process whose main thread alone has ended still run.
     ///
     /// `/proc` may hide living processes (`hidepid=2`). Of those only the kernel knows, and it does not tell one from a
     /// later one with the same number: such a one passes for alive.
@@ -32,7 +45,7 @@ enum ProcessTable {
             guard let number = pid_t(exactly: process.pid), number > 0 else { return true }
             return kill(number, 0) != 0 && errno == ESRCH
         }
-        return status.state == "Z" || status.state == "X" || status.startTime != process.startTime
+        return status.isOver || status.startTime != process.startTime
     }
 
     /// Milliseconds since boot, time asleep included.
@@ -43,11 +56,12 @@ enum ProcessTable {
     }
 
     /// The fields after the command's name, which may itself contain anything.
-    private static func status(of process: String) -> (state: Substring, startTime: String)? {
+    private static func status(of process: String) -> (isOver: Bool, startTime: String)? {
         guard let text = text(of: "/proc/\(process)/stat"), let end = text.lastIndex(of: ")") else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")
         guard fields.count > 19 else { return nil }
-        return (fields[0], String(fields[19]))
+        let hasThreads = Int(fields[17]).map { $0 > 1 } ?? false
+        return (fields[0] == "X" || fields[0] == "Z" && !hasThreads, String(fields[19]))
     }
 
     private static func text(of path: String) -> String? {

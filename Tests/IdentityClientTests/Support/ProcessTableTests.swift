@@ -59,6 +59,25 @@ import Testing
         #expect(ProcessTable.isDead(identity), "gone")
     }
 
+    /// The kernel shows the process as a zombie while its other threads run.
+    @Test func aProcessWithoutItsMainThreadLives() async throws {
+        let program = """
+            import ctypes, threading, time
+            threading.Thread(target=time.sleep, args=(600,)).start()
+            ctypes.CDLL(None).pthread_exit(None)
+            """
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/python3")
+        process.arguments = ["-c", program]
+        try process.run()
+        let identity = try Self.identity(of: process.processIdentifier)
+        #expect(try await eventually { state(of: process.processIdentifier) == "Z" })
+        #expect(!ProcessTable.isDead(identity))
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        #expect(ProcessTable.isDead(identity))
+    }
+
     @Test(.enabled(if: geteuid() == 0, "only root can mount")) func asksTheKernelAboutWhomProcDoesNotShow() async {
         await #expect(processExitsWith: .success) {
             let child = try ProcessTableTests.spawn()
