@@ -11,7 +11,7 @@ struct RedirectMailbox: Sendable {
     /// Bytes of an address, at most.
     static let longestAddress = 16 * 1024
     private static let group = CacheGroup(unchecked: "redirects")
-    private static let queue = QueueExecutor("identity.redirects", runsTogether: true)
+    private static let queue = QueueExecutor("identity.redirects", width: 4)
 
     /// `nil` means the user's runtime directory.
     private let directory: String?

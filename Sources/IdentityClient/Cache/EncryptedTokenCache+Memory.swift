@@ -23,24 +23,36 @@ struct DecryptedMemory {
     }
 
     /// What is in `sealed`, if that was decrypted or encrypted here. Costs no comparison while it is the same array.
-    mutating func record(in sealed: CacheRecord, for key: CacheKey) -> CacheRecord? {
+    ///
+    /// - Parameter counts: Whether this is a use. A sweep of all records says nothing of which are used.
+    mutating func record(in sealed: CacheRecord, for key: CacheKey, counts: Bool = true) -> CacheRecord? {
         guard let index = entries.index(forKey: key), entries.values[index].sealed == sealed else { return nil }
-        uses &+= 1
-        entries.values[index].lastUse = uses
+        if counts {
+            uses &+= 1
+            entries.values[index].lastUse = uses
+        }
         entries.values[index].sealed = sealed
         return entries.values[index].record
     }
 
     /// Keeps what is in `sealed`; `nil` for both forgets the key.
+    ///
+    /// - Parameter makesRoom: Whether others give way to it; not to one that a sweep has decrypted.
     /// - Returns: The record, in the array that was kept before if that has the same bytes.
     @discardableResult
-    mutating func remember(_ record: CacheRecord?, sealed: CacheRecord?, for key: CacheKey) -> CacheRecord? {
+    mutating func remember(
+        _ record: CacheRecord?,
+        sealed: CacheRecord?,
+        for key: CacheKey,
+        makesRoom: Bool = true
+    ) -> CacheRecord? {
         let old = entries.removeValue(forKey: key)
         cost -= old?.cost ?? 0
         guard let record, let sealed else { return nil }
         uses &+= 1
         let kept = old?.record == record ? old?.record ?? record : record
         let entry = Entry(sealed: sealed, record: kept, lastUse: uses)
+        guard makesRoom || cost + entry.cost <= limit else { return kept }
         entries[key] = entry
         cost += entry.cost
         if cost > limit { makeRoom() }

@@ -71,7 +71,7 @@ public final class EncryptedTokenCache: TokenCache {
     /// - Throws: As ``record(for:)``, for the first record that cannot be decrypted.
     public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
         var records = try await base.records(of: kind, in: group)
-        for (key, stored) in records { records[key] = try await opened(stored, for: key) }
+        for (key, stored) in records { records[key] = try await opened(stored, for: key, isSweep: true) }
         return records
     }
 
@@ -134,12 +134,16 @@ extension EncryptedTokenCache: CorruptRecordKeeping {
 
 extension EncryptedTokenCache {
     /// What is in a record of the cache beneath: in the same array as before while that has the same bytes.
-    private func opened(_ stored: CacheRecord, for key: CacheKey) async throws -> CacheRecord {
+    private func opened(
+        _ stored: CacheRecord,
+        for key: CacheKey,
+        isSweep: Bool = false
+    ) async throws -> CacheRecord {
         if key.kind == .lease { return stored }
-        if let record = memory.withLock({ $0.record(in: stored, for: key) }) { return record }
+        if let record = memory.withLock({ $0.record(in: stored, for: key, counts: !isSweep) }) { return record }
         let sealed = try SealedRecord(stored, for: key)
         let record = try sealed.open(with: try await keys.key(named: sealed.keyID))
-        return memory.withLock { $0.remember(record, sealed: stored, for: key) } ?? record
+        return memory.withLock { $0.remember(record, sealed: stored, for: key, makesRoom: !isSweep) } ?? record
     }
 
     private func sealed(_ record: CacheRecord?, for key: CacheKey) async throws -> CacheRecord? {

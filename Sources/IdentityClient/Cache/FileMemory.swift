@@ -66,7 +66,9 @@ struct FileMemory {
     /// How many files are kept open now.
     var heldCount: Int { held.count }
 
-    mutating func entry(for key: CacheKey) -> Entry? {
+    /// - Parameter counts: Whether this is a use. A sweep of all records says nothing of which are used.
+    mutating func entry(for key: CacheKey, counts: Bool = true) -> Entry? {
+        if !counts { return slots[key]?.entry }
         guard let slot = slot(for: key) else { return nil }
         uses &+= 1
         slot.lastUse = uses
@@ -80,10 +82,13 @@ struct FileMemory {
         return slot
     }
 
+    /// - Parameter makesRoom: Whether others give way to it. To one that a sweep has read they do not: a sweep of more than
+    ///   there is room for would drop all of them, those in use as well, and find nothing the next time either.
     /// - Returns: What was remembered before.
     @discardableResult
-    mutating func remember(_ entry: Entry, for key: CacheKey) -> Entry? {
+    mutating func remember(_ entry: Entry, for key: CacheKey, makesRoom: Bool = true) -> Entry? {
         let old = forget(key)
+        guard makesRoom || cost + entry.cost <= limit else { return old }
         uses &+= 1
         slots[key] = Slot(entry, for: key, lastUse: uses)
         cost += entry.cost

@@ -4,9 +4,9 @@ import Synchronization
 
 extension FileTokenCache {
     /// The record as it was last read, if its file is still the same. The only call to the system is `fstat` of the
-    /// file that is kept open, or `lstat` of its path.
+    /// file that is kept open, or `lstat` of its path. It does not count as a use of the record.
     func unchangedRecord(for key: CacheKey) -> CacheRecord? {
-        unchangedEntry(for: key, at: now())?.record
+        unchangedEntry(for: key, at: now(), counts: false)?.record
     }
 
     /// The same for a reader who may come again: the file is kept open for the next time.
@@ -17,8 +17,8 @@ extension FileTokenCache {
         return entry.record
     }
 
-    private func unchangedEntry(for key: CacheKey, at now: CoarseTime) -> FileMemory.Entry? {
-        guard let entry = memory.withLock({ $0.entry(for: key) }), entry.isSettled else { return nil }
+    private func unchangedEntry(for key: CacheKey, at now: CoarseTime, counts: Bool = true) -> FileMemory.Entry? {
+        guard let entry = memory.withLock({ $0.entry(for: key, counts: counts) }), entry.isSettled else { return nil }
         if let held = entry.held, held.isSure(at: now) { return held.isUnchanged ? entry : nil }
         guard SystemCall.fingerprint(of: entry.path) == entry.fingerprint else { return nil }
         entry.held?.wasFound(at: now)
@@ -57,7 +57,14 @@ extension FileTokenCache {
     }
 
     /// Reads a file, or takes what is remembered of it. Equal bytes come in the array that was returned before.
-    func readRecord(for key: CacheKey, named name: String, in directory: borrowing Descriptor) throws -> CacheRecord? {
+    ///
+    /// - Parameter isSweep: Whether all records are read: then those that are remembered do not give way to it.
+    func readRecord(
+        for key: CacheKey,
+        named name: String,
+        in directory: borrowing Descriptor,
+        isSweep: Bool = false
+    ) throws -> CacheRecord? {
         // Taken before anything else: what changes from here on must look newer than this.
         let now = SystemCall.now
         guard let file = try directory.file(name) else {
@@ -66,7 +73,7 @@ extension FileTokenCache {
         }
         let status = try file.status()
         try SecureFile.check(status, path: file.path)
-        let known = memory.withLock { $0.entry(for: key) }
+        let known = memory.withLock { $0.entry(for: key, counts: !isSweep) }
         if let known, known.isSettled, known.fingerprint == status.fingerprint { return known.record }
         let bytes = try file.read(atMost: Int(status.fingerprint.size))
         let record = known.flatMap { $0.record.bytes == bytes ? $0.record : nil } ?? CacheRecord(bytes: bytes)
@@ -75,7 +82,8 @@ extension FileTokenCache {
             for: key,
             path: file.path,
             fingerprint: status.fingerprint,
-            isSettled: status.fingerprint.isSettled(at: now)
+            isSettled: status.fingerprint.isSettled(at: now),
+            isSweep: isSweep
         )
         return record
     }
@@ -85,7 +93,9 @@ extension FileTokenCache {
         var records: [CacheKey: CacheRecord] = [:]
         for name in try directory.names() {
             guard let key = FileCacheName.key(name, kind: kind, group: group) else { continue }
-            if let record = try unchangedRecord(for: key) ?? readRecord(for: key, named: name, in: directory) {
+            if let record = try unchangedRecord(for: key)
+                ?? readRecord(for: key, named: name, in: directory, isSweep: true)
+            {
                 records[key] = record
             }
         }
@@ -97,11 +107,12 @@ extension FileTokenCache {
         for key: CacheKey,
         path: String,
         fingerprint: FileFingerprint,
-        isSettled: Bool
+        isSettled: Bool,
+        isSweep: Bool = false
     ) {
         let entry = FileMemory.Entry(path: path, record: record, fingerprint: fingerprint, isSettled: isSettled)
         // What was remembered goes after the lock: to close a file that somebody removed may take as long as to remove it.
-        _ = memory.withLock { $0.remember(entry, for: key) }
+        _ = memory.withLock { $0.remember(entry, for: key, makesRoom: !isSweep) }
     }
 
     func forget(_ key: CacheKey) {

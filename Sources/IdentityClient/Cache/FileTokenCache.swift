@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// A lookup whose file has not changed costs one `fstat` or `lstat` on the caller's thread and nothing else, one whose
 /// file is not there at most four calls, so the directory belongs on a local disk. All other calls to the file system
-/// run on queues of this object, never on the cooperative pool. The files of up to sixteen records that are looked up
+/// run on queues of this object, never on the cooperative pool; a cancelled task does not wait for a read that hangs. The files of up to sixteen records that are looked up
 /// again and again stay open. Whatever becomes of a file is seen by the next lookup; that its directory was moved away
 /// or mounted over, within a second. A write is whole or not at all, and rests on the disk when `replace` returns. A
 /// reader takes no lock. A writer waits up to five seconds for another process, then throws `.cacheBusy`; a cancelled
@@ -21,7 +21,7 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     let memory: Mutex<FileMemory>
     let now: @Sendable () -> CoarseTime
     let hints = FileHints()
-    let readers = QueueExecutor("identity-client.file-cache.read", runsTogether: true)
+    let readers = QueueExecutor("identity-client.file-cache.read", width: 4)
     /// One for each lock: in this object, those who need the same lock come one after the other.
     let writers = (0..<FileCacheName.stripes).map { QueueExecutor("identity-client.file-cache.write-\($0)") }
 
@@ -60,7 +60,7 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     private func lookedUpRecord(for key: CacheKey) async throws -> CacheRecord? {
         // Whatever is amiss is told by who opens the file.
         if (try? isAbsent(key)) == true { return nil }
-        return try await readers.doing { try self.readRecord(for: key) }
+        return try await readers.reading { try self.readRecord(for: key) }
     }
 
     /// Stores `new` under `key` if what is stored is still `expected`: one atomic write, synced unless it is a lease.
@@ -85,7 +85,7 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     ///
     /// - Throws: As ``record(for:)``.
     public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
-        try await readers.doing { try self.readRecords(of: kind, in: group) }
+        try await readers.reading { try self.readRecords(of: kind, in: group) }
     }
 
     /// Writes a file as long as a usual record, under a lock and beside the others, and removes it. Nothing is synced.
@@ -110,6 +110,16 @@ extension QueueExecutor {
         try Task.checkCancellation()
         do {
             return try await run(work)
+        } catch {
+            throw AuthenticationError.fromFileCache(error)
+        }
+    }
+
+    /// The same for work that changes nothing: a task that is cancelled meanwhile does not wait for a disk that hangs.
+    func reading<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try Task.checkCancellation()
+        do {
+            return try await runUnlessCancelled(work)
         } catch {
             throw AuthenticationError.fromFileCache(error)
         }

@@ -29,6 +29,9 @@ struct FileWrite: ~Copyable {
         guard try cache.readRecord(for: key, named: name, in: directory) == expected else { return false }
         if let new {
             try put(new)
+            // Who has taken a lease reads the credential next. On NFS a file that is open, and so its `fstat`, may be
+            // older than that by a minute: it is opened anew.
+            if key.kind == .lease { cache.forget(key.credential) }
         } else if expected != nil {
             try directory.remove(name)
             cache.forget(key)

@@ -16,7 +16,7 @@ package final class SharedLocks: Sendable {
     private let directory: String
     private let timeout: Duration
     private let pause: Duration
-    private let queue = QueueExecutor("identity-client.shared-locks", runsTogether: true)
+    private let queue = QueueExecutor("identity-client.shared-locks", width: 4)
     private let counters = Mutex<[Stripe: ChangeCounter]>([:])
 
     /// - Parameters:

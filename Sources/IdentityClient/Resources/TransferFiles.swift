@@ -5,7 +5,7 @@ import OAuthWire
 
 /// Where files of transfers are read and written: calls that may wait for a disk.
 enum TransferFiles {
-    static let executor = QueueExecutor("identity-client.transfers", runsTogether: true)
+    static let executor = QueueExecutor("identity-client.transfers", width: 4)
 
     static func changed(_ path: String) -> AuthenticationError {
         AuthenticationError(.fileUnavailable, "The file \(path) changed while it was sent. Send it again.")

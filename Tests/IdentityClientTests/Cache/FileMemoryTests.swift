@@ -68,4 +68,40 @@ import Testing
         let record = CacheRecord(bytes: [UInt8](repeating: 0, count: bytes))
         return FileMemory.Entry(path: "/a", record: record, fingerprint: FileFingerprint(stat()), isSettled: true)
     }
+
+    @Test func aSweepDropsNothingOfWhatIsDecrypted() throws {
+        var memory = DecryptedMemory(limit: 10_000)
+        let (clear, sealed) = (CacheRecord(bytes: Array(repeating: 1, count: 400)), CacheRecord(bytes: [2]))
+        let keys = (0..<20).map { CacheKey(group: .application("client"), kind: .account, name: "\($0)") }
+        var known = 0
+        for _ in 0..<3 {
+            known = keys.count { memory.record(in: sealed, for: $0, counts: false) != nil }
+            for key in keys where memory.record(in: sealed, for: key, counts: false) == nil {
+                memory.remember(clear, sealed: sealed, for: key, makesRoom: false)
+            }
+        }
+        #expect(known >= 10 && memory.cost <= 10_000)
+    }
+
+    /// A sweep reads each record once: what is in use does not give way to it, and a second sweep finds what the first left.
+    @Test func aSweepDropsNothing() throws {
+        var memory = FileMemory(limit: 10_000)
+        let group = try CacheGroup("suite")
+        let keys = (0..<20).map { CacheKey(group: group, kind: .account, name: "\($0)") }
+        memory.remember(entry(bytes: 900), for: keys[0])
+        var known = 0
+        for round in 0..<3 {
+            let before = known
+            known = 0
+            for key in keys {
+                if memory.entry(for: key, counts: false) != nil {
+                    known += 1
+                } else {
+                    memory.remember(entry(bytes: 900), for: key, makesRoom: false)
+                }
+            }
+            #expect(memory.entry(for: keys[0], counts: false) != nil && memory.cost <= 10_000)
+            if round > 1 { #expect(known == before && known >= 7) }
+        }
+    }
 }

@@ -1,0 +1,124 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Synchronization
+import Testing
+
+@testable import IdentityClient
+
+/// Files on a disk that others write to as well, and that may stop to answer: two mounts of one directory, by FUSE.
+@Suite(.serialized, .timeLimit(.minutes(1)), .enabled(if: RemoteDisk.isPossible, RemoteDisk.reason))
+struct RemoteDiskTests {
+    let disk: RemoteDisk
+    let key: CacheKey
+    let one = CacheRecord(bytes: Array("one".utf8))
+    let two = CacheRecord(bytes: Array("two, longer".utf8))
+
+    init() async throws {
+        disk = try await RemoteDisk()
+        key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: String(repeating: "c3", count: 32))
+    }
+
+    /// Where the credential that is read under the lease is older than the lease, a spent refresh token is sent again.
+    @Test func readsWhatIsStoredOnceItHasTheLease() async throws {
+        let (here, there) = (FileTokenCache(directory: disk.here), FileTokenCache(directory: disk.there))
+        #expect(try await here.replace(nil, with: one, for: key))
+        try #require(
+            try await eventually { () async throws -> Bool in
+                #expect(try await here.record(for: key) == one)
+                return here.memory.withLock { $0.heldCount } == 1
+            }
+        )
+        #expect(try await there.replace(one, with: two, for: key))
+        try #require(try await here.record(for: key) == one, "The kernel's answers are not old: this proves nothing.")
+        #expect(try await here.replace(nil, with: CacheRecord(bytes: [1]), for: key.lease))
+        #expect(try await here.record(for: key) == two)
+    }
+
+    /// As many reads as hang on a disk, nothing else of the program stands still, and a task that is cancelled does not wait.
+    @Test func holdsUpNothingElseWhereReadsHang() async throws {
+        let cache = FileTokenCache(directory: disk.here)
+        let keys = (0..<16).map {
+            CacheKey(group: key.group, kind: .account, name: String(repeating: "0", count: 62) + String($0 + 10))
+        }
+        for key in keys { #expect(try await cache.replace(nil, with: one, for: key)) }
+        let reader = FileTokenCache(directory: disk.here)
+        let begin = ContinuousClock.now
+        try disk.hang(true)
+        let reads = keys.map { key in Task { try await reader.record(for: key) } }
+        for _ in 0..<3 {
+            await #expect(throws: DeadlineExceeded.self) {
+                try await withDeadline(.milliseconds(100)) { try await reader.record(for: keys[7]) }
+            }
+        }
+        reads[0].cancel()
+        await #expect(throws: CancellationError.self) { try await reads[0].value }
+        #expect(begin.duration(to: .now) < .seconds(15), "It went on because the disk did.")
+        try disk.hang(false)
+        for read in reads.dropFirst() { #expect(try await read.value == one) }
+    }
+
+}
+
+/// A directory that is mounted at two places as a disk on another computer would be.
+final class RemoteDisk: Sendable {
+    private static let program = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../Support/remote-disk/mount").standardizedFileURL.path
+
+    static let reason: Comment = "needs root, FUSE and python3-fusepy: Scripts/install-prerequisites disk"
+
+    static var isPossible: Bool {
+        geteuid() == 0 && FileManager.default.fileExists(atPath: "/dev/fuse")
+            && (try? run([
+                "/usr/bin/python3", "-c",
+                "import ctypes.util, sys\ntry: import fusepy\nexcept ImportError: import fuse",
+            ]))
+                == 0
+    }
+
+    private let directory: TemporaryDirectory
+    var here: String { "\(directory.path)/here/cache" }
+    var there: String { "\(directory.path)/there/cache" }
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        for name in ["disk", "here", "there"] {
+            try FileManager.default.createDirectory(
+                atPath: "\(directory.path)/\(name)",
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
+            )
+        }
+        for place in ["here", "there"] {
+            let process = Process()
+            process.executableURL = URL(filePath: Self.program)
+            process.arguments = ["\(directory.path)/disk", "\(directory.path)/\(place)"]
+            try process.run()
+            let marker = "\(directory.path)/\(place)/.mounted"
+            if place == "here" { try Data().write(to: URL(filePath: "\(directory.path)/disk/.mounted")) }
+            try #require(try await eventually { FileManager.default.fileExists(atPath: marker) }, "not mounted")
+        }
+    }
+
+    /// Lets no read of a record end, or lets them.
+    func hang(_ hangs: Bool) throws {
+        let path = "\(directory.path)/disk/.hang"
+        if hangs { try Data().write(to: URL(filePath: path)) } else { try FileManager.default.removeItem(atPath: path) }
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: "\(directory.path)/disk/.hang")
+        // What is mounted would be emptied with the directory.
+        for place in ["here", "there"] { _ = try? Self.run(["/bin/umount", "-l", "\(directory.path)/\(place)"]) }
+    }
+
+    private static func run(_ arguments: [String]) throws -> Int32 {
+        let process = Process()
+        process.executableURL = URL(filePath: arguments[0])
+        process.arguments = Array(arguments.dropFirst())
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+}
