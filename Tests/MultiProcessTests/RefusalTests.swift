@@ -28,13 +28,39 @@ struct RefusalTests {
             #expect(try #require(try await worker.report()).error == code.rawValue)
             #expect(try await house.storedRefreshTokens() == stored && stored.count == 1)
         }
-        #expect(house.sentRefreshTokens == stored + stored)
+        // That the token itself was refused the second process reads in the record.
+        let isRemembered = code == .signInExpired
+        #expect(house.sentRefreshTokens == (isRemembered ? stored : stored + stored))
         house.provider.failAlways(.token, with: nil)
+        let sent = house.sentRefreshTokens.count
+        if isRemembered {
+            // A minute later.
+            #expect(try #require(try await house.acquire { $0.clockOffset = 61 }).error == nil)
+        }
         for worker in workers {
             worker.go()
             #expect(try #require(try await worker.report(1)).error == nil)
         }
-        #expect(house.sentRefreshTokens == stored + stored + stored)
+        #expect(house.sentRefreshTokens.count == sent + 1)
+    }
+
+    /// A shell's prompt that asks each second, in a process of its own.
+    @Test(arguments: Store.chosen)
+    func sendsARefusedRefreshTokenOnce(_ store: Store) async throws {
+        let house = try await Household(store)
+        house.provider.failAlways(.token, with: Self.refusal(nil))
+        for count in 0..<5 {
+            let report = try #require(try await house.acquire())
+            #expect(report.error == "interaction_required.sign_in_expired")
+            #expect((1...60).contains(report.retryAfter ?? 0) == (count > 0))
+        }
+        #expect(house.sentRefreshTokens.count == 1)
+        for _ in 0..<2 { _ = try await house.refresh() }
+        #expect(house.sentRefreshTokens.count == 3, "Who forces it is heard.")
+        house.provider.failAlways(.token, with: nil)
+        try await house.signIn(.alice)
+        #expect(try #require(try await house.acquire()).error == nil)
+        #expect(try #require(try await house.refresh()).error == nil)
     }
 
     /// What the provider will never take again is removed, so that the process that waited meanwhile does not send it.
@@ -78,9 +104,9 @@ struct RefusalTests {
         #expect(try #require(try await house.refresh()).error == nil)
     }
 
-    /// Programs that ask in a tight loop: each of them sends five requests of five hundred, and none where the refresh
-    /// token is gone.
-    @Test(arguments: [nil, "bad_token"])
+    /// Programs that ask in a tight loop: of a refusal that says nothing of the token each of them sends five requests of
+    /// five hundred; none where the token is refused or gone.
+    @Test(arguments: ["basic_action", nil, "bad_token"])
     func sendsFiveOfFiveHundredRequests(_ suberror: String?) async throws {
         let house = try await Household()
         let workers = [try await house.worker { $0.times = 500 }, try await house.worker { $0.times = 500 }]
@@ -89,14 +115,15 @@ struct RefusalTests {
         for worker in workers {
             let report = try #require(try await worker.report())
             #expect(report.failures == 500)
-            if suberror == nil {
-                #expect(report.error == "interaction_required.sign_in_expired")
-                #expect((1...60).contains(try #require(report.retryAfter)))
-            } else {
+            if suberror == "bad_token" {
                 #expect(report.error == "interaction_required.no_tokens")
+            } else {
+                let name = suberror ?? "sign_in_expired"
+                #expect(report.error == "interaction_required.\(name)")
+                #expect((1...60).contains(try #require(report.retryAfter)))
             }
         }
-        #expect(house.sentRefreshTokens.count == (suberror == nil ? 10 : 1))
+        #expect(house.sentRefreshTokens.count == (suberror == "basic_action" ? 10 : 1))
     }
 
     private static func refusal(_ suberror: String?) -> TestIdentityProvider.Fault {

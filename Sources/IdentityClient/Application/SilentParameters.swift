@@ -5,6 +5,8 @@ public import FoundationEssentials
 /// What a silent acquisition asks for.
 public struct SilentParameters: Sendable {
     /// The scopes the token must have. `openid`, `profile` and `offline_access` need not be named.
+    ///
+    /// Without a scope of an API, what is given is a token that was asked for without one, never an API's from the cache.
     public var scopes: Set<Scope>
 
     /// Whose token. It came from an earlier result, or from `allAccounts()`.

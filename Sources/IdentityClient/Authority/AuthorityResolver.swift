@@ -28,12 +28,20 @@ struct AuthorityResolver: Sendable {
     }
 
     /// The keys that ID tokens are signed with, in one of the places where they are looked for.
-    func keys(at place: KeyPlace, authority: Authority, context: RequestContext) async throws -> JSONWebKeySet {
+    ///
+    /// - Parameter willFetch: Is called before they are fetched; not where those that are kept do.
+    func keys(
+        at place: KeyPlace,
+        authority: Authority,
+        context: RequestContext,
+        willFetch: @Sendable () async -> Void = {}
+    ) async throws -> JSONWebKeySet {
         let document = try await documents.document(
             at: [place.url],
             for: authority,
             isRefetch: place.isRefetch,
             context: context,
+            willFetch: willFetch,
             check: { json in _ = try Self.keySet(json) }
         )
         return try Self.keySet(document.json)

@@ -12,12 +12,14 @@ struct IDTokenVerifier: Sendable {
 
     /// The claims, when everything about the token is right.
     ///
+    /// - Parameter willFetch: Is called before keys are fetched; not where those that are kept do.
     /// - Throws: `.invalidIDToken`; or why the keys could not be had.
     func claims(
         of compact: String,
         expecting expectation: IDTokenExpectation,
         metadata: AuthorityMetadata,
-        context: RequestContext
+        context: RequestContext,
+        willFetch: @Sendable () async -> Void = {}
     ) async throws -> IDTokenClaims {
         let token: JSONWebToken
         let claims: IDTokenClaims
@@ -27,7 +29,7 @@ struct IDTokenVerifier: Sendable {
         } catch {
             throw IDTokenExpectation.refused("it could not be read: \(error)")
         }
-        let algorithm = try await verifySignature(of: token, expectation, metadata, context)
+        let algorithm = try await verifySignature(of: token, expectation, metadata, context, willFetch)
         try expectation.check(claims, algorithm: algorithm, at: clock.unixSeconds)
         return claims
     }
@@ -36,7 +38,8 @@ struct IDTokenVerifier: Sendable {
         of token: JSONWebToken,
         _ expectation: IDTokenExpectation,
         _ metadata: AuthorityMetadata,
-        _ context: RequestContext
+        _ context: RequestContext,
+        _ willFetch: @Sendable () async -> Void
     ) async throws -> SignatureAlgorithm {
         guard let algorithm = token.signatureAlgorithm else {
             throw Self.refusal(.algorithmNotAllowed, of: token)
@@ -56,7 +59,12 @@ struct IDTokenVerifier: Sendable {
         var (failure, failed): (AuthenticationError?, Set<String>) = (nil, [])
         for place in places where !failed.contains(place.url) {
             do {
-                let keys = try await resolver.keys(at: place, authority: expectation.authority, context: context)
+                let keys = try await resolver.keys(
+                    at: place,
+                    authority: expectation.authority,
+                    context: context,
+                    willFetch: willFetch
+                )
                 failure = nil
                 return try keys.verify(token)
             } catch let problem as SignatureError {

@@ -12,6 +12,8 @@ final class ProviderDocuments: Sendable {
     private let clock: any WallClock
     private let memory = Mutex<[String: ProviderDocument]>([:])
     private let refetches = Mutex<[String: Int64]>([:])
+    /// Until when a kept document serves because its place did not answer. Unix seconds.
+    private let pauses = Mutex<[String: Int64]>([:])
     private let flights = SingleFlight<String, ProviderDocument>()
 
     init(client: EndpointClient, cache: any TokenCache, group: CacheGroup, clock: any WallClock) {
@@ -23,18 +25,25 @@ final class ProviderDocuments: Sendable {
 
     /// The document at the first of `urls` that has one, believed by `check`. Nothing is kept before that.
     ///
-    /// - Parameter isRefetch: Whether a kept document is passed over because it proved outdated.
+    /// One that did not come is not asked for again for a minute, or for as long as the provider wants, while a kept one will
+    /// do: a host that does not answer would hold up each refresh.
+    ///
+    /// - Parameters:
+    ///   - isRefetch: Whether a kept document is passed over because it proved outdated.
+    ///   - willFetch: Is called before anything is sent.
     func document(
         at urls: [String],
         for authority: Authority,
         isRefetch: Bool = false,
         context: RequestContext,
+        willFetch: @Sendable () async -> Void = {},
         check: @escaping @Sendable (JSONObject) throws -> Void
     ) async throws -> ProviderDocument {
         let now = clock.unixSeconds
         let isRefetch = isRefetch && mayRefetch(urls[0], at: now)
         let kept = isRefetch ? nil : await kept(urls[0], at: now, check)
-        if let kept, kept.isFresh(at: now) { return kept }
+        if let kept, kept.isFresh(at: now) || kept.isUsable(at: now) && isPaused(urls[0], at: now) { return kept }
+        await willFetch()
         do {
             let document = try await flights.run("\(urls[0])\(isRefetch)") { [self] in
                 try await fetch(urls, authority: authority, context: context, check: check)
@@ -43,12 +52,22 @@ final class ProviderDocuments: Sendable {
             return document
         } catch let error as AuthenticationError where error.isNoAnswer {
             guard let kept, kept.isUsable(at: now) else { throw error }
+            let pause = min(max(Self.pause, error.retryAfter?.components.seconds ?? 0), Throttle.longest)
+            pauses.withLock { $0[urls[0]] = now + pause }
             context.logger.debug(
                 "Using a published document of an earlier day",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )
             return kept
         }
+    }
+
+    /// Seconds.
+    private static let pause: Int64 = 60
+
+    private func isPaused(_ url: String, at now: Int64) -> Bool {
+        // A clock that was set back must not make it longer than it can have been.
+        pauses.withLock { $0[url] }.map { $0 > now && $0 - now <= Throttle.longest } ?? false
     }
 
     /// Once in five minutes, so that a stream of forged tokens does not become a stream of requests.

@@ -14,15 +14,39 @@ extension CredentialStore {
         isSignIn: Bool = false,
         _ change: @escaping @Sendable (AccountCredentials?) throws -> AccountCredentials?
     ) async throws -> CredentialSnapshot? {
+        try await commit(id, fallback: fallback(), isSignIn: isSignIn, .other(change))
+    }
+
+    /// The same for a refresh. Those that follow each other while nothing can be written are kept as one.
+    func commit(
+        _ id: RecordID,
+        fallback: @autoclosure () -> AccountCredentials,
+        _ refresh: RefreshChange
+    ) async throws -> CredentialSnapshot? {
+        try await commit(id, fallback: fallback(), isSignIn: false, .refresh(refresh))
+    }
+
+    private func commit(
+        _ id: RecordID,
+        fallback: @autoclosure () -> AccountCredentials,
+        isSignIn: Bool,
+        _ change: Change
+    ) async throws -> CredentialSnapshot? {
         let key = key(for: id)
-        var attempt = state.withLock { CommitAttempt(id, key: key, isSignIn: isSignIn, in: $0, change: change) }
+        var attempt = state.withLock { state in
+            state.signOuts[key, default: SignOuts()].watchers += 1
+            return CommitAttempt(id, key: key, isSignIn: isSignIn, in: state, change: change)
+        }
+        defer { state.withLock { $0.endWatch(of: key) } }
         let (earlier, signOuts) = (attempt.earlier, attempt.signOuts)
         let snapshot: CredentialSnapshot?
         do {
             snapshot = try await update(id, replacesDamaged: isSignIn) { current in
                 attempt.meets(current)
-                guard let earlier, isSignedIn(key, since: signOuts) else { return try change(current) }
-                return try change(try earlier.applied(to: current))
+                guard let earlier, isSignedIn(key, since: signOuts) else {
+                    return try change.applied(to: current)
+                }
+                return try change.applied(to: earlier.applied(to: current))
             }
         } catch let failure as AuthenticationError where .cache ~= failure.code {
             return await keep(attempt, fallback: fallback(), after: failure)

@@ -43,7 +43,10 @@ extension CredentialStore {
 
     /// What became of the records that are new, gone or different.
     private func changes(from known: Listing, to records: [CacheKey: CacheRecord]) async throws -> [Listing.Change] {
-        let reported = state.withLock { $0.reported }
+        let reported = state.withLock { state in
+            state.reported = state.reported.filter { records[$0.key] != nil }
+            return state.reported
+        }
         var changes: [Listing.Change] = []
         var gone = known.records.count - records.count
         for (key, record) in records {

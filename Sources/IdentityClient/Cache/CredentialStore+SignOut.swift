@@ -11,7 +11,7 @@ extension CredentialStore {
         // Before the record is read: a save that ends later takes back what it has written, and of one that has ended
         // by now the record is read.
         state.withLock { $0.signOuts[key, default: SignOuts()].begin() }
-        defer { state.withLock { $0.signOuts[key]?.end() } }
+        defer { state.withLock { $0.endSignOut(of: key) } }
         for _ in 0..<Self.mostAttempts {
             let record = try await wrapping { try await cache.record(for: key) }
             if let record {
@@ -57,6 +57,11 @@ extension CredentialStore {
 struct SignOuts {
     private var count = 0
     private var underWay = 0
+    /// How many writes have counted, and will count again.
+    var watchers = 0
+
+    /// Whether there is nothing to know of them any more.
+    var isOver: Bool { underWay == 0 && watchers == 0 }
 
     /// How many have begun; `nil` while one is under way.
     var settledCount: Int? { underWay == 0 ? count : nil }
@@ -75,5 +80,15 @@ extension CredentialStore.State {
     /// How often the account was signed out here; `nil` while it is being signed out.
     func signOutCount(of key: CacheKey) -> Int? {
         signOuts.isEmpty ? 0 : (signOuts[key] ?? SignOuts()).settledCount
+    }
+
+    mutating func endWatch(of key: CacheKey) {
+        signOuts[key]?.watchers -= 1
+        if signOuts[key]?.isOver == true { signOuts[key] = nil }
+    }
+
+    mutating func endSignOut(of key: CacheKey) {
+        signOuts[key]?.end()
+        if signOuts[key]?.isOver == true { signOuts[key] = nil }
     }
 }

@@ -55,7 +55,11 @@ extension CredentialStore {
     private func attempt(_ id: RecordID) async throws -> (snapshot: CredentialSnapshot?, failure: AuthenticationError?)
     {
         let key = key(for: id)
-        let (commit, signOuts) = state.withLock { ($0.unsaved[id], $0.signOutCount(of: key)) }
+        let (commit, signOuts) = state.withLock { state in
+            state.signOuts[key, default: SignOuts()].watchers += 1
+            return (state.unsaved[id], state.signOutCount(of: key))
+        }
+        defer { state.withLock { $0.endWatch(of: key) } }
         // Written by another call, or forgotten.
         guard let commit else { return (try await snapshot(for: id), nil) }
         // Being signed out. If that fails, it is still to be written.

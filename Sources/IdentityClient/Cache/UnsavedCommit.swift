@@ -15,6 +15,8 @@ struct UnsavedCommit: Sendable {
     let end: SharedResult<Void>
     /// While its write is stuck: when it is tried again though what is in memory would do.
     var nextAttempt: ContinuousClock.Instant?
+    /// The refreshes since ``change``, as one.
+    var refresh: RefreshChange?
     let change: @Sendable (AccountCredentials?) throws -> AccountCredentials?
 
     var incarnation: String { snapshot.credentials.incarnation }
@@ -26,7 +28,8 @@ struct UnsavedCommit: Sendable {
     func applied(to current: AccountCredentials?) throws -> AccountCredentials? {
         if isSignIn, let current, current.incarnation == incarnation || isNewer(current.incarnation) { return current }
         if hadRecord, current == nil { return nil }
-        return try change(current)
+        let changed = try change(current)
+        return refresh.map { $0.applied(to: changed) } ?? changed
     }
 
     private func isNewer(_ incarnation: String) -> Bool {

@@ -15,6 +15,7 @@ extension AccountCredentials {
         if let secret = grant.response.refreshToken {
             var token = refreshToken ?? CachedRefreshToken(secret: secret, modifiedAt: now)
             token.secret = secret
+            token.refusals = []
             if token.scopes.isEmpty || isSignIn { token.scopes = grant.grantedScopes }
             if isSignIn { token.declinedScopes = grant.declinedScopes }
             token.familyID = grant.response.familyID ?? token.familyID
@@ -59,11 +60,11 @@ extension AccountCredentials {
         profiles.insert(profile, at: 0)
     }
 
-    /// One token per tenant and scopes: those that the new one overlaps go.
+    /// One token per tenant and scopes: those that the new one overlaps go. One without scopes overlaps another without.
     private mutating func insert(_ token: CachedAccessToken) {
         accessTokens.removeAll { old in
             old.realm == token.realm && old.tokenType == token.tokenType
-                && (!old.granted.isDisjoint(with: token.granted) || old.granted.isEmpty || token.granted.isEmpty)
+                && (!old.granted.isDisjoint(with: token.granted) || old.granted.isEmpty && token.granted.isEmpty)
         }
         accessTokens.append(token)
     }

@@ -123,6 +123,7 @@ extension AccountCredentials {
                 "target": token.scopes.isEmpty ? nil : token.scopes.joined(separator: " "),
                 "declined_target": token.declinedScopes.isEmpty ? nil : token.declinedScopes.joined(separator: " "),
                 "last_modification_time": String(token.modifiedAt),
+                "refusals": token.refusals.text,
             ]
         )
     }

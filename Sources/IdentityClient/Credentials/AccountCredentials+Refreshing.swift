@@ -10,7 +10,10 @@ extension AccountCredentials {
             grant.response.refreshToken = nil
             return applying(grant, at: now)
         }
-        return applying(grant, at: now)
+        var result = applying(grant, at: now)
+        // The provider has taken it: what it said of it before is over.
+        result.refreshToken?.refusals = []
+        return result
     }
 
     /// Whether a refresh of `earlier` with `token` still concerns these credentials: they are of the same sign-in, or a
@@ -25,6 +28,7 @@ extension AccountCredentials {
         var result = self
         result.refreshToken?.secret = secret
         result.refreshToken?.modifiedAt = now
+        result.refreshToken?.refusals = []
         return result
     }
 

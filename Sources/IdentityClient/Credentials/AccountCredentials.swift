@@ -64,6 +64,8 @@ package struct CachedRefreshToken: Hashable, Sendable {
     /// What was asked for when the person signed in, and not granted.
     package var declinedScopes: [String] = []
     package var modifiedAt: Int64
+    /// What the provider refused of this token since it took it last, the latest at the end.
+    package var refusals: [RefreshRefusal] = []
     package var unknown = JSONObject()
 }
 

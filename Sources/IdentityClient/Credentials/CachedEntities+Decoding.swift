@@ -69,6 +69,8 @@ extension CachedRefreshToken {
         // Absent where nothing was declined, and in what earlier versions wrote.
         declinedScopes = (try? json.takeString("declined_target")).map(CachedAccessToken.split) ?? []
         modifiedAt = (try? json.takeTime("last_modification_time")) ?? 0  // absent in other libraries' entities
+        // Absent where nothing was refused, and in what earlier versions wrote.
+        refusals = [RefreshRefusal](text: (try? json.takeString("refusals")) ?? "")
         unknown = json
     }
 }

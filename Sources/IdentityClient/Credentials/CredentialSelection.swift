@@ -33,6 +33,11 @@ package struct CredentialRequest: Hashable, Sendable {
 extension CredentialRequest {
     /// The scopes in the form that is compared, without the reserved ones.
     package var matchableScopes: Set<String> { rule.matchable(scopes.lazy.map(\.rawValue)) }
+
+    /// Whether there is a scope beside those that steer the sign-in.
+    var namesAScopeOfAnAPI: Bool {
+        scopes.contains { !rule.isReserved($0.rawValue) }
+    }
 }
 
 /// What the credentials can do for a request.
@@ -90,6 +95,8 @@ extension CachedAccessToken {
     func fits(_ request: CredentialRequest, declined: [String] = []) -> Bool {
         guard tokenType == "Bearer" else { return false }
         if let tenant = request.tenant, tenant != realm, tenant != authorityTenant { return false }
+        // A token of an API, whichever was acquired last, is no answer to a request that names none.
+        guard request.namesAScopeOfAnAPI else { return requested.isEmpty }
         if request.scopes.allSatisfy({ covers($0, by: request.rule) }) || request.matchableScopes == requested {
             return true
         }

@@ -24,6 +24,14 @@ package struct ScopeRule: Hashable, Sendable {
         return result
     }
 
+    /// Whether a scope steers the sign-in. Its length alone answers for most.
+    func isReserved(_ scope: String) -> Bool {
+        switch scope.utf8.count {
+        case 5, 6, 7, 14: Self.reserved.contains(canonical(scope))
+        default: false
+        }
+    }
+
     /// The form in which a scope is compared. Costs nothing where it has it already.
     package func canonical(_ scope: String) -> String {
         guard ignoresCase, scope.utf8.contains(where: { (0x41...0x5A).contains($0) }) else { return scope }

@@ -19,21 +19,29 @@ struct AccountRemoval: Sendable {
 
     /// Removes `account` and the program's data of it, and remembers that it signed out.
     ///
+    /// Once it has begun it is done to its end: nobody could repeat it. A caller that is cancelled waits no longer.
     /// - Throws: What kept it from being removed here. What kept the account's records of others is in the result.
     func run(_ account: Account) async throws -> Removed {
-        let own = RecordID(partition: environment.partition, accountID: account.id.rawValue)
-        let key = environment.store.key(for: own)
-        // What has to be unlocked or waited for is, while the caller can still give up.
-        _ = try await environment.store.wrapping { try await environment.store.cache.record(for: key) }
-        try Task.checkCancellation()
-        // Nobody could repeat what follows: it is done although the caller is cancelled meanwhile.
-        return try await Task { try await remove(account, own: key) }.value
+        try await prepare(account)
+        return try await regardlessOfCancellation { [self] in try await remove(account) }
     }
 
-    private func remove(_ account: Account, own key: CacheKey) async throws -> Removed {
+    private func key(_ account: Account) -> CacheKey {
+        environment.store.key(for: RecordID(partition: environment.partition, accountID: account.id.rawValue))
+    }
+
+    /// Has unlocked or waited for what has to be, while the caller can still give up.
+    func prepare(_ account: Account) async throws {
+        let key = key(account)
+        _ = try await environment.store.wrapping { try await environment.store.cache.record(for: key) }
+        try Task.checkCancellation()
+    }
+
+    /// The same as ``run(_:)`` in a task that is not cancelled, once it is prepared.
+    func remove(_ account: Account) async throws -> Removed {
         var removed = Removed()
         // One's own record goes first, by its key: no record of others, whatever state it is in, keeps it.
-        try await take(key, &removed)
+        try await take(key(account), &removed)
         do {
             try await sweep(account.id, &removed)
         } catch let error as AuthenticationError where removed.wasThere {

@@ -6,12 +6,18 @@ import OAuthWire
 extension GrantValidation {
     /// The response to a refresh. Without ID token, without keys to verify it, or with another nonce or access token in it,
     /// the earlier claims stay.
+    ///
+    /// - Parameters:
+    ///   - keysFailure: Why the keys could not be had a moment ago.
+    ///   - willFetch: Is called before keys are fetched, which may take as long as a request may.
     func refreshGrant(
         _ response: TokenResponse,
         request: SilentRequest,
         snapshot: CredentialSnapshot,
         metadata: AuthorityMetadata,
-        scopes: RefreshScopes
+        scopes: RefreshScopes,
+        keysFailure: AuthenticationError?,
+        willFetch: @escaping @Sendable () async -> Void
     ) async throws -> TokenGrant {
         try check(response)
         let before = snapshot.credentials
@@ -27,7 +33,8 @@ extension GrantValidation {
             expectation.checksTimes = false
             expectation.accessToken = nil
             do {
-                let claims = try await claims(of: idToken, expectation, metadata)
+                if let keysFailure { throw keysFailure }
+                let claims = try await claims(of: idToken, expectation, metadata, willFetch)
                 if claims.isUsable(after: earlier), claims.belong(to: response.accessToken, in: idToken) {
                     profile = CachedProfile(
                         claims,
@@ -69,7 +76,8 @@ extension GrantValidation {
     private func claims(
         of idToken: String,
         _ expectation: IDTokenExpectation,
-        _ metadata: AuthorityMetadata
+        _ metadata: AuthorityMetadata,
+        _ willFetch: @escaping @Sendable () async -> Void
     ) async throws -> IDTokenClaims {
         do {
             return try await withDeadline(environment.client.deadline) { [environment, context] in
@@ -77,11 +85,29 @@ extension GrantValidation {
                     of: idToken,
                     expecting: expectation,
                     metadata: metadata,
-                    context: context
+                    context: context,
+                    willFetch: willFetch
                 )
             }
-        } catch is DeadlineExceeded {
-            throw AuthenticationError(.networkTimedOut, "The keys could not be had in time.")
+        } catch is DeadlineExceeded { throw Self.keysTimedOut }
+    }
+
+    private static var keysTimedOut: AuthenticationError {
+        AuthenticationError(.networkTimedOut, "The keys could not be had in time.")
+    }
+
+    /// Fetches the keys that most ID tokens are verified with, unless fresh ones are kept.
+    ///
+    /// - Returns: Why they could not be had.
+    func fetchKeys(_ metadata: AuthorityMetadata, of authority: Authority) async -> AuthenticationError? {
+        guard let place = metadata.keyPlaces(for: environment.clientID, of: authority).first else { return nil }
+        do {
+            try await withDeadline(environment.client.deadline) { [environment, context] in
+                _ = try await environment.resolver.keys(at: place, authority: authority, context: context)
+            }
+            return nil
+        } catch {
+            return error as? AuthenticationError ?? Self.keysTimedOut
         }
     }
 

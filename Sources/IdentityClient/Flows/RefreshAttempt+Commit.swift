@@ -1,31 +1,35 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Logging
 import OAuthWire
 
 /// What becomes of the record. The refresh token decides: one that was stored meanwhile stays.
 extension RefreshAttempt {
-    func commit(_ grant: TokenGrant, _ metadata: AuthorityMetadata) async throws -> AcquiredToken {
-        let (now, base, sent) = (environment.clock.unixSeconds, snapshot.credentials, sent)
-        let stored = try await environment.store.commit(
+    /// - Parameter stored: The refresh token that the answer is to replace: the one that was sent, or already the new one.
+    /// - Returns: `nil` where another sign-in took this one's place. Its tokens stay, and those of the answer are dropped.
+    func commit(
+        _ grant: TokenGrant,
+        _ metadata: AuthorityMetadata,
+        replacing stored: CachedRefreshToken
+    ) async throws -> AcquiredToken? {
+        let (now, base) = (environment.clock.unixSeconds, snapshot.credentials)
+        let record = try await environment.store.commit(
             request.id,
-            fallback: base.applying(grant, at: now)
-        ) { current in
-            guard let current, current.continues(base, from: sent) else { return current }
-            return current.applying(grant, replacing: sent, at: now)
-        }
-        let kept = grant.response.refreshToken.map { CachedRefreshToken(secret: $0, modifiedAt: now) } ?? sent
-        guard let committed = stored, committed.credentials.continues(base, from: kept) else {
+            fallback: base.applying(grant, at: now),
+            RefreshChange(.grant(grant), to: stored, of: base, at: now)
+        )
+        let kept = grant.response.refreshToken.map { CachedRefreshToken(secret: $0, modifiedAt: now) } ?? stored
+        guard let committed = record else {
             // Not where somebody has signed in anew: some providers would end that sign-in, too.
-            if stored == nil {
-                await Revocation(environment: environment, context: context).revokeUnwanted(
-                    grant,
-                    request.authority,
-                    metadata
-                )
-            }
+            await Revocation(environment: environment, context: context).revokeUnwanted(
+                grant.response.refreshToken,
+                request.authority,
+                metadata
+            )
             if let newer = try await environment.settled(request) { return newer }
             throw AuthenticationError.removed(context)
         }
+        guard committed.credentials.continues(base, from: kept) else { return nil }
         guard let token = grant.accessToken(at: now) else { throw AuthenticationError.removed(context) }
         return AcquiredToken(
             snapshot: committed,
@@ -35,27 +39,26 @@ extension RefreshAttempt {
         )
     }
 
-    /// Stores the new refresh token of an answer of which nothing else is believed.
-    func keep(_ secret: String) async throws {
-        let (now, base, sent) = (environment.clock.unixSeconds, snapshot.credentials, sent)
-        _ = try await environment.store.commit(
-            request.id,
-            fallback: base.replacing(sent, with: secret, at: now)
-        ) { current in
-            guard let current, current.continues(base, from: sent) else { return current }
-            return current.replacing(sent, with: secret, at: now)
-        }
-    }
-
-    /// Removes a refresh token that the server declared dead, if it is still the one that is stored.
-    func drop(after error: AuthenticationError) async throws {
-        guard let suberror = error.serverError?.suberror, ["bad_token", "user_account_deleted"].contains(suberror)
-        else { return }
-        let sent = sent
-        _ = try await environment.store.update(request.id) { current in
-            guard var current, current.refreshToken?.secret == sent.secret else { return current }
-            current.refreshToken = nil
-            return current
+    /// Remembers with the record that the server refused the refresh token, or removes one that it declared dead; if it is
+    /// still the one that is stored.
+    ///
+    /// The refusal is what the caller has to know: a cache that fails here hides it not.
+    func remember(_ error: AuthenticationError) async {
+        guard let server = error.serverError else { return }
+        let isDead = ["bad_token", "user_account_deleted"].contains(server.suberror)
+        guard isDead || error.code == .signInExpired else { return }
+        let (sent, refused, now) = (sent, request.refusalKey, environment.clock.unixSeconds)
+        let end = snapshot.credentials.survivor(for: request.need, at: now)?.expiresOn
+        do {
+            _ = try await environment.store.update(request.id) { current in
+                guard var current, let token = current.refreshToken, token.secret == sent.secret else {
+                    return current
+                }
+                current.refreshToken = isDead ? nil : token.refused(refused, at: now, until: end)
+                return current
+            }
+        } catch {
+            context.logger.debug("That a refresh token was refused could not be remembered in the cache")
         }
     }
 }

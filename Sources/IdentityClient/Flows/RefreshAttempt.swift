@@ -17,22 +17,53 @@ struct RefreshAttempt: Sendable {
         RefreshBrakes(environment: environment, context: context, request: request, credentials: snapshot.credentials)
     }
 
-    func run(under lease: RefreshLeaseHolder.Held) async throws -> AcquiredToken {
+    /// - Returns: `nil` where another sign-in took this one's place meanwhile: what is stored now is to be looked at.
+    func run(under lease: RefreshLeaseHolder.Held) async throws -> AcquiredToken? {
         try await brakes.check(sent)
         try await outlast(lease)
-        let metadata = try await environment.resolver.metadata(for: request.authority, context: context)
-        var stored = sent
+        let metadata = try await metadata()
+        try await outlast(lease)
+        let keysFailure = await fetchKeys(metadata)
+        var rotated: RotatedToken?
         do {
             let response = try await redeem(metadata, lease)
-            // Until the new refresh token is stored, too. Who lost the lease stores it all the same.
-            try? await outlast(lease)
-            let grant = try await validated(response, metadata, &stored)
-            brakes.forget(sent)
-            return try await commit(grant, metadata)
+            let answer = RotatedToken(response, to: self)
+            rotated = answer
+            // Until the answer is stored, too, which waits for nothing. Who lost the lease stores it all the same.
+            let renewal = Task { try? await outlast(lease) }
+            let outcome: Result<AcquiredToken?, any Error>
+            do {
+                outcome = .success(try await store(response, answer, metadata, keysFailure))
+            } catch { outcome = .failure(error) }
+            await renewal.value
+            return try outcome.get()
         } catch let error as AuthenticationError {
+            let stored = rotated?.current ?? sent
+            if stored != sent { brakes.move(from: sent, to: stored) }
             await brakes.note(error, for: stored)
+            await remember(error)
             throw scopes.explaining(error)
         }
+    }
+
+    /// Where the provider publishes that it wants no requests now, nothing is sent to its token endpoint either.
+    private func metadata() async throws -> AuthorityMetadata {
+        do {
+            return try await environment.resolver.metadata(for: request.authority, context: context)
+        } catch let error as AuthenticationError where .serverUnavailable ~= error.code {
+            await brakes.note(error, for: sent)
+            throw error
+        }
+    }
+
+    /// Has the keys at hand before the refresh token is spent, where an ID token is to be expected.
+    ///
+    /// - Returns: Why they cannot be had: then they are not asked for again with the answer in hand.
+    private func fetchKeys(_ metadata: AuthorityMetadata) async -> AuthenticationError? {
+        guard request.authority.issuesIDTokens, snapshot.credentials.profiles.contains(where: { $0.idToken != nil })
+        else { return nil }
+        let validation = GrantValidation(environment: environment, context: context)
+        return await validation.fetchKeys(metadata, of: request.authority)
     }
 
     /// Makes sure that the lease outlasts one more request.
@@ -61,31 +92,30 @@ struct RefreshAttempt: Sendable {
         }
     }
 
-    /// Decides whether the answer is believed. One that is not gives no access token and no claims; but the server has
-    /// spent the refresh token, so that the new one is kept.
-    private func validated(
+    /// Decides whether the answer is believed, and stores it. One that is not gives no access token and no claims; but the
+    /// server has spent the refresh token, so that the new one is kept.
+    private func store(
         _ response: TokenResponse,
+        _ rotated: RotatedToken,
         _ metadata: AuthorityMetadata,
-        _ stored: inout CachedRefreshToken
-    ) async throws -> TokenGrant {
+        _ keysFailure: AuthenticationError?
+    ) async throws -> AcquiredToken? {
         let validation = GrantValidation(environment: environment, context: context)
+        let grant: TokenGrant
         do {
-            return try await validation.refreshGrant(
+            grant = try await validation.refreshGrant(
                 response,
                 request: request,
                 snapshot: snapshot,
                 metadata: metadata,
-                scopes: scopes
-            )
-        } catch let error as AuthenticationError {
-            if let secret = response.refreshToken, secret != sent.secret,
-                validation.isAboutThePerson(response, request, snapshot)
-            {
-                try await keep(secret)
-                stored = CachedRefreshToken(secret: secret, modifiedAt: environment.clock.unixSeconds)
-                brakes.move(from: sent, to: stored)
-            }
+                scopes: scopes,
+                keysFailure: keysFailure
+            ) { await rotated.keep() }
+        } catch {
+            await rotated.keep()
             throw error
         }
+        brakes.forget(sent)
+        return try await commit(grant, metadata, replacing: rotated.current)
     }
 }

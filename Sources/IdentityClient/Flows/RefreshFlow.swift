@@ -53,10 +53,13 @@ struct RefreshFlow: Sendable {
         _ lease: RefreshLeaseHolder.Held
     ) async throws -> AcquiredToken {
         var refused: (token: String, error: AuthenticationError)?
+        var isSuperseded = false
         while true {
-            guard let snapshot = try await environment.store.snapshot(for: request.id) else {
-                throw AuthenticationError.removed(context)
-            }
+            let snapshot: CredentialSnapshot?
+            do {
+                snapshot = try await environment.store.snapshot(for: request.id)
+            } catch { throw refused?.error ?? error }
+            guard let snapshot else { throw AuthenticationError.removed(context) }
             let selection = snapshot.credentials.selection(for: request.need, at: environment.clock.unixSeconds)
             if case .valid(let token) = selection {
                 return AcquiredToken(snapshot: snapshot, token: token, source: .cache)
@@ -66,6 +69,7 @@ struct RefreshFlow: Sendable {
             }
             if let refused, refused.token == token.secret { throw refused.error }
             try snapshot.credentials.checkMayBeRewritten()
+            try checkIsNotRefused(token, for: request)
             let attempt = RefreshAttempt(
                 environment: environment,
                 context: context,
@@ -74,15 +78,34 @@ struct RefreshFlow: Sendable {
                 sent: token
             )
             do {
-                return try await attempt.run(under: lease)
+                if let acquired = try await attempt.run(under: lease) { return acquired }
+                // Somebody has signed in anew meanwhile: what is asked for is asked of that sign-in.
+                guard !isSuperseded else { throw CredentialStore.busy }
+                isSuperseded = true
             } catch let error as AuthenticationError
                 where .interactionRequired ~= error.code && error.code != .accountRemoved
             {
                 guard refused == nil else { throw error }
                 refused = (token.secret, error)
-                try await attempt.drop(after: error)
             }
         }
+    }
+
+    /// A refresh token that any process was refused with is not sent again for a while, unless the caller forces it.
+    ///
+    /// - Throws: `.signInExpired`.
+    func checkIsNotRefused(_ token: CachedRefreshToken, for request: SilentRequest) throws {
+        let now = environment.clock.unixSeconds
+        guard !request.isForced, let seconds = token.refusedFor(request.refusalKey, at: now) else { return }
+        throw AuthenticationError(
+            .signInExpired,
+            """
+            The provider has refused this account's refresh token, and is not asked again for \(seconds) s: sign in \
+            interactively.
+            """,
+            retryAfter: .seconds(seconds),
+            correlationID: context.correlationID
+        )
     }
 
     /// The account is there, and its refresh token no more: another process was told that it is dead.

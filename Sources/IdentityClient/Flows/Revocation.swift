@@ -10,9 +10,10 @@ struct Revocation: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
 
-    /// For tokens that came after their account was signed out. Best effort: they are dropped either way.
-    func revokeUnwanted(_ grant: TokenGrant, _ authority: Authority, _ metadata: AuthorityMetadata) async {
-        guard let endpoint = metadata.revocationEndpoint, let token = grant.response.refreshToken else { return }
+    /// For a refresh token that came after its account was signed out, or with a sign-in that was refused. Best effort: it is
+    /// dropped either way.
+    func revokeUnwanted(_ token: String?, _ authority: Authority, _ metadata: AuthorityMetadata) async {
+        guard let endpoint = metadata.revocationEndpoint, let token else { return }
         do {
             try await revoke(token, of: environment.clientID, at: endpoint, authority, metadata)
         } catch {

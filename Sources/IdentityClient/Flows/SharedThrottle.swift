@@ -34,6 +34,17 @@ struct SharedThrottle: Sendable {
         let cache = environment.store.cache
         // This process remembers it without the cache as well.
         _ = try? await cache.replace(try? cache.record(for: key), with: record, for: key)
+        await removeThoseThatAreOver()
+    }
+
+    /// Those that nobody has asked for since would stay for ever.
+    private func removeThoseThatAreOver() async {
+        let (cache, now) = (environment.store.cache, environment.clock.unixSeconds)
+        guard let records = try? await cache.records(of: .lease, in: key.group) else { return }
+        for (key, record) in records {
+            guard let wait = ServerWait(record), wait.notedAt <= now, wait.remaining(at: now) == nil else { continue }
+            _ = try? await cache.replace(record, with: nil, for: key)  // best effort: it binds nobody
+        }
     }
 }
 

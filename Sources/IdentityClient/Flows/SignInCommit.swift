@@ -24,16 +24,25 @@ struct SignInCommit: Sendable {
         nonce: String?,
         maxAge: Int?
     ) async throws -> AuthenticationResult {
-        let grant = try await GrantValidation(environment: environment, context: context).signInGrant(
-            response,
-            authority: authority,
-            metadata: metadata,
-            nonce: nonce,
-            maxAge: maxAge,
-            requestedScopes: asked
-        )
-        try checkPerson(grant)
-        guard let stored = try await store(grant) else { throw AuthenticationError.removed(context) }
+        let grant: TokenGrant
+        do {
+            grant = try await GrantValidation(environment: environment, context: context).signInGrant(
+                response,
+                authority: authority,
+                metadata: metadata,
+                nonce: nonce,
+                maxAge: maxAge,
+                requestedScopes: asked
+            )
+            try checkPerson(grant)
+        } catch let error as AuthenticationError {
+            await revoke(response)
+            throw error
+        }
+        guard let stored = try await store(grant) else {
+            await revoke(response)
+            throw AuthenticationError.removed(context)
+        }
         guard let token = grant.accessToken(at: environment.clock.unixSeconds) else {
             throw AuthenticationError(.malformedResponse, "The provider issued no access token.")
         }
@@ -55,6 +64,31 @@ struct SignInCommit: Sendable {
             )
         }
         return result
+    }
+
+    /// Takes the refresh token of an answer back that is not believed, or is about another person.
+    ///
+    /// Not where that person is signed in here: some providers would end that sign-in, too.
+    private func revoke(_ response: TokenResponse) async {
+        // It is not believed, but for whom to spare.
+        let claims = response.idToken.flatMap { try? JSONWebToken(compact: $0) }?.claims
+        let identity = AccountIdentity(
+            authority: authority,
+            clientInfo: response.clientInfo.flatMap(ClientInfo.parse),
+            issuer: claims?.string("iss"),
+            subject: claims?.string("sub")
+        )
+        if let identity {
+            let id = RecordID(authority: authority, account: identity.accountID)
+            do {
+                guard try await environment.store.snapshot(for: id) == nil else { return }
+            } catch { return }  // nobody knows
+        }
+        await Revocation(environment: environment, context: context).revokeUnwanted(
+            response.refreshToken,
+            authority,
+            metadata
+        )
     }
 
     private func checkPerson(_ grant: TokenGrant) throws {

@@ -9,41 +9,56 @@ struct SignOutFlow: Sendable {
 
     func run(_ account: Account, _ parameters: SignOutParameters) async throws -> SignOutResult {
         try parameters.check()
-        let removed = try await AccountRemoval(environment: environment, context: context).run(account)
-        let result = try await atProvider(account, removed, parameters)
+        let removal = AccountRemoval(environment: environment, context: context)
+        try await removal.prepare(account)
+        // Nobody has these tokens any more who could take them back later: neither request ends with the caller, but by its
+        // deadline.
+        let (removed, answer) = try await regardlessOfCancellation { [self] in
+            let removed = try await removal.remove(account)
+            return (removed, try await takeBack(removed.credentials, of: account, parameters))
+        }
+        let result = try await atProvider(account, removed, answer, parameters)
         if let failure = removed.failure { throw failure }
         return result
+    }
+
+    /// What the provider says of the tokens, and its endpoints; `nil` where it is not to be asked.
+    private func takeBack(
+        _ held: [AccountCredentials],
+        of account: Account,
+        _ parameters: SignOutParameters
+    ) async throws -> Result<(AuthorityMetadata, SignOutResult.Outcome), AuthenticationError>? {
+        guard parameters.revokesTokens || parameters.endsBrowserSession else { return nil }
+        let authority = environment.configuration.authority.resolved(for: account.id)
+        do {
+            let metadata = try await environment.resolver.metadata(for: authority, context: context)
+            guard parameters.revokesTokens else { return .success((metadata, .notRequested)) }
+            let revocation = Revocation(environment: environment, context: context)
+            return .success((metadata, try await revocation.revoke(held, authority, metadata)))
+        } catch let error as AuthenticationError {
+            return .failure(error)
+        }
     }
 
     private func atProvider(
         _ account: Account,
         _ removed: AccountRemoval.Removed,
+        _ answer: Result<(AuthorityMetadata, SignOutResult.Outcome), AuthenticationError>?,
         _ parameters: SignOutParameters
     ) async throws -> SignOutResult {
-        guard parameters.revokesTokens || parameters.endsBrowserSession else {
-            return SignOutResult(wasSignedIn: removed.wasThere)
-        }
-        let authority = environment.configuration.authority.resolved(for: account.id)
-        let metadata: AuthorityMetadata
-        let revocation: SignOutResult.Outcome
-        do {
-            // Nobody has these tokens any more who could take them back later: neither request ends with the caller, but
-            // by its deadline.
-            (metadata, revocation) = try await regardlessOfCancellation {
-                let metadata = try await environment.resolver.metadata(for: authority, context: context)
-                guard parameters.revokesTokens else { return (metadata, SignOutResult.Outcome.notRequested) }
-                let revocation = try await Revocation(environment: environment, context: context)
-                    .revoke(removed.credentials, authority, metadata)
-                return (metadata, revocation)
-            }
-        } catch let error as AuthenticationError {
+        let (metadata, revocation): (AuthorityMetadata, SignOutResult.Outcome)
+        switch answer {
+        case nil: return SignOutResult(wasSignedIn: removed.wasThere)
+        case .failure(let error):
             let outcome = SignOutResult.Outcome.failed(error)
             return SignOutResult(
                 wasSignedIn: removed.wasThere,
                 revocation: parameters.revokesTokens ? outcome : .notRequested,
                 browserSession: parameters.endsBrowserSession ? outcome : .notRequested
             )
+        case .success(let (endpoints, outcome)): (metadata, revocation) = (endpoints, outcome)
         }
+        let authority = environment.configuration.authority.resolved(for: account.id)
         var browserSession = SignOutResult.Outcome.notRequested
         if parameters.endsBrowserSession {
             try Task.checkCancellation()

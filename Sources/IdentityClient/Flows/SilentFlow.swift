@@ -44,9 +44,9 @@ struct SilentFlow: Sendable {
             }
             let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
-        case .refreshable:
+        case .refreshable(let token):
             let request = try request(parameters, id, need)
-            let acquired = try await refresh(request, snapshot, parameters)
+            let acquired = try await refresh(token, request, snapshot, parameters)
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         case .unavailable:
             throw Self.nothingToRenewWith(parameters)
@@ -80,6 +80,7 @@ struct SilentFlow: Sendable {
 
     /// Waits for the refresh. A token that is still alive is returned where it fails, unless the caller wants none.
     private func refresh(
+        _ token: CachedRefreshToken,
         _ request: SilentRequest,
         _ snapshot: CredentialSnapshot,
         _ parameters: SilentParameters
@@ -87,6 +88,7 @@ struct SilentFlow: Sendable {
         if let survivor = survivor(of: snapshot, request.need) { return survivor }
         let flow = RefreshFlow(environment: environment, context: environment.context(parameters.correlationID))
         do {
+            try flow.checkIsNotRefused(token, for: request)
             return try await environment.refreshes.run(
                 request.wish,
                 of: snapshot.key,

@@ -31,6 +31,9 @@ struct SilentRequest: Sendable {
         )
     }
 
+    /// What a refusal of the refresh token is about beside the token: at Microsoft's providers one is good for many APIs.
+    var refusalKey: String { authority.isMicrosoft ? throttleKey + (claims.map { "|" + $0 } ?? "") : "" }
+
     /// Names the request for the throttle.
     var throttleKey: String {
         ([authority.url, id.accountID] + need.matchableScopes.sorted()).joined(separator: "|")

@@ -29,7 +29,7 @@ package struct TokenResponse: Sendable {
             try self.init(json)
         } catch {
             self.init(fault: error)
-            refreshToken = json.string("refresh_token")
+            refreshToken = json.string("refresh_token").flatMap { $0.isEmpty ? nil : $0 }
             idToken = json.string("id_token")
             clientInfo = json.string("client_info")
         }

@@ -62,11 +62,18 @@ import Testing
 
     /// Scopes already held, and whether the older token stays beside a new one for `read write`.
     @Test(arguments: [
-        (["read"], false), (["write", "x"], false), (["x"], true), ([], false), (["openid"], false), (["Read"], true),
+        (["read"], false), (["write", "x"], false), (["x"], true), ([], true), (["openid"], true), (["Read"], true),
     ])
     func replacesOverlappingTokens(scopes: [String], stays: Bool) throws {
         let before = Fixture.credentials(accessTokens: [Fixture.accessToken("old", scopes: scopes)])
         let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer","scope":"read write"}"#)
+        #expect(Set(before.applying(grant, at: Self.now).accessTokens.map(\.secret)) == (stays ? ["old", "a"] : ["a"]))
+    }
+
+    @Test(arguments: [([], false), (["openid"], false), (["read"], true)])
+    func replacesTokensWithoutScopesByOneWithout(scopes: [String], stays: Bool) throws {
+        let before = Fixture.credentials(accessTokens: [Fixture.accessToken("old", scopes: scopes)])
+        let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer"}"#, requested: ["openid"])
         #expect(Set(before.applying(grant, at: Self.now).accessTokens.map(\.secret)) == (stays ? ["old", "a"] : ["a"]))
     }
 

@@ -71,16 +71,32 @@ import Testing
     }
 
     @Test(arguments: [
-        (["read"], "valid access"), (["read", "write"], "valid access"), ([], "valid access"),
+        (["read"], "valid access"), (["read", "write"], "valid access"), ([], "refreshable refresh"),
         (["Read"], "refreshable refresh"),
         (["read", "admin"], "refreshable refresh"),
         (["read", "openid", "profile", "email", "offline_access"], "valid access"),
-        (["openid"], "valid access"),
+        (["openid"], "refreshable refresh"), (["openid", "email"], "refreshable refresh"),
     ])
     func answersASubsetOfTheScopes(scopes: [String], expected: String) {
         let request = CredentialRequest(scopes: Fixture.scopes(scopes))
         let credentials = Fixture.credentials(accessTokens: [Self.token])
         #expect(kind(credentials.selection(for: request, at: Self.now)) == expected)
+    }
+
+    /// A request that names no API gets no API's token, however long that lives: the program would send it to another one.
+    @Test(arguments: [[], ["openid"], ["openid", "profile", "email", "offline_access"]])
+    func answersARequestWithoutAnAPIWithATokenThatWasAskedForWithout(scopes: [String]) {
+        let request = CredentialRequest(scopes: Fixture.scopes(scopes))
+        let api = Fixture.accessToken("api", scopes: ["mail"], lifetime: 7200)
+        for requested in [[], ["openid"], ["openid", "offline_access"]] {
+            let plain = Fixture.accessToken("plain", scopes: ["read"], requested: requested)
+            let credentials = Fixture.credentials(accessTokens: [api, plain])
+            #expect(kind(credentials.selection(for: request, at: Self.now)) == "valid plain")
+            #expect(credentials.survivor(for: request, at: Self.now)?.secret == "plain")
+        }
+        let credentials = Fixture.credentials(accessTokens: [api])
+        #expect(kind(credentials.selection(for: request, at: Self.now)) == "refreshable refresh")
+        #expect(credentials.survivor(for: request, at: Self.now) == nil)
     }
 
     /// RFC 6749 §3.3: case counts; Microsoft's providers ignore it.

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Testing
 
 @testable import IdentityClient
@@ -44,10 +45,11 @@ import Testing
         let base = try #require(try await store.snapshot(for: id)).credentials
         let sent = CachedRefreshToken(secret: sent, modifiedAt: Fixture.now)
         let grant = try Fixture.grant(#"{"access_token":"\#(next)","token_type":"Bearer","refresh_token":"\#(next)"}"#)
-        return try await store.commit(id, fallback: base.applying(grant, at: Fixture.now)) { current in
-            guard let current, current.continues(base, from: sent) else { return current }
-            return current.applying(grant, replacing: sent, at: Fixture.now)
-        }
+        return try await store.commit(
+            id,
+            fallback: base.applying(grant, at: Fixture.now),
+            RefreshChange(.grant(grant), to: sent, of: base, at: Fixture.now)
+        )
     }
 
     private var other: CredentialStore {
@@ -234,5 +236,43 @@ import Testing
         #expect(cache.state.value.writes >= 7)
         cache.state.withLock { $0.writeFailure = nil }
         try await wait { try await store.snapshot(for: id) { _ in true }?.record != nil }
+    }
+
+    /// A keyring that stays locked for weeks. What each refresh yields builds on the one before.
+    @Test func refreshesWithoutEndAreOne() async throws {
+        let cache = UnreliableCache()
+        let store = CredentialStore(cache: cache, group: key.group, clientID: "client")
+        _ = try await store.update(id) { _ in Self.credentials("1", "r0") }
+        cache.refusedWrites = [.account]
+        for index in 0..<10_000 { try await refresh("r\(index)", "r\(index + 1)", in: store) }
+        cache.refusedWrites = []
+        try await store.saveUnsaved()
+        let reader = CredentialStore(cache: cache, group: key.group, clientID: "client")
+        let stored = try #require(try await reader.snapshot(for: id)).credentials
+        #expect(stored.refreshToken?.secret == "r10000" && stored.accessTokens.map(\.secret) == ["r10000"])
+    }
+
+    /// Signed out elsewhere, which this process has not seen; then the person signs in, and nothing can be read or written.
+    @Test func aSignInIsWrittenThoughTheRecordInMemoryWasGone() async throws {
+        let cache = UnreliableCache()
+        let store = CredentialStore(cache: cache, group: key.group, clientID: "client")
+        _ = try await store.update(id) { _ in Self.credentials("1", "r1") }
+        let other = CredentialStore(cache: cache, group: key.group, clientID: "client")
+        _ = try await other.take(key)
+        cache.refusesReads = true
+        let fresh = Self.credentials("2", "r2")
+        _ = try await store.commit(id, fallback: fresh, isSignIn: true) { _ in fresh }
+        cache.refusesReads = false
+        try await store.saveUnsaved()
+        #expect(try await other.snapshot(for: id)?.credentials == fresh)
+    }
+
+    @Test func leavesNothingOfSignOutsThatAreOver() async throws {
+        try await signIn("1", "r1")
+        _ = try await store.take(key)
+        cache.beforeNextWrite(of: .account) { throw Timeout() }
+        try await signIn("2", "r2")
+        _ = try await store.take(key)
+        #expect(store.state.withLock { $0.signOuts.isEmpty })
     }
 }

@@ -66,9 +66,9 @@ struct DisturbedSignOutTests {
         cache.beforeNextWrite(of: kind) { task.cancel() }
         begin.yield()
         await #expect(throws: CancellationError.self) { try await task.value }
+        try await stage.provider.waitForRequest(.revocation)
         #expect(try await store.accounts().isEmpty)
         #expect(try await store.userData(String.self, of: account) == nil)
-        try await stage.provider.waitForRequest(.revocation)
         #expect(stage.provider.count(of: .endSession) == 0)
     }
 

@@ -72,6 +72,19 @@ struct RefreshAnswerTests {
         #expect(sent.count == 2 && Set(sent).count == 2)
     }
 
+    /// An empty refresh token is none: what is stored stays.
+    @Test func keepsTheOldRefreshTokenWhereAFaultyAnswerHasAnEmptyOne() async throws {
+        let stage = try Stage { $0.rotatesRefreshTokens = false }
+        let (application, first) = try await stage.signedIn()
+        stage.provider.failNext(
+            .token,
+            with: .all(.changing("refresh_token", to: #""""#), .changing("expires_in", to: "-1"))
+        )
+        try await expectUnchanged(stage, application, first.account, .malformedResponse)
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+    }
+
     /// With which faults the keys of an earlier day do.
     static let withoutKeys: [(TestIdentityProvider.Fault, Bool)] = [
         (.html, true), (.oversized(), true), (.drop, true), (.serverError(), true),
@@ -176,12 +189,13 @@ struct RefreshAnswerTests {
         _ account: Account,
         _ code: AuthenticationError.Code
     ) async throws {
-        let before = try await stage.storedCredentials(of: application)
+        let before = try await stage.storedTokens(of: application)
         stage.clock.advance(by: .seconds(3600))
         try await expectError(code) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: account)
         }
-        #expect(try await stage.storedCredentials(of: application) == before)
+        #expect(try await stage.storedTokens(of: application) == before)
+        if code == .signInExpired { stage.clock.advance(by: .seconds(60)) }  // for which the refusal is remembered
     }
 
     @Test func acceptsANewSigningKey() async throws {

@@ -60,6 +60,45 @@ struct RefusedIDTokenTests {
         #expect(error.message.contains("choose RS256 or ES256 at the provider"))
     }
 
+    /// Nothing here has the refresh token of a sign-in that was refused: the provider takes it back.
+    @Test(arguments: [IDTokenTampering.brokenSignature, .nonce("another"), .claim("sub", nil)])
+    func revokesTheRefreshToken(_ tampering: IDTokenTampering) async throws {
+        let stage = try Stage()
+        stage.provider.tamperNextIDToken(with: tampering)
+        try await expectError(.invalidIDToken) {
+            try await stage.application().acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(stage.provider.count(of: .revocation) == 1)
+        #expect(stage.provider.requests.last?["token"] != nil)
+    }
+
+    /// Some providers would end the sign-in that there is.
+    @Test func revokesNothingOfAPersonWhoIsSignedIn() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.provider.tamperNextIDToken(with: .brokenSignature)
+        try await expectError(.invalidIDToken) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(stage.provider.count(of: .revocation) == 0)
+        let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+        #expect(try await application.acquireTokenSilently(forced).source == .identityProvider)
+    }
+
+    @Test(arguments: [true, false])
+    func revokesTheRefreshTokenOfAnotherPerson(_ isSignedIn: Bool) async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.browser.forgetCookies()
+        stage.browser.person = .bob
+        if isSignedIn { _ = try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        stage.browser.forgetCookies()
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.account = first.account
+        try await expectError(.accountMismatch) { try await application.acquireTokenInteractively(parameters) }
+        #expect(stage.provider.count(of: .revocation) == (isSignedIn ? 0 : 1))
+    }
+
     @Test func leavesNothingOnTheDisk() async throws {
         let directory = try TemporaryDirectory()
         let stage = try Stage(cache: FileTokenCache(directory: directory.path + "/cache"))

@@ -10,8 +10,7 @@ import Testing
 struct RequestLoopTests {
     /// A person is told that they are needed, and the set-up what is wrong with it, however often is asked.
     static let refusals: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
-        (.refusal("invalid_grant"), .signInExpired), (.emptyBadRequest, .signInExpired),
-        (.refusal("access_denied"), .signInExpired),
+        (.refusal("login_required"), .loginRequired),
         (.throttled(retryAfter: nil), .requestLoop), (.serverError(), .requestLoop), (.html, .requestLoop),
         (.refusal("invalid_client"), .clientNotRegistered),
     ]
@@ -40,11 +39,29 @@ struct RequestLoopTests {
         #expect(last?.underlyingError is AuthenticationError)
     }
 
+    /// A refresh token that is refused is no matter of loops: it is remembered with the record, see `RefusedRefreshTokenTests`.
+    /// One that is forced is sent.
+    @Test(arguments: [
+        TestIdentityProvider.Fault.refusal("invalid_grant"), .emptyBadRequest, .refusal("access_denied"),
+    ])
+    func sendsFiveOfFiftyForcedRequests(_ refusal: TestIdentityProvider.Fault) async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.provider.failAlways(.token, with: refusal)
+        let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+        stage.provider.forgetRequests()
+        for count in 1...50 {
+            let error = try await expectError(.signInExpired) { try await application.acquireTokenSilently(forced) }
+            #expect((error.retryAfter == .seconds(60) && error.underlyingError is AuthenticationError) == (count > 5))
+        }
+        #expect(stage.provider.count(of: .token) == 5)
+    }
+
     @Test func goesOnAfterAMinute() async throws {
         let stage = try Stage()
         let (application, first) = try await Self.looping(stage)
         stage.clock.advance(by: .seconds(59))
-        let error = try await expectError(.signInExpired) {
+        let error = try await expectError(.loginRequired) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
         #expect(error.retryAfter == .seconds(1))
@@ -107,13 +124,13 @@ struct RequestLoopTests {
     private static func looping(_ stage: Stage) async throws -> (PublicClientApplication, AuthenticationResult) {
         let (application, first) = try await stage.signedIn()
         stage.clock.advance(by: .seconds(3600))
-        stage.provider.failAlways(.token, with: .refusal("invalid_grant"))
+        stage.provider.failAlways(.token, with: .refusal("login_required"))
         for _ in 0..<5 {
             await #expect(throws: AuthenticationError.self) {
                 try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             }
         }
-        try await expectError(.signInExpired) {
+        try await expectError(.loginRequired) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
         stage.provider.failAlways(.token, with: nil)

@@ -112,4 +112,17 @@ struct SharedThrottleTests {
         #expect(try await acquire(try stage.application(), first.account).source == .identityProvider)
         #expect(try await stage.cache.record(for: key) == nil)
     }
+
+    /// For scopes that are not asked for again, for example.
+    @Test func theNextWaitRemovesThoseThatAreOver() async throws {
+        let stage = try Stage(.entra)
+        let (one, first) = try await stage.signedIn()
+        let group = CacheGroup.application("test-client")
+        for scope in ["api.a", "api.b", "api.c"] as [Scope] {
+            stage.clock.advance(by: .seconds(61))
+            stage.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
+            try await expectError(.throttled) { try await acquire(one, first.account, scope) }
+            #expect(try await stage.cache.records(of: .lease, in: group).values.compactMap(ServerWait.init).count == 1)
+        }
+    }
 }

@@ -14,7 +14,7 @@ extension Explorer {
         switch me.step {
         case .start:
             me.snapshot = state.record
-            if case .refreshable = selection(state.record, index, now) { me.step = .readLease } else { me.end() }
+            if isToSend(state.record, index, now) { me.step = .readLease } else { me.end() }
         case .readLease: readLease(&me, state, index)
         case .settle:
             if bug == .noReadUnderTheLease {
@@ -33,9 +33,10 @@ extension Explorer {
             }
         case .readAgain:
             if bug != .noReadUnderTheLease { me.snapshot = state.record }
-            if case .refreshable = selection(me.snapshot, index, now) { me.step = .send } else { me.step = .release }
+            me.step = isToSend(me.snapshot, index, now) ? .send : .release
         case .send: send(&me, &next, index)
-        case .arrive: arrive(&me, &next)
+        case .arrive: arrive(&me, &next, index)
+        case .remember: remember(&me, &next, now)
         case .commit: try commit(&me, state, now)
         case .write:
             if state.record == me.base {
@@ -53,6 +54,23 @@ extension Explorer {
         }
         next.processes[index] = me
         return next == state ? nil : next
+    }
+
+    /// Whether the refresh token is to be redeemed; not one that was refused, unless that is forced.
+    private mutating func isToSend(_ record: Int?, _ index: Int, _ now: Int64) -> Bool {
+        guard case .refreshable(let token) = selection(record, index, now) else { return false }
+        return index == forcedProcess || token.refusedFor("", at: now) == nil
+    }
+
+    /// Remembers with the record that the refresh token was refused.
+    private mutating func remember(_ me: inout ModelProcess, _ next: inout ModelState, _ now: Int64) {
+        me.step = .release
+        guard bug != .forgetsTheRefusal, let sent = me.snapshot.flatMap({ records[$0].refreshToken }),
+            let number = next.record, let token = records[number].refreshToken, token.secret == sent.secret
+        else { return }
+        var credentials = records[number]
+        credentials.refreshToken = token.refused("", at: now)
+        next.record = records.number(of: credentials)
     }
 
     private mutating func selection(_ record: Int?, _ index: Int, _ now: Int64) -> CredentialSelection {
@@ -122,10 +140,13 @@ extension Explorer {
     }
 
     /// The provider acts: it rotates, answers once more where the newest token is not yet used, or takes it for theft.
-    private mutating func arrive(_ me: inout ModelProcess, _ next: inout ModelState) {
+    private mutating func arrive(_ me: inout ModelProcess, _ next: inout ModelState, _ index: Int) {
         guard let sent = me.snapshot.flatMap({ records[$0].refreshToken?.secret }), let family = Self.family(of: sent),
             let number = Self.number(of: sent)
         else { return }
+        if next.families[family].refused == number, index != forcedProcess {
+            report("a refresh token was sent again although it had just been refused")
+        }
         let current = next.families[family].current
         if number == current {
             next.families[family].current += 1
@@ -161,7 +182,13 @@ extension Explorer {
             me.snapshot = records.number(of: merged)
         } else {
             me.granted = nil  // revoked and dropped
+            me.sent = nil
+            me.base = nil
             me.step = .release
+            guard current != nil else { return }
+            if bug == .takesASignInForASignOut { report("an account counted as removed although it is signed in") }
+            if !me.isSuperseded { me.step = .readAgain }
+            me.isSuperseded = true
             return
         }
         me.step = .write
@@ -197,11 +224,20 @@ extension Explorer {
             next.record = written.map { records.number(of: $0) }
             result.append(next)
         }
+        if state.left.blindSignIns > 0, state.unsaved == nil {
+            var next = state
+            next.left.blindSignIns -= 1
+            next.unsaved = ModelSignIn(family: state.families.count, tick: state.tick, isBlind: true)
+            next.families.append(ModelFamily())
+            result.append(next)
+        }
         if let signIn = state.unsaved {
             var next = state
             next.unsaved = nil
             let (commit, current) = (try Self.commit(signIn), state.record.map { records[$0] })
-            let written = try bug == .signsInAgain ? commit.change(current) : commit.applied(to: current)
+            var written = try bug == .signsInAgain ? commit.change(current) : commit.applied(to: current)
+            if bug == .guessesTheRecord, signIn.isBlind, current == nil { written = nil }
+            if written == nil, !state.families[signIn.family].isSignedOut { report("a sign-in was dropped") }
             next.record = written.map { records.number(of: $0) }
             result.append(next)
         }
@@ -229,6 +265,10 @@ extension Explorer {
                 {
                     next.families[family].lostAnAnswer = true
                 }
+                // What it was told is lost with it.
+                if process.step == .remember {
+                    for family in next.families.indices { next.families[family].refused = nil }
+                }
                 next.processes[index].isAlive = false
                 next.processes[index].end()
                 result.append(next)
@@ -251,6 +291,16 @@ extension Explorer {
                 } else {
                     next.processes[index].step = .keep
                 }
+                result.append(next)
+            }
+            if state.left.refusals > 0, process.step == .arrive,
+                let sent = process.snapshot.flatMap({ records[$0].refreshToken?.secret }),
+                let family = Self.family(of: sent)
+            {
+                var next = state
+                next.left.refusals -= 1
+                next.families[family].refused = Self.number(of: sent)
+                next.processes[index].step = .remember
                 result.append(next)
             }
             if state.left.suspensions > 0, process.isInAHurry {

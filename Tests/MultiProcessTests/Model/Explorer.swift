@@ -127,22 +127,32 @@ extension Explorer {
         let grant = try grant(family: signIn.family, number: 0)
         let now = epoch + Int64(signIn.tick) * tick / 1000
         let key = CacheKey(group: .application("client"), kind: .account, name: "account")
-        return UnsavedCommit(
-            snapshot: CredentialSnapshot(
-                key: key,
-                record: nil,
-                credentials: fresh.applying(grant, at: now, isSignIn: true)
-            ),
+        let id = RecordID(partition: fresh.partition, accountID: fresh.accountID.rawValue)
+        // The process has seen the account before.
+        var memory = CredentialStore.State()
+        let entry = CredentialStore.Entry(id: id, key: key)
+        entry.snapshot = CredentialSnapshot(key: key, record: nil, credentials: fresh)
+        memory.entries[id] = entry
+        var attempt = CommitAttempt(
+            id,
+            key: key,
             isSignIn: true,
-            hadRecord: signIn.overwrites != nil,
-            overwrites: signIn.overwrites.map { [$0] } ?? [],
-            replacesDamaged: true,
-            end: SharedResult()
-        ) { current in
-            var credentials = current ?? fresh
-            credentials.incarnation = fresh.incarnation
-            return credentials.applying(grant, at: now, isSignIn: true)
+            in: memory,
+            change: .other { current in
+                var credentials = current ?? fresh
+                credentials.incarnation = fresh.incarnation
+                return credentials.applying(grant, at: now, isSignIn: true)
+            }
+        )
+        if !signIn.isBlind {
+            attempt.meets(try signIn.overwrites.flatMap(Int.init).map { try credentials(family: $0, refreshToken: 0) })
         }
+        return attempt.unsaved(
+            after: nil,
+            fallback: fresh.applying(grant, at: now, isSignIn: true),
+            failure: AuthenticationError(.cache, "The write failed."),
+            nextAttempt: nil
+        )
     }
 
     static func credentials(family: Int, refreshToken number: Int) throws -> AccountCredentials {

@@ -14,6 +14,8 @@ struct ExplorerTests {
         Budget(failedWrites: 2, ticks: 2),
         Budget(unsureSignIns: 1, ticks: 0),
         Budget(signIns: 1, unsureSignIns: 1, ticks: 0),
+        Budget(signOuts: 1, blindSignIns: 1, ticks: 0),
+        Budget(crashes: 1, refusals: 2, ticks: 1),
     ]
 
     /// What takes a minute together.

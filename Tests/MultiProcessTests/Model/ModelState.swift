@@ -16,6 +16,12 @@ enum PlantedBug: CaseIterable {
     case noLeaseKept
     /// A sign-in whose write was done although it failed is written again whatever is there by then.
     case signsInAgain
+    /// What a sign-in would write over is guessed from memory where it cannot be read.
+    case guessesTheRecord
+    /// An account counts as removed where another sign-in has taken the place of the one that was refreshed.
+    case takesASignInForASignOut
+    /// A refresh token that was refused is not remembered with the record.
+    case forgetsTheRefusal
 }
 
 /// What may happen beside the steps of the protocol, and how often.
@@ -32,6 +38,10 @@ struct Budget: Hashable {
     var failedWrites = 0
     /// A sign-in's write fails and is done all the same; at any time it is tried again.
     var unsureSignIns = 0
+    /// A sign-in while nothing can be read or written; at any time it is written.
+    var blindSignIns = 0
+    /// The provider refuses a refresh token, and would take it later.
+    var refusals = 0
     /// How far time may go, in steps of ten seconds.
     var ticks = 4
 }
@@ -48,7 +58,7 @@ extension Budget: CustomStringConvertible {
 
 /// Where a process is.
 enum Step: Hashable {
-    case start, readLease, settle, take, readAgain, send, arrive, commit, write, keep, release, ended
+    case start, readLease, settle, take, readAgain, send, arrive, remember, commit, write, keep, release, ended
 }
 
 /// One process, with what it has in its memory. Numbers stand for records and leases; see `Interner`.
@@ -69,6 +79,8 @@ struct ModelProcess: Hashable {
     var sent: Int?
     var granted: Int?
     var base: Int?
+    /// Whether another sign-in took the place of what it refreshed.
+    var isSuperseded = false
 
     /// Forgets what no later step looks at, so that states that differ in nothing else are one.
     mutating func end() {
@@ -83,7 +95,7 @@ struct ModelProcess: Hashable {
     /// From the request until the answer is written, or the lease is looked at again, a process that runs loses no ten
     /// seconds.
     var isInAHurry: Bool {
-        isAlive && !isSuspended && (step == .arrive || step == .commit || step == .write || step == .keep)
+        isAlive && !isSuspended && [.arrive, .remember, .commit, .write, .keep].contains(step)
     }
 }
 
@@ -94,6 +106,8 @@ struct ModelFamily: Hashable {
     /// Somebody died with an answer: the old token comes again, and nobody is to blame.
     var lostAnAnswer = false
     var isSignedOut = false
+    /// The refresh token that was refused, where that could be remembered.
+    var refused: Int?
 }
 
 /// A sign-in that is to be written again.
@@ -102,6 +116,8 @@ struct ModelSignIn: Hashable {
     /// Whose record was there.
     var overwrites: String?
     var tick: Int
+    /// Whether nothing could be read.
+    var isBlind = false
 }
 
 struct ModelState: Hashable {

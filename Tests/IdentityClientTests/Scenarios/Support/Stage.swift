@@ -77,4 +77,14 @@ struct Stage {
         let group = application.configuration.cacheGroup ?? .application(application.configuration.clientID)
         return try await cache.records(of: .account, in: group)
     }
+
+    /// What is in them, but for the provider's refusals.
+    func storedTokens(of application: PublicClientApplication) async throws -> [AccountCredentials] {
+        try await storedCredentials(of: application).values.map { record in
+            var credentials = try AccountCredentials(decoding: record.bytes) { _ in ScopeRule(ignoresCase: false) }
+            credentials.refreshToken?.refusals = []
+            return credentials
+        }
+        .sorted { $0.accountID.rawValue < $1.accountID.rawValue }
+    }
 }

@@ -1,0 +1,155 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityTesting
+import Testing
+
+@testable import IdentityClient
+
+/// A refresh token that the provider refused is remembered with the record, so that no process sends it again at once.
+@Suite(.timeLimit(.minutes(1)))
+struct RefusedRefreshTokenTests {
+    /// Someone signed in, whose access token has expired, and whose refresh token is refused.
+    private func refused(_ profile: TestIdentityProvider.Profile = .openIDConnect) async throws -> (Stage, Account) {
+        let stage = try Stage(profile) { $0.rotatesRefreshTokens = false }
+        let (_, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failAlways(.token, with: .refusal("invalid_grant"))
+        stage.provider.forgetRequests()
+        return (stage, first.account)
+    }
+
+    /// What a process of its own says: one that remembers nothing but what is in the cache.
+    @discardableResult
+    private func refusal(_ stage: Stage, _ account: Account, _ scope: Scope = "api.read") async throws
+        -> AuthenticationError
+    {
+        try await expectError(.signInExpired) {
+            try await stage.application().acquireTokenSilently(scopes: [scope], account: account)
+        }
+    }
+
+    @Test func isSentOnceByHundredProcesses() async throws {
+        let (stage, account) = try await refused()
+        #expect(try await refusal(stage, account).serverError?.error == "invalid_grant")
+        for _ in 0..<99 {
+            let error = try await refusal(stage, account)
+            #expect(error.retryAfter == .seconds(60) && error.message.contains("sign in interactively"))
+        }
+        #expect(stage.provider.count(of: .token) == 1)
+    }
+
+    @Test func isSentAgainAfterAMinuteAndThenAfterLongerPauses() async throws {
+        let (stage, account) = try await refused()
+        for (index, pause) in [60, 120, 240, 480, 960, 1920, 3600, 3600].enumerated() {
+            try await refusal(stage, account)
+            stage.clock.advance(by: .seconds(pause - 1))
+            #expect(try await refusal(stage, account).retryAfter == .seconds(1))
+            #expect(stage.provider.count(of: .token) == index + 1)
+            stage.clock.advance(by: .seconds(1))
+        }
+        // A refusal that was none for good is over with the next answer.
+        stage.provider.failAlways(.token, with: nil)
+        let next = try await stage.application().acquireTokenSilently(scopes: ["api.read"], account: account)
+        #expect(next.source == .identityProvider)
+        #expect(try await refreshToken(stage)?.refusals == [])
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failAlways(.token, with: .refusal("invalid_grant"))
+        try await refusal(stage, account)
+        #expect(try await refusal(stage, account).retryAfter == .seconds(60))
+    }
+
+    @Test func isSentWhereTheCallerForcesIt() async throws {
+        let (stage, account) = try await refused()
+        for count in 1...3 {
+            try await expectError(.signInExpired) {
+                try await stage.application().acquireTokenSilently(
+                    SilentParameters(scopes: ["api.read"], account: account, forcesRefresh: true)
+                )
+            }
+            #expect(stage.provider.count(of: .token) == count)
+        }
+    }
+
+    @Test func saysNothingOfTheRefreshTokenOfANewSignIn() async throws {
+        let (stage, account) = try await refused()
+        try await refusal(stage, account)
+        stage.provider.failAlways(.token, with: nil)
+        _ = try await stage.application().acquireTokenInteractively(scopes: ["api.read"])
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await stage.application().acquireTokenSilently(scopes: ["api.read"], account: account)
+        #expect(next.source == .identityProvider)
+    }
+
+    /// At Microsoft's providers one refresh token is good for many APIs, and a refusal may be about one of them.
+    @Test func saysNothingOfOtherAPIsAtMicrosoft() async throws {
+        let (stage, account) = try await refused(.entra)
+        for _ in 0..<3 {
+            for scope in ["api.read", "api.other"] as [Scope] { try await refusal(stage, account, scope) }
+        }
+        #expect(stage.provider.count(of: .token) == 2)
+    }
+
+    @Test func bindsNobodyWhenTheClockWasSetBack() async throws {
+        let (stage, account) = try await refused()
+        try await refusal(stage, account)
+        stage.provider.failAlways(.token, with: nil)
+        stage.clock.advance(by: .seconds(-7200 - 3600))
+        let next = try await stage.application().acquireTokenSilently(scopes: ["api.read"], account: account)
+        #expect(next.source == .identityProvider)
+    }
+
+    /// A token that is still alive serves meanwhile.
+    @Test func leavesAnAccessTokenThatIsStillGood() async throws {
+        let stage = try Stage()
+        let (_, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3400))
+        stage.provider.failAlways(.token, with: .refusal("invalid_grant"))
+        stage.provider.forgetRequests()
+        for _ in 0..<3 {
+            let result = try await stage.application().acquireTokenSilently(
+                scopes: ["api.read"],
+                account: first.account
+            )
+            #expect(result.source == .cache && result.accessToken == first.accessToken)
+        }
+        #expect(stage.provider.count(of: .token) == 1)
+    }
+
+    /// The caller has to know that a person is needed, not that something could not be remembered.
+    @Test(arguments: [nil, "bad_token"])
+    func isToldAlthoughItCannotBeRemembered(_ suberror: String?) async throws {
+        let cache = UnreliableCache()
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.failAlways(.token, with: .refusal("invalid_grant", suberror: suberror))
+        cache.refusedWrites = [.account]
+        try await expectError(.signInExpired) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        #expect(cache.refusalCount > 0)
+    }
+
+    /// Neither hides a record that cannot be read meanwhile what the provider said.
+    @Test func isToldAlthoughTheRecordCannotBeReadAgain() async throws {
+        let cache = UnreliableCache()
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        let (gate, sent) = (Gate(), stage.provider.count(of: .token))
+        stage.provider.failNext(.token, with: .held(by: gate, then: .refusal("invalid_grant")))
+        let refused = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        try await stage.provider.waitForRequest(.token, count: sent + 1)
+        cache.refusesReads = true
+        gate.open()
+        try await expectError(.signInExpired) { try await refused.value }
+    }
+
+    private func refreshToken(_ stage: Stage) async throws -> CachedRefreshToken? {
+        let records = try await stage.storedCredentials(of: stage.application())
+        return try records.values.first.map { record in
+            try AccountCredentials(decoding: record.bytes) { _ in ScopeRule(ignoresCase: false) }.refreshToken
+        } ?? nil
+    }
+}

@@ -1,0 +1,143 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import HTTPTypes
+import IdentityTesting
+import Testing
+
+@testable import IdentityClient
+
+/// The server has spent the refresh token that was sent: the new one is stored before anything is waited for.
+@Suite(.timeLimit(.minutes(1)))
+struct RotatedTokenTests {
+    private func storedRefreshToken(_ stage: Stage) async throws -> String? {
+        let records = try await stage.storedCredentials(of: stage.application())
+        return try records.values.first.flatMap { record in
+            try AccountCredentials(decoding: record.bytes) { _ in ScopeRule(ignoresCase: false) }.refreshToken?.secret
+        }
+    }
+
+    @Test func isStoredWhileKeysAreFetched() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        let old = try await storedRefreshToken(stage)
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.rotateSigningKey()
+        let (gate, fetched) = (Gate(), stage.provider.count(of: .keys))
+        stage.provider.failNext(.keys, with: .held(by: gate))
+        let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        try await stage.provider.waitForRequest(.keys, count: fetched + 1)
+        let new = try await storedRefreshToken(stage)
+        #expect(new != nil && new != old)
+        gate.open()
+        let result = try await task.value
+        #expect(result.source == .identityProvider && result.idToken != first.idToken)
+        #expect(try await storedRefreshToken(stage) == new)
+        // And it is the one that counts.
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+    }
+
+    @Test func isNotSentForBeforeTheKeysAreFresh() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(2 * 86_400))
+        let (gate, fetched, sent) = (Gate(), stage.provider.count(of: .keys), stage.provider.count(of: .token))
+        stage.provider.failNext(.keys, with: .held(by: gate))
+        let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        try await stage.provider.waitForRequest(.keys, count: fetched + 1)
+        #expect(stage.provider.count(of: .token) == sent)
+        gate.open()
+        #expect(try await task.value.idToken != first.idToken)
+        #expect(stage.provider.count(of: .keys) == fetched + 1)
+    }
+
+    /// A transport of the program's own may throw that when it is closed.
+    @Test func isKeptWhereTheTransportGivesUp() async throws {
+        let stage = try Stage()
+        let transport = CancellingTransport(stage.provider.transport)
+        let (application, first) = try await stage.signedIn { $0.transport = transport }
+        let old = try await storedRefreshToken(stage)
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.rotateSigningKey()
+        transport.cancelsGets.withLock { $0 = true }
+        await #expect(throws: (any Error).self) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+        let new = try await storedRefreshToken(stage)
+        #expect(new != nil && new != old)
+        transport.cancelsGets.withLock { $0 = false }
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+    }
+
+    /// A host that does not answer is asked once a minute, where what it published before will do.
+    @Test(arguments: [TestIdentityProvider.Fault.drop, .serverError(), .throttled(retryAfter: .seconds(30))])
+    func isNotHeldUpByAHostThatDoesNotAnswer(_ fault: TestIdentityProvider.Fault) async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(2 * 86_400))
+        stage.provider.failAlways(.discovery, with: fault)
+        stage.provider.failAlways(.keys, with: fault)
+        stage.provider.forgetRequests()
+        let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+        for _ in 0..<3 { #expect(try await application.acquireTokenSilently(forced).source == .identityProvider) }
+        #expect(stage.provider.count(of: .discovery) == 1 && stage.provider.count(of: .keys) == 1)
+        stage.clock.advance(by: .seconds(60))
+        #expect(try await application.acquireTokenSilently(forced).source == .identityProvider)
+        #expect(stage.provider.count(of: .discovery) == 2 && stage.provider.count(of: .keys) == 2)
+    }
+
+    /// Where nothing is kept, what the provider publishes cannot be had now, and it says for how long.
+    @Test func isNotSentForWhileTheProviderWantsNoRequests() async throws {
+        let stage = try Stage()
+        let (_, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(10 * 86_400))
+        stage.provider.failNext(.discovery, with: .throttled(retryAfter: .seconds(60)))
+        let application = try stage.application()
+        stage.provider.forgetRequests()
+        for _ in 0..<3 {
+            let error = try await expectError(.throttled) {
+                try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+            }
+            #expect(error.retryAfter == .seconds(60))
+        }
+        #expect(stage.provider.requests.count == 1)
+        stage.clock.advance(by: .seconds(60))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider)
+    }
+
+    /// The person signs in anew while a forced refresh is under way: it is told nothing of a sign-out.
+    @Test func aForcedRefreshGoesOnWithTheSignInThatTookItsPlace() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        let (gate, sent) = (Gate(), stage.provider.count(of: .token))
+        stage.provider.failNext(.token, with: .held(by: gate))
+        let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+        let task = Task { try await application.acquireTokenSilently(forced) }
+        try await stage.provider.waitForRequest(.token, count: sent + 1)
+        let newer = try await application.acquireTokenInteractively(scopes: ["api.read"])
+        gate.open()
+        let result = try await task.value
+        #expect(result.source == .identityProvider && result.accessToken != newer.accessToken)
+        #expect(stage.provider.count(of: .revocation) == 0)
+        #expect(try await application.acquireTokenSilently(forced).source == .identityProvider)
+    }
+}
+
+/// Ends each GET as if its caller had been cancelled, where it is told to.
+private final class CancellingTransport: HTTPTransport {
+    let cancelsGets = Shared(false)
+    private let base: any HTTPTransport
+
+    init(_ base: any HTTPTransport) {
+        self.base = base
+    }
+
+    func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+        if request.method == .get, cancelsGets.value { throw CancellationError() }
+        return try await base.send(request, body: body)
+    }
+}
