@@ -37,6 +37,16 @@ import Testing
         #expect(place.provider.count(of: .token) == 1)
     }
 
+    @Test(.timeLimit(.minutes(1))) func doesNotWaitLongerForAProviderThanItMay() async throws {
+        let place = try await place()
+        let gate = Gate()
+        defer { gate.open() }
+        place.provider.failAlways(.token, with: .held(by: gate))
+        let outcome = try await place.run("token", "--timeout", "1")
+        #expect(outcome.status == 3 && outcome.output.isEmpty && outcome.errors.contains("network.timed_out"))
+        #expect(outcome.errorLines.last == "To allow more time, give --timeout SECONDS.")
+    }
+
     @Test(.timeLimit(.minutes(1))) func endsAtOnceWhenInterruptedAgain() async throws {
         let place = try await place()
         let gate = Gate()

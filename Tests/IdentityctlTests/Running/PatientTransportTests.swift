@@ -1,0 +1,57 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import IdentityClient
+import IdentityTesting
+import Testing
+
+@testable import identityctl
+
+@Suite(.timeLimit(.minutes(1))) struct PatientTransportTests {
+    /// Takes a whole body, and never answers.
+    private struct SilentTransport: StreamingHTTPTransport {
+        func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+            throw CancellationError()
+        }
+
+        func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
+            while try await body?.next() != nil {}
+            while true { try await Task.sleep(for: .seconds(3600)) }
+        }
+    }
+
+    /// Answers at once, and its body never ends.
+    private struct EndlessTransport: StreamingHTTPTransport {
+        struct Exchange: HTTPExchange {
+            let response = HTTPResponse(status: .ok)
+            func next() async throws -> [UInt8]? { [0x61] }
+        }
+
+        func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+            throw CancellationError()
+        }
+
+        func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange { Exchange() }
+    }
+
+    private let request = HTTPRequest(method: .post, scheme: "https", authority: "api.example.test", path: "/")
+
+    @Test func givesUpWhereNoAnswerBegins() async throws {
+        let transport = PatientTransport(base: SilentTransport(), patience: .milliseconds(20))
+        let error = await #expect(throws: AuthenticationError.self) { try await transport.open(request, body: nil) }
+        #expect(error?.code == .networkTimedOut && error?.message.hasPrefix("api.example.test did not begin") == true)
+    }
+
+    @Test func endsAtOnceWhereItsTaskIsCancelled() async throws {
+        let transport = PatientTransport(base: SilentTransport(), patience: .seconds(86_400))
+        let task = Task { try await transport.open(request, body: nil) }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func leavesAnAnswerThatHasBegunItsTime() async throws {
+        let transport = PatientTransport(base: EndlessTransport(), patience: .milliseconds(1))
+        let exchange = try await transport.open(request, body: nil)
+        for _ in 1...1000 { #expect(try await exchange.next() == [0x61]) }
+    }
+}
