@@ -15,10 +15,10 @@ extension PublicClientApplication {
     ///
     /// - Throws: As ``allAccounts()``.
     public func account(withID id: Account.ID) async throws -> Account? {
-        if configuration.authority.policy == nil,
-            let snapshot = try await environment.store.snapshot(for: recordID(of: id), ifStuck: { _ in true })
-        {
-            return snapshot.account
+        if configuration.authority.policy == nil {
+            let (store, record) = (environment.store, recordID(of: id))
+            if let stuck = store.stuck(record) { return stuck.account }
+            if let snapshot = try await store.snapshot(for: record) { return snapshot.account }
         }
         return try await allAccounts().first { $0.id == id }
     }

@@ -156,7 +156,8 @@ extension Authority {
         var all: [String] { [authorization, token] + [deviceAuthorization, revocation].compactMap(\.self) }
     }
 
-    package enum Kind: Hashable, Sendable {
+    /// Boxed: each call copies its authority, and the copy of a box is one count however much it holds.
+    package indirect enum Kind: Hashable, Sendable {
         case entra(WebAddress, tenant: String)
         case b2c(WebAddress, tenant: String, policy: String, form: B2CForm)
         case externalID(WebAddress, tenant: String)

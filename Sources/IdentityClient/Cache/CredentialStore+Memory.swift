@@ -8,12 +8,12 @@ extension CredentialStore {
     private static let memoryLimit = 4 * 1024 * 1024
 
     func entry(for id: RecordID, in state: inout State) -> Entry {
-        if let latest = state.latest, latest.id == id { return latest }
+        if let latest = state.latest, latest.location.id == id { return latest }
         let entry: Entry
         if let known = state.entries[id] {
             entry = known
         } else {
-            entry = Entry(id: id, key: id.key(in: group, clientID: clientID))
+            entry = Entry(Location(id: id, key: id.key(in: group, clientID: clientID)))
             state.entries[id] = entry
         }
         state.latest = entry
@@ -38,7 +38,7 @@ extension CredentialStore {
     }
 
     func forget(_ key: CacheKey) {
-        let ids = state.withLock { $0.entries.filter { $0.value.key == key }.map(\.key) }
+        let ids = state.withLock { $0.entries.filter { $0.value.location.key == key }.map(\.key) }
         for id in ids { forget(id) }
     }
 

@@ -35,14 +35,20 @@ extension CredentialStore {
         try await save(id).snapshot
     }
 
-    /// Whether it is time to try a write again that was stuck. Who is told so tries, and the others need not wait.
-    func isDue(_ id: RecordID) -> Bool {
+    /// Returns what is in memory of an account whose write is stuck, while the write rests; `nil` once it is due again, to
+    /// the one caller that then tries it.
+    ///
+    /// Storage that is busy takes seconds to say so, and a silent call that memory answers need not wait for it. Never for
+    /// a refresh token that is sent: another process may have redeemed that one.
+    func stuck(_ id: RecordID) -> CredentialSnapshot? {
         state.withLock { state in
-            guard let next = state.unsaved[id]?.nextAttempt else { return true }
+            guard !state.unsaved.isEmpty, let commit = state.unsaved[id], let next = commit.nextAttempt else {
+                return nil
+            }
             let now = ContinuousClock.now
-            guard now >= next else { return false }
+            guard now >= next else { return commit.snapshot }
             state.unsaved[id]?.nextAttempt = now + pause
-            return true
+            return nil
         }
     }
 

@@ -29,10 +29,19 @@ package final class CredentialStore: Sendable {
 
     /// Guarded by the lock; an object, so that a hit finds it with one lookup.
     final class Entry {
-        let id: RecordID
-        let key: CacheKey
+        let location: Location
         var snapshot: CredentialSnapshot?
         var lastUse: UInt64 = 0
+
+        init(_ location: Location) {
+            self.location = location
+        }
+    }
+
+    /// Where one account's record is; an object, so that a hit copies no strings out of the lock.
+    final class Location: Sendable {
+        let id: RecordID
+        let key: CacheKey
 
         init(id: RecordID, key: CacheKey) {
             self.id = id
@@ -48,30 +57,20 @@ package final class CredentialStore: Sendable {
     }
 
     /// The credentials under `id`, at the cost of one lookup. What could not be written before is written first.
-    ///
-    /// - Parameter isEnough: Whether what is in memory answers the caller. Then one that cannot be written because the
-    ///   storage is busy, and takes seconds to say so, is not tried again with every call. Never for a refresh token that
-    ///   is to be sent: another process may have redeemed that one.
-    package func snapshot(
-        for id: RecordID,
-        ifStuck isEnough: (CredentialSnapshot) -> Bool = { _ in false }
-    ) async throws -> CredentialSnapshot? {
-        let (key, known, unsaved) = state.withLock { state in
+    package func snapshot(for id: RecordID) async throws -> CredentialSnapshot? {
+        let (location, known, isUnsaved) = state.withLock { state in
             let entry = entry(for: id, in: &state)
             state.tick &+= 1
             entry.lastUse = state.tick
-            return (entry.key, entry.snapshot, state.unsaved.isEmpty ? nil : state.unsaved[id])
+            return (entry.location, entry.snapshot, !state.unsaved.isEmpty && state.unsaved.keys.contains(id))
         }
-        if let unsaved {
-            if isEnough(unsaved.snapshot), !isDue(id) { return unsaved.snapshot }
-            return try await retry(id)
-        }
-        guard let record = try await wrapping({ try await cache.record(for: key) }) else {
+        if isUnsaved { return try await retry(id) }
+        guard let record = try await wrapping({ try await cache.record(for: location.key) }) else {
             forget(id)
             return nil
         }
         if let known, known.record == record { return known }
-        return try await decoded(record, id: id, key: key)
+        return try await decoded(record, id: id, key: location.key)
     }
 
     @inline(never)  // a hit sets up nothing for it

@@ -55,13 +55,18 @@ package enum CredentialSelection: Hashable, Sendable {
 extension AccountCredentials {
     /// What these credentials can do for `request` at a time.
     package func selection(for request: CredentialRequest, at now: Int64) -> CredentialSelection {
-        let validity = refreshToken == nil ? 0 : request.minimumValidity
+        let validity = hasRefreshToken ? request.minimumValidity : 0
         if !request.skipsAccessToken,
             let token = bestToken(for: request, at: now, leeway: request.leeway, minimumValidity: validity)
         {
-            return token.isDueForRefresh(at: now) && refreshToken != nil ? .stale(token) : .valid(token)
+            return token.isDueForRefresh(at: now) && hasRefreshToken ? .stale(token) : .valid(token)
         }
         return refreshToken.map(CredentialSelection.refreshable) ?? .unavailable
+    }
+
+    /// Looks at the case only: `refreshToken != nil` copies the whole token, on the way of each hit.
+    private var hasRefreshToken: Bool {
+        if case .some = refreshToken { true } else { false }
     }
 
     /// A token that is still alive, for when no better one can be had.
@@ -77,10 +82,10 @@ extension AccountCredentials {
         minimumValidity: Int64 = 0
     ) -> CachedAccessToken? {
         var best: Int?
-        let declined = refreshToken?.declinedScopes ?? []
         for index in accessTokens.indices {
             guard accessTokens[index].isUsable(at: now, leeway: leeway, minimumValidity: minimumValidity),
-                accessTokens[index].fits(request, declined: declined)
+                accessTokens[index].fits(request)
+                    || accessTokens[index].fits(request, declined: refreshToken?.declinedScopes ?? [])
             else { continue }
             if let other = best, accessTokens[other].expiresOn >= accessTokens[index].expiresOn { continue }
             best = index
@@ -91,19 +96,28 @@ extension AccountCredentials {
 
 extension CachedAccessToken {
     /// Whether the token's tenant and scopes are what is asked for.
-    /// - Parameter declined: What the person did not grant at sign-in: a refresh would not yield it either.
-    func fits(_ request: CredentialRequest, declined: [String] = []) -> Bool {
-        guard tokenType == "Bearer" else { return false }
-        if let tenant = request.tenant, tenant != realm, tenant != authorityTenant { return false }
+    func fits(_ request: CredentialRequest) -> Bool {
+        guard isOfKind(request) else { return false }
         // A token of an API, whichever was acquired last, is no answer to a request that names none.
         guard request.namesAScopeOfAnAPI else { return requested.isEmpty }
-        if request.scopes.allSatisfy({ covers($0, by: request.rule) }) || request.matchableScopes == requested {
-            return true
-        }
+        return request.scopes.allSatisfy { covers($0, by: request.rule) } || request.matchableScopes == requested
+    }
+
+    /// Whether the token has all that a refresh would yield.
+    /// - Parameter declined: The scopes that the person did not grant at sign-in.
+    fileprivate func fits(_ request: CredentialRequest, declined: [String]) -> Bool {
         // Microsoft's providers take scopes at a refresh for a new wish.
-        guard !declined.isEmpty, !request.rule.ignoresCase else { return false }
+        guard !declined.isEmpty, !request.rule.ignoresCase, isOfKind(request), request.namesAScopeOfAnAPI else {
+            return false
+        }
         let wanted = request.matchableScopes
         return wanted.isSubset(of: granted.union(declined)) && !wanted.isDisjoint(with: granted)
+    }
+
+    private func isOfKind(_ request: CredentialRequest) -> Bool {
+        guard tokenType == "Bearer" else { return false }
+        guard let tenant = request.tenant else { return true }
+        return tenant == realm || tenant == authorityTenant
     }
 
     /// Whether a scope was granted, or is one that matters to the sign-in only.

@@ -26,12 +26,8 @@ struct SilentFlow: Sendable {
             minimumValidity: try parameters.validitySeconds,
             rule: rule
         )
-        let stored = try await environment.store.snapshot(for: id) { known in
-            switch known.selection(for: need, at: environment.clock.unixSeconds) {
-            case .valid, .stale: true
-            case .refreshable, .unavailable: false
-            }
-        }
+        var stored = stuck(id, need)
+        if stored == nil { stored = try await environment.store.snapshot(for: id) }
         guard let snapshot = stored else { throw Self.noTokens(parameters) }
         switch snapshot.selection(for: need, at: environment.clock.unixSeconds) {
         case .valid(let token):
@@ -50,6 +46,15 @@ struct SilentFlow: Sendable {
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         case .unavailable:
             throw Self.nothingToRenewWith(parameters)
+        }
+    }
+
+    /// What memory has of an account whose write is stuck, if that answers the caller.
+    private func stuck(_ id: RecordID, _ need: CredentialRequest) -> CredentialSnapshot? {
+        guard let stuck = environment.store.stuck(id) else { return nil }
+        switch stuck.selection(for: need, at: environment.clock.unixSeconds) {
+        case .valid, .stale: return stuck
+        case .refreshable, .unavailable: return nil
         }
     }
 
@@ -150,7 +155,8 @@ extension SilentParameters {
     /// The least validity in whole seconds, rounded up; ten years are as good as more.
     fileprivate var validitySeconds: Int64 {
         get throws {
-            guard minimumValidity >= .zero else {
+            guard minimumValidity != .zero else { return 0 }  // no division on the way of a hit
+            guard minimumValidity > .zero else {
                 throw AuthenticationError(.invalidArgument, "The minimum validity of the token is negative.")
             }
             let parts = min(minimumValidity, .seconds(JSONObject.longestDuration)).components
