@@ -8,11 +8,15 @@ public struct SignOutResult: Sendable {
         case notRequested
         /// It is done.
         case succeeded
-        /// The provider does not offer it, or there was nothing to do it with.
+        /// There was nothing to do: no refresh token was held that could be revoked.
+        case notNeeded
+        /// It was not done, because the provider does not offer it: it publishes no endpoint for it, and the program names
+        /// none.
         case unavailable
         /// The page was opened; nobody says whether the person finished there.
         case unconfirmed
-        /// It did not succeed, and is not tried again.
+        /// It did not succeed, and is not tried again: the provider refused it (``AuthenticationError/serverError`` has its
+        /// words), or could not be asked.
         case failed(AuthenticationError)
     }
 

@@ -121,12 +121,6 @@ extension Authority {
         )
     }
 
-    /// What the program knows of a provider that does not publish it.
-    var deviceAuthorization: String? {
-        guard case .openIDConnect(_, _, let deviceAuthorization) = kind else { return nil }
-        return deviceAuthorization
-    }
-
     private var keysTemplate: String {
         switch kind {
         case .b2c(let base, let tenant, _, .query(let spelled)):

@@ -4,7 +4,7 @@ extension Authority {
     /// The authority that `url` means, recognised by its form: Entra ID, B2C, External ID or AD FS.
     ///
     /// An OpenID Connect issuer cannot be told from its form: use
-    /// ``openIDConnect(issuer:issuerPolicy:deviceAuthorization:)``. A B2C policy on a custom domain is recognised when its
+    /// ``openIDConnect(issuer:issuerPolicy:deviceAuthorization:revocation:idTokenAlgorithms:)``. A B2C policy on a custom domain is recognised when its
     /// name begins with `b2c_`; use ``b2c(host:tenant:policy:)`` for others.
     ///
     /// Any other address with a path is taken for Entra ID: at a host that is no known cloud's and not in

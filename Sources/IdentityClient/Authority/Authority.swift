@@ -94,15 +94,31 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     ///   - issuerPolicy: Which issuer its configuration may name.
     ///   - deviceAuthorization: Where a device asks for a code (RFC 8628), for a provider that has such an endpoint and
     ///     does not publish it, as GitLab. One that is published is taken before it.
-    /// - Throws: `AuthenticationError.configuration` when the issuer or the endpoint is not an `https` address.
+    ///   - revocation: Where tokens are revoked (RFC 7009), for a provider that has such an endpoint and publishes it
+    ///     neither with its configuration nor as RFC 8414 says. One that is published is taken before it.
+    ///   - idTokenAlgorithms: What ID tokens may be signed with, named as in RFC 7518; it replaces what the provider
+    ///     publishes in `id_token_signing_alg_values_supported`. `nil`, the default, means the published ones.
+    ///     ```swift
+    ///     // A provider that signs with ES256 and publishes RS256.
+    ///     try Authority.openIDConnect(issuer: "https://id.example.com", idTokenAlgorithms: ["ES256"])
+    ///     ```
+    /// - Throws: `AuthenticationError.configuration` when the issuer or an endpoint is not an `https` address, or an
+    ///   algorithm is none that the library verifies.
     /// - SeeAlso: [OpenID Connect Discovery §4](https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig)
     public static func openIDConnect(
         issuer: String,
         issuerPolicy: IssuerPolicy = .exact,
-        deviceAuthorization: String? = nil
+        deviceAuthorization: String? = nil,
+        revocation: String? = nil,
+        idTokenAlgorithms: [String]? = nil
     ) throws -> Authority {
-        for address in [issuer, deviceAuthorization].compactMap(\.self) { _ = try self.address(address) }
-        return Authority(kind: .openIDConnect(issuer: issuer, issuerPolicy, deviceAuthorization: deviceAuthorization))
+        for address in [issuer, deviceAuthorization, revocation].compactMap(\.self) { _ = try self.address(address) }
+        let unpublished = try Unpublished(
+            deviceAuthorization: deviceAuthorization,
+            revocation: revocation,
+            idTokenAlgorithms: idTokenAlgorithms
+        )
+        return Authority(kind: .openIDConnect(issuer: issuer, issuerPolicy, unpublished))
     }
 
     /// A plain OAuth 2.0 server whose endpoints are given by hand. It tells nothing about the person: an ID token, as
@@ -125,7 +141,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
 extension Authority {
     /// Which issuer the configuration of an OpenID Connect provider may name.
     public enum IssuerPolicy: Hashable, Sendable {
-        /// The very one that was configured, but for one trailing slash.
+        /// The very one that was configured, to the letter: a slash at its end counts.
         case exact
         /// Any on the same scheme, host and port.
         case sameHost
@@ -162,7 +178,7 @@ extension Authority {
         case b2c(WebAddress, tenant: String, policy: String, form: B2CForm)
         case externalID(WebAddress, tenant: String)
         case adfs(WebAddress)
-        case openIDConnect(issuer: String, IssuerPolicy, deviceAuthorization: String?)
+        case openIDConnect(issuer: String, IssuerPolicy, Unpublished?)
         case oauth2(OAuth2Endpoints)
     }
 

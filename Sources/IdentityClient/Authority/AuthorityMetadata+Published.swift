@@ -16,7 +16,7 @@ extension AuthorityMetadata {
                 .issuerMismatch,
                 """
                 The configuration of \(authority.url) names another issuer, \(WireText.clean(document.issuer).prefix(200)). \
-                Check the authority.
+                Check the authority; an issuer is compared to the letter, a slash at its end included.
                 """
             )
         }
@@ -46,7 +46,7 @@ extension AuthorityMetadata {
             deviceAuthorizationEndpoint: try endpoint(document.deviceAuthorizationEndpoint)
                 ?? authority.deviceAuthorization,
             endSessionEndpoint: try endpoint(document.endSessionEndpoint).map(authority.keepingPolicy),
-            revocationEndpoint: try endpoint(document.revocationEndpoint),
+            revocationEndpoint: try endpoint(document.revocationEndpoint) ?? authority.revocation,
             jwksURI: try endpoint(document.jwksURI)
         )
         pushedAuthorizationRequestEndpoint =
@@ -56,6 +56,8 @@ extension AuthorityMetadata {
         codeChallengeMethods = document.codeChallengeMethodsSupported
         namesIssuerInResponse = document.authorizationResponseIssParameterSupported
         scopes = document.scopesSupported
+        idTokenAlgorithms = (authority.idTokenAlgorithms ?? document.idTokenSigningAlgorithms)?
+            .compactMap(SignatureAlgorithm.init(name:))
         let methods = document.tokenEndpointAuthMethodsSupported
         if methods.contains("client_secret_basic"), !methods.contains("client_secret_post") {
             clientSecretPlace = .header

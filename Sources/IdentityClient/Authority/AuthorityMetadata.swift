@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+package import OAuthWire
+
 /// An authority's endpoints, believed: published and checked, or known from its form.
 package struct AuthorityMetadata: Hashable, Sendable {
     /// The issuer that authorization responses and ID tokens name; `nil` where nobody said.
@@ -18,6 +20,8 @@ package struct AuthorityMetadata: Hashable, Sendable {
     /// Whether an authorization request is taken only when it was pushed (RFC 9126).
     package var requiresPushedAuthorizationRequests = false
     package var scopes: [String]?
+    /// What ID tokens may be signed with; `nil` where that was not said, which means any algorithm that is verified.
+    package var idTokenAlgorithms: [SignatureAlgorithm]?
     /// Where the provider wants a client's secret; in the form unless it says that it takes HTTP Basic alone.
     package var clientSecretPlace = ClientCredentials.Place.form
 

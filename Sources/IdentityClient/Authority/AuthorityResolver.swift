@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Logging
 import OAuthWire
 
 /// Finds an authority's endpoints and keys, and decides whether they are believed.
@@ -12,18 +13,56 @@ struct AuthorityResolver: Sendable {
     ///
     /// - Throws: `.network` or `.serverUnavailable` when nobody answers and nothing is kept; `.issuerMismatch`,
     ///   `.untrustedAuthority` or `.malformedResponse` when what is published is not believed.
-    func metadata(for authority: Authority, context: RequestContext) async throws -> AuthorityMetadata {
+    /// - Parameter isRefetch: Whether what is kept is passed over, because it proved outdated.
+    func metadata(
+        for authority: Authority,
+        isRefetch: Bool = false,
+        context: RequestContext
+    ) async throws -> AuthorityMetadata {
         let urls = authority.configurationURLs
         guard !urls.isEmpty else { return try templates(of: authority) }
         try await checkTrust(in: authority, context: context)
         do {
-            let document = try await documents.document(at: urls, for: authority, context: context) { json in
-                _ = try AuthorityMetadata(published: json, by: authority)
-            }
+            let document = try await documents.document(
+                at: urls,
+                for: authority,
+                isRefetch: isRefetch,
+                context: context,
+                check: { json in _ = try AuthorityMetadata(published: json, by: authority) }
+            )
             return try AuthorityMetadata(published: document.json, by: authority)
         } catch let error as AuthenticationError where .network ~= error.code || .serverUnavailable ~= error.code {
             guard let templates = authority.templates else { throw error }
             return templates
+        }
+    }
+
+    /// Where tokens are revoked; `nil` where the provider does not say.
+    ///
+    /// Deviation: django-oauth-toolkit names the endpoint in its RFC 8414 document alone. That document is asked for only
+    /// here, when something is to be revoked, and counts if it names the same issuer.
+    func revocationEndpoint(
+        of authority: Authority,
+        _ metadata: AuthorityMetadata,
+        context: RequestContext
+    ) async throws -> String? {
+        if let endpoint = metadata.revocationEndpoint { return endpoint }
+        guard case .openIDConnect = authority.kind, let url = authority.configurationURLs.last else { return nil }
+        do {
+            let document = try await documents.document(
+                at: [url],
+                for: authority,
+                context: context,
+                check: { json in _ = try AuthorityMetadata(published: json, by: authority) }
+            )
+            return try AuthorityMetadata(published: document.json, by: authority).revocationEndpoint
+        } catch let error as AuthenticationError where !(.network ~= error.code) && !(.serverUnavailable ~= error.code)
+        {
+            context.logger.debug(
+                "The provider has no second document that is believed",
+                metadata: ["identity.error": "\(error.shortDescription)"]
+            )
+            return nil
         }
     }
 

@@ -44,6 +44,7 @@ struct IDTokenVerifier: Sendable {
         guard let algorithm = token.signatureAlgorithm else {
             throw Self.refusal(.algorithmNotAllowed, of: token)
         }
+        let metadata = try await self.metadata(admitting: algorithm, expectation, metadata, context)
         if metadata.jwksURI == nil, allowsUnpublishedKeys { return algorithm }
         let places = metadata.keyPlaces(for: expectation.clientID, of: expectation.authority)
         guard !places.isEmpty else {
@@ -82,6 +83,32 @@ struct IDTokenVerifier: Sendable {
             metadata: ["identity.error": "\(failure.shortDescription)"]
         )
         throw Self.refusal(problem, of: token)
+    }
+
+    /// The endpoints, where they say that ID tokens may be signed so. Kept ones can be older than the provider's algorithm:
+    /// before a refusal they are fetched anew.
+    /// - SeeAlso: [OpenID Connect Core §3.1.3.7](https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation),
+    ///   item 7
+    private func metadata(
+        admitting algorithm: SignatureAlgorithm,
+        _ expectation: IDTokenExpectation,
+        _ metadata: AuthorityMetadata,
+        _ context: RequestContext
+    ) async throws -> AuthorityMetadata {
+        let admits = { (metadata: AuthorityMetadata) in metadata.idTokenAlgorithms?.contains(algorithm) ?? true }
+        if admits(metadata) { return metadata }
+        let authority = expectation.authority
+        if authority.idTokenAlgorithms == nil {
+            let fresh = try await resolver.metadata(for: authority, isRefetch: true, context: context)
+            if admits(fresh) { return fresh }
+        }
+        throw IDTokenExpectation.refused(
+            """
+            it is signed with \(algorithm.rawValue), which is not among the algorithms that the provider publishes (alg, \
+            id_token_signing_alg_values_supported) or the program names. If the provider publishes them wrongly, name them \
+            with the authority (idTokenAlgorithms)
+            """
+        )
     }
 
     private static func refusal(_ error: SignatureError, of token: JSONWebToken) -> AuthenticationError {

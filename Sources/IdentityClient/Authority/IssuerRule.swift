@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
+
 // Which issuer an authority may name in its configuration, and which its ID tokens must name.
 extension Authority {
     /// Whether the published `issuer` is one this authority may have.
@@ -9,11 +11,11 @@ extension Authority {
     package func accepts(publishedIssuer issuer: String) -> Bool {
         switch kind {
         case .openIDConnect(let configured, .exact, _):
-            return Self.withoutTrailingSlash(issuer) == Self.withoutTrailingSlash(configured)
+            return WireText.areSame(issuer, configured)
         case .openIDConnect(_, .sameHost, _):
             return WebAddress(issuer)?.origin == base.origin
         case .openIDConnect(_, .allowed(let issuers), _):
-            return issuers.contains(issuer)
+            return issuers.contains { WireText.areSame($0, issuer) }
         case .entra(_, let tenant):
             // Deviation: Entra publishes a template, `https://…/{tenantid}/v2.0`, for several tenants at once.
             guard let address = WebAddress(Self.fillingTemplate(issuer, tenant: tenant)) else { return false }
@@ -35,18 +37,19 @@ extension Authority {
         switch kind {
         case .entra(_, let tenant):
             guard let tenantID, !tenantID.isEmpty, let address = WebAddress(issuer), isSameCloud(address),
-                address.path == "/\(tenantID)/v2.0", address.query == nil
+                WireText.areSame(address.path, "/\(tenantID)/v2.0"), address.query == nil
             else { return false }
             return switch tenant {
             case "common", "organizations": true
             case "consumers": tenantID == CloudInstances.consumersTenantID
-            default: !Self.isGUID(tenant) || tenant == tenantID.lowercased()
+            case _ where Self.isGUID(tenant): tenant == tenantID.lowercased()
+            default: Self.tenant(inPublished: published).map { $0 == tenantID.lowercased() } ?? true
             }
         case .b2c, .externalID, .adfs:
             // Without a published issuer (only the templates are known), the host decides.
-            return published.map { $0 == issuer } ?? accepts(publishedIssuer: issuer)
+            return published.map { WireText.areSame($0, issuer) } ?? accepts(publishedIssuer: issuer)
         case .openIDConnect:
-            return issuer == published
+            return published.map { WireText.areSame($0, issuer) } ?? false
         case .oauth2:
             return false
         }
@@ -74,13 +77,16 @@ extension Authority {
         return issuer.host.hasPrefix("\(issuing).") && (tenant == issuing || !isGUID(tenant))
     }
 
+    /// The identifier of a tenant that was named by a domain: Entra publishes it in the issuer. `nil` where only the templates
+    /// of the addresses are known, or the issuer is one.
+    private static func tenant(inPublished issuer: String?) -> String? {
+        guard let issuer, !issuer.utf8.contains(UInt8(ascii: "{")) else { return nil }
+        return WebAddress(issuer)?.segments.first?.lowercased()
+    }
+
     static func fillingTemplate(_ text: String, tenant: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "{")) else { return text }
         return text.replacing("{tenantid}", with: tenant).replacing("{tenant}", with: tenant)
-    }
-
-    private static func withoutTrailingSlash(_ text: String) -> Substring {
-        text.hasSuffix("/") ? text.dropLast() : text[...]
     }
 
     static func isGUID(_ text: String) -> Bool {

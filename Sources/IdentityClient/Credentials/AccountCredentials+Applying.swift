@@ -80,7 +80,7 @@ extension TokenGrant {
             authorityTenant: authorityTenant == realm ? nil : authorityTenant,
             scopes: grantedScopes,
             requestedScopes: requestedScopes,
-            tokenType: response.tokenType,
+            tokenType: response.tokenType ?? "Bearer",
             cachedAt: now,
             expiresOn: now + Int64(response.expiresIn ?? unstatedLifetime),
             refreshOn: response.refreshIn.map { now + Int64($0) },

@@ -64,7 +64,13 @@ struct AuthorizationCodeFlow: Sendable {
             wanted: request.parameters.account,
             scopes: request.parameters.scopes
         )
-        return try await commit.run(answer, asked: request.scopes, nonce: request.nonce, maxAge: request.maxAge)
+        return try await commit.run(
+            answer,
+            asked: request.scopes,
+            nonce: request.nonce,
+            claims: request.claims,
+            maxAge: request.maxAge
+        )
     }
 
     /// - SeeAlso: [RFC 9207 §2.4](https://www.rfc-editor.org/rfc/rfc9207#section-2.4)

@@ -34,7 +34,7 @@ extension EndpointVerdict {
         case 408, 500...:
             let error = Self.unavailable(.serverUnavailable, answer.status, words, retryAfter, context)
             self = retryAfter == nil ? .ambiguous(error) : .refused(error)
-        case 402..<500 where json == nil && !answer.body.isEmpty:
+        case 402..<500 where words == nil && !answer.body.isEmpty:
             self = .refused(Self.foreign(answer.status, context))
         default:  // Deviation: Entra ID may refuse with status 200.
             self = .refused(ServerRefusal(words, status: answer.status, grant: grant, context: context).error)
@@ -59,7 +59,8 @@ extension EndpointVerdict {
         )
     }
 
-    /// Something between here and the provider has answered: a page of a firewall's or a proxy's, for example. Nothing is
+    /// Something between here and the provider has answered: a firewall, a proxy or a gateway, with a page or with JSON that
+    /// has none of OAuth's errors. Nothing is
     /// known of the tokens, and a person who signs in would come back to it.
     ///
     /// 400 and 401 are the statuses of refusals, whatever the body is.
@@ -68,8 +69,8 @@ extension EndpointVerdict {
         AuthenticationError(
             .malformedResponse,
             """
-            Something has answered \(status) in the provider's place: the answer is not a JSON object. A firewall, a \
-            proxy or a captive portal does that; or is this not the right authority?
+            Something has answered \(status) in the provider's place: the answer has none of OAuth's errors. A \
+            firewall, a gateway or a captive portal does that; or is this not the right authority?
             """,
             serverError: ServerError(nil, status: status),
             correlationID: context.correlationID

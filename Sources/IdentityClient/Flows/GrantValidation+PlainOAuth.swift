@@ -9,12 +9,15 @@ extension TokenResponse {
     /// An ID token is left out as any member that nobody knows (RFC 6749 §5.1): there are no keys to check it by. LinkedIn's
     /// has no nonce, so LinkedIn cannot be used as an OpenID Connect provider.
     ///
+    /// Deviation: LinkedIn leaves `token_type` out. It is a Bearer token.
+    ///
     /// Deviation: GitHub separates scopes by commas. A comma may also be part of a scope (RFC 6749 §3.3): so only where none of
     /// the scopes that were asked for has one.
     func read(at authority: Authority, asked: [String]) -> TokenResponse {
         guard !authority.issuesIDTokens else { return self }
         var response = self
         response.idToken = nil
+        if fault == nil { response.tokenType = tokenType ?? "Bearer" }
         if !asked.contains(where: { $0.contains(",") }) {
             response.scopes = scopes?.flatMap { $0.split(separator: ",").map(String.init) }
         }

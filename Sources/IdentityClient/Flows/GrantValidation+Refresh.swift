@@ -19,12 +19,12 @@ extension GrantValidation {
         keysFailure: AuthenticationError?,
         willFetch: @escaping @Sendable () async -> Void
     ) async throws -> TokenGrant {
-        try check(response)
         let before = snapshot.credentials
         let response = response.read(
             at: request.authority,
             asked: scopes.requested + (before.refreshToken?.scopes ?? [])
         )
+        try check(response)
         var profile: CachedProfile?
         if let idToken = response.idToken {
             var expectation = expectation(request.authority, metadata, response)
@@ -117,7 +117,7 @@ extension GrantValidation {
         let earlier = before.idToken(inRealm: request.need.tenant)?.claims.string("sub")
         // What cannot be read names nobody.
         let answered = response.idToken.flatMap { try? JSONWebToken(compact: $0) }?.claims.string("sub")
-        if let earlier, let answered, earlier != answered { return false }
+        if let earlier, let answered, !WireText.areSame(earlier, answered) { return false }
         return (try? checkSamePerson(response, request.authority, before.accountID)) != nil
     }
 

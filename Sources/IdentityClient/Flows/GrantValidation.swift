@@ -13,15 +13,17 @@ struct GrantValidation: Sendable {
         authority: Authority,
         metadata: AuthorityMetadata,
         nonce: String?,
+        essentialACR: [String]? = nil,
         maxAge: Int?,
         requestedScopes: [String]
     ) async throws -> TokenGrant {
-        try check(response)
         let response = response.read(at: authority, asked: requestedScopes)
+        try check(response)
         var claims: IDTokenClaims?
         if let idToken = response.idToken {
             var expectation = expectation(authority, metadata, response)
             expectation.nonce = nonce
+            expectation.essentialACR = essentialACR
             expectation.maxAge = maxAge
             claims = try await environment.verifier.claims(
                 of: idToken,
@@ -32,10 +34,14 @@ struct GrantValidation: Sendable {
         } else if authority.issuesIDTokens {
             throw IDTokenExpectation.refused("there is none, although openid was asked for")
         }
+        let clientInfo = response.clientInfo.flatMap(ClientInfo.parse)
+        if let claims, let clientInfo, authority.hasHomeAccounts, !claims.mayBe(about: clientInfo, at: authority) {
+            throw IDTokenExpectation.refused("it is about another person than client_info (oid, tid)")
+        }
         let identity =
             AccountIdentity(
                 authority: authority,
-                clientInfo: response.clientInfo.flatMap(ClientInfo.parse),
+                clientInfo: clientInfo,
                 issuer: claims?.issuer,
                 subject: claims?.subject
             ) ?? AccountIdentity(anonymousAt: authority, nonce: SecureRandom.token(bytes: 16))
@@ -81,7 +87,15 @@ struct GrantValidation: Sendable {
                 """
             )
         }
-        guard response.tokenType.lowercased() == "bearer" else {
+        guard let tokenType = response.tokenType else {
+            throw unusable(
+                """
+                The provider does not say of which type its access token is (token_type), so it cannot be used. Ask the \
+                provider's maker to send it: RFC 6749 §5.1 requires it.
+                """
+            )
+        }
+        guard tokenType.lowercased() == "bearer" else {
             throw unusable(
                 """
                 The provider gave an access token of another type than Bearer, which this library cannot use. Configure \
@@ -93,6 +107,15 @@ struct GrantValidation: Sendable {
 
     private func unusable(_ message: String) -> AuthenticationError {
         AuthenticationError(.malformedResponse, message, correlationID: context.correlationID)
+    }
+}
+
+extension IDTokenClaims {
+    /// Whether `client_info` may name the same person. In the person's home tenant both have the same identifier; what
+    /// another tenant calls the person cannot be compared.
+    fileprivate func mayBe(about info: ClientInfo, at authority: Authority) -> Bool {
+        guard let oid, let tid, WireText.areSame(tid.lowercased(), info.utid.lowercased()) else { return true }
+        return WireText.areSame(authority.objectID(fromUID: info.uid.lowercased()), oid.lowercased())
     }
 }
 

@@ -13,8 +13,9 @@ struct Revocation: Sendable {
     /// For a refresh token that came after its account was signed out, or with a sign-in that was refused. Best effort: it is
     /// dropped either way.
     func revokeUnwanted(_ token: String?, _ authority: Authority, _ metadata: AuthorityMetadata) async {
-        guard let endpoint = metadata.revocationEndpoint, let token else { return }
+        guard let token else { return }
         do {
+            guard let endpoint = try await endpoint(authority, metadata) else { return }
             try await revoke(token, of: environment.clientID, at: endpoint, authority, metadata)
         } catch {
             context.logger.debug("Tokens that are not wanted could not be revoked")
@@ -31,7 +32,8 @@ struct Revocation: Sendable {
         let tokens = held.compactMap { credentials in
             credentials.refreshToken.map { (secret: $0.secret, clientID: credentials.clientID) }
         }
-        guard let endpoint = metadata.revocationEndpoint, !tokens.isEmpty else { return .unavailable }
+        guard !tokens.isEmpty else { return .notNeeded }
+        guard let endpoint = try await endpoint(authority, metadata) else { return .unavailable }
         var failure: AuthenticationError?
         for token in tokens {
             do {
@@ -41,6 +43,10 @@ struct Revocation: Sendable {
             }
         }
         return failure.map { .failed($0) } ?? .succeeded
+    }
+
+    private func endpoint(_ authority: Authority, _ metadata: AuthorityMetadata) async throws -> String? {
+        try await environment.resolver.revocationEndpoint(of: authority, metadata, context: context)
     }
 
     private func revoke(

@@ -6,7 +6,7 @@ import OAuthWire
 ///
 /// Decided by `error`, `suberror` and, only where nothing else tells the cases apart, Microsoft's numbers. Descriptions
 /// are never looked at, but for Microsoft's numbers where these stand nowhere else, as at B2C, and for Zoho's word that it
-/// was asked too often. Without words the status decides; whose words are no JSON is no refusal, unless its status is one of
+/// was asked too often. Without words the status decides; an answer without OAuth's words is no refusal, unless its status is one of
 /// OAuth's (``EndpointVerdict``).
 struct ServerRefusal {
     let error: AuthenticationError

@@ -17,11 +17,13 @@ struct SignInCommit: Sendable {
     /// - Parameters:
     ///   - asked: The scopes of the request, the library's own among them.
     ///   - nonce: What the ID token has to repeat; `nil` where the request could have none.
+    ///   - claims: The claims request that was sent, whose essential `acr` counts.
     ///   - maxAge: Seconds since the person was asked, at most; `nil` where that was not wanted.
     func run(
         _ response: TokenResponse,
         asked: [String],
         nonce: String?,
+        claims: String?,
         maxAge: Int?
     ) async throws -> AuthenticationResult {
         let grant: TokenGrant
@@ -31,6 +33,7 @@ struct SignInCommit: Sendable {
                 authority: authority,
                 metadata: metadata,
                 nonce: nonce,
+                essentialACR: ClaimsRequest.essentialACR(in: claims),
                 maxAge: maxAge,
                 requestedScopes: asked
             )

@@ -5,7 +5,7 @@ package enum WireText {
     /// How many characters of a server's words are kept.
     static let maximumLength = 1_000
 
-    /// `text` on one line, without control and direction-changing characters, cut after 1,000 characters.
+    /// `text` on one line, without control, direction-changing and invisible characters, cut after 1,000 characters.
     ///
     /// Such text ends up in logs and terminals, where an escape sequence would be carried out and a line break would
     /// start a forged entry.
@@ -17,7 +17,9 @@ package enum WireText {
             case 0x09, 0x0A, 0x0D, 0x2028, 0x2029:
                 guard let last = output.last, last != " " else { continue }
                 output.append(" ")
-            case 0..<0x20, 0x7F..<0xA0, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069, 0xFEFF:
+            case 0..<0x20, 0x7F..<0xA0:
+                continue
+            case _ where scalar.properties.generalCategory == .format:
                 continue
             default:
                 output.append(scalar)
@@ -29,6 +31,12 @@ package enum WireText {
 
     /// Whether `text` is all visible ASCII, without a space: what may stand in a header or a URL.
     static func isVisibleASCII(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+
+    /// Whether two texts are the same bytes. `==` also takes canonically equivalent ones for equal.
+    /// - SeeAlso: [OpenID Connect Core §14](https://openid.net/specs/openid-connect-core-1_0.html#StringOperations)
+    package static func areSame(_ first: some StringProtocol, _ second: some StringProtocol) -> Bool {
+        first.utf8.elementsEqual(second.utf8)
+    }
 
     /// The words of a space-separated list.
     static func words(_ text: String) -> [String] {

@@ -11,7 +11,7 @@ package struct IDTokenClaims: Sendable {
     package let subject: String
     /// `aud`, a string or an array on the wire; never empty.
     package let audience: [String]
-    /// `exp` in Unix seconds, a fraction cut off; so for the other instants.
+    /// `exp` in Unix seconds, a fraction cut off, within the years 1 to 9999; so for the other instants.
     package let expiration: Int64
     package let issuedAt: Int64?
     package let notBefore: Int64?
@@ -30,7 +30,7 @@ package struct IDTokenClaims: Sendable {
 
     /// Reads the claims.
     /// - Throws: `WireError` when `iss`, `sub`, `aud` or `exp` is missing, or a claim that decides something has another
-    ///   type. Claims for display that have another type count as absent; so do Microsoft's own, whose names another
+    ///   type: an instant is a number, never a text (RFC 7519 §2). Claims for display that have another type count as absent; so do Microsoft's own, whose names another
     ///   provider may use for something else. Who needs them has to insist.
     package init(_ claims: JSONObject) throws {
         raw = claims
@@ -41,7 +41,8 @@ package struct IDTokenClaims: Sendable {
         self.expiration = expiration
         issuedAt = try Self.instant("iat", claims)
         notBefore = try Self.instant("nbf", claims)
-        authTime = try Self.instant("auth_time", claims)
+        // Deviation: AD FS of Windows Server 2016 writes a date as text. It counts as absent, and decides only with `max_age`.
+        authTime = try? Self.instant("auth_time", claims)
         nonce = try claims.optionalString("nonce")
         azp = try claims.optionalString("azp")
         atHash = try claims.optionalString("at_hash")
@@ -89,10 +90,8 @@ package struct IDTokenClaims: Sendable {
 
     private static func instant(_ name: String, _ claims: JSONObject) throws -> Int64? {
         guard let value = claims[name], !value.isNull else { return nil }
-        // An instant outside these bounds, the years 1 to 9999, could overflow where a tolerance is added.
-        guard let seconds = value.roundedDown, (-62_135_596_800...253_402_300_799).contains(seconds) else {
-            throw WireError.wrongType(name)
-        }
-        return seconds
+        guard case .number(let text) = value, let seconds = Double(text) else { throw WireError.wrongType(name) }
+        // An instant outside the years 1 to 9999 counts as their beginning or end: no tolerance that is added can overflow.
+        return Int64(min(max(seconds.rounded(.down), -62_135_596_800), 253_402_300_799))
     }
 }

@@ -10,13 +10,13 @@ package struct JSONWebKeySet: Sendable {
     package let keys: [JSONWebKey]
 
     /// Reads a set; keys of unknown types, for encryption, or broken ones are skipped.
-    /// - Throws: `WireError` when `keys` is missing, not an array of objects, or longer than 100.
+    /// - Throws: `WireError` when `keys` is missing, not an array, or longer than 100.
     package init(_ json: JSONObject) throws {
         guard let value = json["keys"] else { throw WireError.missing("keys") }
         guard case .array(let values) = value else { throw WireError.wrongType("keys") }
         guard values.count <= Self.maximumCount else { throw WireError.malformed("keys: too many") }
-        keys = try values.compactMap { value in
-            guard case .object(let key) = value else { throw WireError.wrongType("keys") }
+        keys = values.compactMap { value in
+            guard case .object(let key) = value else { return nil }
             return JSONWebKey(key)
         }
     }
@@ -29,7 +29,10 @@ package struct JSONWebKeySet: Sendable {
     @discardableResult
     package func verify(_ token: JSONWebToken) throws(SignatureError) -> SignatureAlgorithm {
         guard let algorithm = token.signatureAlgorithm else { throw .algorithmNotAllowed }
-        let named = keys.filter { token.keyID == nil || $0.keyID == token.keyID }
+        let named =
+            token.keyID.map { wanted in
+                keys.filter { key in key.keyID.map { WireText.areSame($0, wanted) } == true }
+            } ?? keys
         guard !named.isEmpty else { throw .unknownKey }
         let fitting = named.filter { $0.fits(algorithm) }
         guard !fitting.isEmpty else { throw token.keyID == nil ? .unknownKey : .keyMismatch }

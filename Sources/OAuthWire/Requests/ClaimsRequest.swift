@@ -19,6 +19,15 @@ package enum ClaimsRequest {
         return capabilities.isEmpty ? claims : try text(adding(capabilities, to: request))
     }
 
+    /// The values that `acr` must have one of in the ID token; `nil` where none is demanded as essential.
+    /// - SeeAlso: [OpenID Connect Core §5.5.1.1](https://openid.net/specs/openid-connect-core-1_0.html#acrSemantics)
+    package static func essentialACR(in claims: String?) -> [String]? {
+        guard let claims, let request = try? JSONObject(parsing: Array(claims.utf8)),  // checked where it was merged
+            let acr = request.object("id_token")?.object("acr"), acr.bool("essential") == true
+        else { return nil }
+        return acr.strings("values") ?? acr.string("value").map { [$0] }
+    }
+
     private static func text(_ object: JSONObject) -> String { String(decoding: object.serialized(), as: UTF8.self) }
 
     private static func adding(_ capabilities: [String], to request: JSONObject) throws -> JSONObject {

@@ -23,7 +23,7 @@ package struct DeviceAuthorizationResponse: Sendable {
     package init(_ json: JSONObject) throws {
         deviceCode = try json.requiredString("device_code")
         userCode = try json.requiredString("user_code")
-        guard WireText.clean(userCode) == userCode else { throw WireError.malformed("user_code") }
+        guard WireText.areSame(WireText.clean(userCode), userCode) else { throw WireError.malformed("user_code") }
         // Deviation: Google and older Microsoft servers write verification_url.
         guard
             let uri = try json.optionalString("verification_uri") ?? json.optionalString("verification_url")

@@ -18,6 +18,8 @@ package struct ProviderMetadata: Sendable {
     package let responseModesSupported: [String]?
     package let codeChallengeMethodsSupported: [String]?
     package let scopesSupported: [String]?
+    /// `id_token_signing_alg_values_supported`; `nil` when the server does not say, or not in an array of texts.
+    package let idTokenSigningAlgorithms: [String]?
     /// Empty when the server does not say, or not in an array of texts.
     package let tokenEndpointAuthMethodsSupported: [String]
     /// Whether answers through the browser carry `iss`; `false` when the server does not say.
@@ -39,6 +41,7 @@ package struct ProviderMetadata: Sendable {
         responseModesSupported = try json.optionalStrings("response_modes_supported")
         codeChallengeMethodsSupported = try json.optionalStrings("code_challenge_methods_supported")
         scopesSupported = try json.optionalStrings("scopes_supported")
+        idTokenSigningAlgorithms = json.strings("id_token_signing_alg_values_supported")
         tokenEndpointAuthMethodsSupported = json.strings("token_endpoint_auth_methods_supported") ?? []
         authorizationResponseIssParameterSupported =
             try json.optionalBool("authorization_response_iss_parameter_supported") ?? false

@@ -5,8 +5,8 @@
 package struct TokenResponse: Sendable {
     /// The access token: visible ASCII, fit for a header. `nil` only when the answer has an ID token alone.
     package var accessToken: String?
-    /// As the server wrote it; compare without regard to case. `Bearer` when the server did not say.
-    package var tokenType: String
+    /// As the server wrote it; compare without regard to case. `nil` when the server did not say.
+    package var tokenType: String?
     /// In seconds; `nil` when the server did not say. At most ten years, as the other durations.
     package var expiresIn: Int?
     /// In how many seconds a new token had better be fetched.
@@ -36,7 +36,6 @@ package struct TokenResponse: Sendable {
     }
 
     private init(fault: WireError) {
-        tokenType = ""
         self.fault = fault
     }
 
@@ -48,8 +47,7 @@ package struct TokenResponse: Sendable {
         idToken = try json.optionalString("id_token")
         guard accessToken != nil || idToken != nil else { throw WireError.missing("access_token") }
         if let accessToken, !WireText.isVisibleASCII(accessToken) { throw WireError.malformed("access_token") }
-        // Deviation: LinkedIn leaves it out.
-        tokenType = try json.optionalString("token_type") ?? "Bearer"
+        tokenType = try json.optionalString("token_type")
         // Deviation: beside it, Zoho's `expires_in` is in milliseconds.
         expiresIn = try json.optionalDuration(json["expires_in_sec"] == nil ? "expires_in" : "expires_in_sec")
         refreshIn = try json.optionalDuration("refresh_in")

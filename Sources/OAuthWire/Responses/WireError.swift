@@ -46,11 +46,11 @@ extension JSONObject {
         return flag
     }
 
-    /// A duration in whole seconds. More than ten years counts as ten, so that adding it to an instant cannot overflow.
+    /// A duration in whole seconds, a fraction cut off. More than ten years counts as ten, so that adding it to an instant cannot overflow.
     func optionalDuration(_ name: String) throws(WireError) -> Int? {
         guard let value = self[name], !value.isNull, value != .string("") else { return nil }
-        guard let seconds = value.integer, seconds >= 0 else { throw WireError.wrongType(name) }
-        return min(seconds, Self.longestDuration)
+        guard let seconds = value.roundedDown, seconds >= 0 else { throw WireError.wrongType(name) }
+        return Int(min(seconds, Int64(Self.longestDuration)))
     }
 
     /// Ten years, in seconds.

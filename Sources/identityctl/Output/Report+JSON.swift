@@ -120,6 +120,7 @@ extension SignOutResult.Outcome {
         switch self {
         case .notRequested: "notRequested"
         case .succeeded: "succeeded"
+        case .notNeeded: "notNeeded"
         case .unavailable: "unavailable"
         case .unconfirmed: "unconfirmed"
         case .failed: "failed"

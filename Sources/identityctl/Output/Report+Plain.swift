@@ -27,13 +27,13 @@ enum PlainReport {
             switch result.revocation {
             case .notRequested: nil
             case .succeeded, .unconfirmed: "The provider took the refresh token back."
-            case .unavailable:
-                "Warning: nothing was revoked. The provider publishes no place for it, or there was no refresh token."
+            case .notNeeded: "There was no refresh token to revoke."
+            case .unavailable: "Warning: nothing was revoked. The provider publishes no place for it."
             case .failed(let error): "Warning: the refresh token was not taken back. \(withReference(error))"
             }
         let session: String? =
             switch result.browserSession {
-            case .notRequested: nil
+            case .notRequested, .notNeeded: nil
             case .succeeded: "The browser's session with the provider has ended."
             case .unconfirmed: "Finish signing out on the provider's page in the browser."
             case .unavailable: "The provider has no sign-out page."

@@ -39,8 +39,8 @@ import Testing
             [], [("aud", #"["client"]"#)], [("aud", #"["client","other"]"#), ("azp", #""client""#)],
             [("azp", #""client""#)],
             [("exp", "\(now + 3600).75")], [("iat", "\(now).5")], [("exp", "\(now - 299)")], [("iat", "\(now + 300)")],
-            [("nbf", "\(now + 300)")], [("iat", nil)], [("auth_time", "0")], [("nbf", "1.0e9")],
-            [("iat", "\"\(now)\"")],
+            [("nbf", "\(now + 300)")], [("auth_time", "0")], [("nbf", "1.0e9")],
+            [("exp", "1e30")], [("auth_time", #""yesterday""#)],
         ] as [[(String, String?)]]
     )
     func believes(changes: [(String, String?)]) throws {
@@ -58,6 +58,7 @@ import Testing
             ([("aud", #"["client","client"]"#)], "aud"),
             ([("aud", #""Client""#)], "aud"),
             ([("exp", "\(now - 300)")], "exp"), ([("exp", "0")], "exp"),
+            ([("iat", nil)], "iat"), ([("iat", "1e30")], "iat"),
             ([("iat", "\(now + 301)")], "iat"), ([("nbf", "\(now + 301)")], "nbf"),
             ([("nonce", nil)], "nonce"), ([("nonce", #""other""#)], "nonce"), ([("nonce", #""Nonce""#)], "nonce"),
         ] as [([(String, String?)], String)]
@@ -95,6 +96,40 @@ import Testing
         let claims = try claims([("auth_time", authTime.map(String.init))])
         let isBelieved = (try? expectation.check(claims, algorithm: .rs256, at: Self.now)) != nil
         #expect(isBelieved == expected)
+    }
+
+    /// OpenID Connect Core §14: texts are compared code point by code point. These are equal for Swift's `==`.
+    @Test(arguments: ["iss", "aud", "azp", "sub"])
+    func comparesBytes(_ claim: String) throws {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        #expect(composed == decomposed)
+        var expectation = IDTokenExpectation(
+            authority: try .openIDConnect(issuer: "https://h"),
+            publishedIssuer: "https://h/" + composed,
+            clientID: composed
+        )
+        expectation.subject = composed
+        var values = ["iss": "https://h/" + composed, "aud": composed, "azp": composed, "sub": composed]
+        func check() throws {
+            let changes = values.map { ($0.key, "\"\($0.value)\"" as String?) }
+            try expectation.check(try claims(changes), algorithm: .rs256, at: Self.now)
+        }
+        #expect(throws: Never.self) { try check() }
+        values[claim] = claim == "iss" ? "https://h/" + decomposed : decomposed
+        #expect(throws: AuthenticationError.self) { try check() }
+    }
+
+    @Test(
+        arguments: [
+            (nil, nil, true), (["silver"], #""silver""#, true), (["gold", "silver"], #""silver""#, true),
+            (["gold"], #""silver""#, false), (["gold"], nil, false), (["gold"], #"{"values":["gold"]}"#, false),
+        ] as [([String]?, String?, Bool)]
+    )
+    func comparesAnEssentialACR(_ demanded: [String]?, _ acr: String?, _ isBelieved: Bool) throws {
+        var expectation = try expectation()
+        expectation.essentialACR = demanded
+        let claims = try claims([("acr", acr)])
+        #expect(((try? expectation.check(claims, algorithm: .rs256, at: Self.now)) != nil) == isBelieved)
     }
 
     /// OpenID Connect Core §12.2: no nonce is expected, but the same person.

@@ -65,8 +65,8 @@ import Testing
 
     /// OpenID Connect Discovery §4.3, protocol.md §11 item 3: slash, case, policy.
     @Test(arguments: [
-        ("https://h/Realm", "https://h/Realm", true, true), ("https://h/Realm/", "https://h/Realm", true, true),
-        ("https://h/Realm", "https://h/Realm/", true, true), ("https://h/Realm", "https://h/Realm//", false, true),
+        ("https://h/Realm", "https://h/Realm", true, true), ("https://h/Realm/", "https://h/Realm", false, true),
+        ("https://h/Realm", "https://h/Realm/", false, true), ("https://h/Realm", "https://h/Realm//", false, true),
         ("https://h/Realm", "https://h/realm", false, true), ("https://h/Realm", "https://H/Realm", false, true),
         ("https://h", "https://h:443", false, true), ("https://h/a", "https://h/b", false, true),
         ("https://h/a", "https://h/a?x", false, true), ("https://h/a", "https://i/a", false, false),
@@ -119,6 +119,24 @@ import Testing
         let template = "https://login.microsoftonline.com/{tenantid}/v2.0"
         #expect(authority.accepts(tokenIssuer: issuer, tenantID: tid, published: template) == expected)
         #expect(authority.accepts(tokenIssuer: issuer, tenantID: tid, published: nil) == expected)
+    }
+
+    /// A tenant that is named by one of its domains: its identifier stands in the published issuer.
+    @Test(
+        arguments: [
+            (guid, guid, true), (guid, guid.uppercased(), true), (consumers, guid, false),
+            ("{tenantid}", guid, true),
+        ] as [(String, String, Bool)]
+    )
+    func bindsADomainToThePublishedTenant(published: String, tenantID: String, expected: Bool) throws {
+        let authority = try Authority.entra(.tenant("contoso.com"))
+        let host = "https://login.microsoftonline.com"
+        let isAccepted = authority.accepts(
+            tokenIssuer: "\(host)/\(tenantID)/v2.0",
+            tenantID: tenantID,
+            published: "\(host)/\(published)/v2.0"
+        )
+        #expect(isAccepted == expected)
     }
 
     @Test(arguments: ["https://f.b2clogin.com/t/p", "https://c.ciamlogin.com", "https://sts.h/adfs"])

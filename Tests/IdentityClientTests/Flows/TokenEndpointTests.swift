@@ -40,7 +40,10 @@ import Testing
             (403, #"{"error":"invalid_code"}"#, .refused, .signInExpired),
             (401, #"{"error":"invalid_client"}"#, .refused, .clientNotRegistered), (404, "", .refused, .configuration),
             (405, "", .refused, .signInExpired), (401, "<html>", .refused, .signInExpired),
-            (403, "", .refused, .signInExpired), (403, "{}", .refused, .signInExpired),
+            (403, "", .refused, .signInExpired), (400, "{}", .refused, .signInExpired),
+            // A gateway's JSON.
+            (403, "{}", .refused, .malformedResponse), (403, #"{"message":"Forbidden"}"#, .refused, .malformedResponse),
+            (404, #"{"error":{"code":404}}"#, .refused, .malformedResponse),
             // A page with such a status is a proxy's or a firewall's, not the token endpoint's (RFC 6749 §5.2).
             (403, "<html>", .refused, .malformedResponse), (404, "<html>", .refused, .malformedResponse),
             (407, "[]", .refused, .malformedResponse), (451, "Blocked", .refused, .malformedResponse),

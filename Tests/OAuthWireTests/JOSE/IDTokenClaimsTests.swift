@@ -73,14 +73,35 @@ import Testing
         (#"{"iss":"i","sub":"s","aud":["a",1],"exp":1}"#, .wrongType("aud")),
         (#"{"iss":"i","sub":"s","aud":"a"}"#, .missing("exp")),
         (#"{"iss":"i","sub":"s","aud":"a","exp":"soon"}"#, .wrongType("exp")),
-        (#"{"iss":"i","sub":"s","aud":"a","exp":1e300}"#, .wrongType("exp")),
-        (#"{"iss":"i","sub":"s","aud":"a","exp":9223372036854775807}"#, .wrongType("exp")),
+        (#"{"iss":"i","sub":"s","aud":"a","exp":"1700000000"}"#, .wrongType("exp")),
+        (#"{"iss":"i","sub":"s","aud":"a","exp":1,"iat":"1700000000"}"#, .wrongType("iat")),
+        (#"{"iss":"i","sub":"s","aud":"a","exp":1,"nbf":"1700000000"}"#, .wrongType("nbf")),
         (#"{"iss":"i","sub":"s","aud":"a","exp":1,"nonce":1}"#, .wrongType("nonce")),
         (#"{"iss":"i","sub":"s","aud":"a","exp":1,"azp":["a"]}"#, .wrongType("azp")),
         (#"{"iss":1,"sub":"s","aud":"a","exp":1}"#, .wrongType("iss")),
     ])
     func refusesClaimsThatDecideAndAreWrong(source: String, expected: WireError) {
         #expect(throws: expected) { try IDTokenClaims(json(source)) }
+    }
+
+    /// No instant can overflow where a tolerance is added to it.
+    @Test(
+        arguments: [
+            ("1e30", 253_402_300_799), ("1000000000000000000000000000000", 253_402_300_799),
+            ("9223372036854775807", 253_402_300_799), ("1e999", 253_402_300_799), ("-1e30", -62_135_596_800),
+            ("1700000000.9", 1_700_000_000), ("-0.5", -1),
+        ] as [(String, Int64)]
+    )
+    func takesAnInstantFarOffForTheEndOfTime(number: String, expected: Int64) throws {
+        #expect(try IDTokenClaims(json(#"{"iss":"i","sub":"s","aud":"a","exp":\#(number)}"#)).expiration == expected)
+    }
+
+    /// AD FS of Windows Server 2016.
+    @Test func aDateInAuthTimeCountsAsAbsent() throws {
+        let claims = try IDTokenClaims(
+            json(#"{"iss":"i","sub":"s","aud":"a","exp":1,"auth_time":"2020-03-14T18:52:01.180Z"}"#)
+        )
+        #expect(claims.authTime == nil)
     }
 
     /// OpenID Connect Core appendix A.3, for SHA-256; the others computed with another implementation.

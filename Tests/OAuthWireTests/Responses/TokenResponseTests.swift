@@ -58,10 +58,14 @@ import Testing
         #expect(response.idToken == "i")
     }
 
-    /// LinkedIn leaves it out.
     @Test(arguments: [#"{"access_token":"a"}"#, #"{"access_token":"a","token_type":null}"#])
-    func takesAnAbsentTokenTypeForBearer(source: String) throws {
-        #expect(try TokenResponse(json(source)).tokenType == "Bearer")
+    func tellsAnAbsentTokenType(source: String) throws {
+        #expect(try TokenResponse(json(source)).tokenType == nil)
+    }
+
+    @Test(arguments: [("3600.7", 3_600), ("3.6e3", 3_600), ("0.9", 0), ("\"3600\"", 3_600)])
+    func cutsAFractionOfASecondOff(number: String, expected: Int) throws {
+        #expect(try TokenResponse(json(#"{"access_token":"a","expires_in":\#(number)}"#)).expiresIn == expected)
     }
 
     /// Zoho's older servers, with milliseconds in the member that the protocol has seconds in.
@@ -89,6 +93,7 @@ import Testing
         (#"{"access_token":"é","token_type":"b"}"#, .malformed("access_token")),
         (#"{"access_token":"a","token_type":"b","expires_in":-1}"#, .wrongType("expires_in")),
         (#"{"access_token":"a","token_type":"b","expires_in":"-1"}"#, .wrongType("expires_in")),
+        (#"{"access_token":"a","token_type":"b","expires_in":-0.5}"#, .wrongType("expires_in")),
         (#"{"access_token":"a","token_type":"b","expires_in":"soon"}"#, .wrongType("expires_in")),
         (#"{"access_token":"a","token_type":"b","refresh_in":[]}"#, .wrongType("refresh_in")),
         (#"{"access_token":"a","token_type":"b","refresh_token":{}}"#, .wrongType("refresh_token")),

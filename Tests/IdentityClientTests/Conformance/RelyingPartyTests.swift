@@ -1,0 +1,162 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import IdentityTesting
+import OAuthWire
+import Testing
+
+/// The relying-party modules of the OpenID Foundation's conformance suite, each under its identifier without
+/// `oidcc-client-`. `Docs/conformance.md` is the list.
+@Suite(.timeLimit(.minutes(1)))
+struct RelyingPartyTests {
+    private func expectRefusal(_ tampering: IDTokenTampering, naming claim: String) async throws {
+        let stage = try Stage()
+        stage.provider.tamperNextIDToken(with: tampering)
+        let application = try stage.application()
+        let error = try await expectError(.invalidIDToken) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(error.message.contains(claim), "\(error.message)")
+        #expect(try await stage.storedCredentials(of: application).isEmpty)
+    }
+
+    @Test(arguments: [["query"], ["query", "form_post"]])
+    func test(responseModes: [String]) async throws {
+        let stage = try Stage { $0.responseModes = responseModes }
+        let (application, result) = try await stage.signedIn()
+        #expect(result.source == .identityProvider && result.idToken != nil)
+        #expect(try await application.allAccounts() == [result.account])
+    }
+
+    @Test func test_invalid_iss() async throws {
+        try await expectRefusal(.issuer("https://login.example.test/other"), naming: "iss")
+    }
+
+    @Test func test_missing_sub() async throws { try await expectRefusal(.claim("sub", nil), naming: "sub") }
+
+    @Test func test_invalid_aud() async throws {
+        try await expectRefusal(.audience(["another-client"]), naming: "aud")
+    }
+
+    @Test func test_missing_aud() async throws { try await expectRefusal(.claim("aud", nil), naming: "aud") }
+
+    @Test func test_missing_iat() async throws { try await expectRefusal(.claim("iat", nil), naming: "iat") }
+
+    @Test func test_nonce_invalid() async throws { try await expectRefusal(.nonce("another"), naming: "nonce") }
+
+    @Test func test_kid_absent_single_jwks() async throws {
+        let stage = try Stage()
+        stage.provider.tamperNextIDToken(with: .keyID(nil))
+        #expect(try await stage.signedIn().1.source == .identityProvider)
+    }
+
+    /// The module lets a client refuse, or find the key by trying those that fit.
+    @Test func test_kid_absent_multiple_jwks() async throws {
+        let stage = try Stage()
+        stage.provider.rotateSigningKey(keepsOldKeys: true)
+        stage.provider.tamperNextIDToken(with: .keyID(nil))
+        #expect(try await stage.signedIn().1.source == .identityProvider)
+    }
+
+    @Test func test_idtoken_sig_rs256() async throws {
+        let stage = try Stage()
+        let token = try JSONWebToken(compact: try #require(try await stage.signedIn().1.idToken))
+        #expect(token.algorithm == "RS256")
+    }
+
+    @Test func test_idtoken_sig_none() async throws { try await expectRefusal(.algorithm("none"), naming: "alg") }
+
+    @Test func test_invalid_sig_rs256() async throws { try await expectRefusal(.brokenSignature, naming: "signature") }
+
+    @Test func test_invalid_sig_hs256() async throws { try await expectRefusal(.algorithm("HS256"), naming: "alg") }
+
+    @Test func test_invalid_sig_es256() async throws {
+        let stage = try Stage()
+        stage.provider.failAlways(
+            .discovery,
+            with: .changing("id_token_signing_alg_values_supported", to: #"["RS256","ES256"]"#)
+        )
+        stage.provider.tamperNextIDToken(with: .algorithm("ES256"))
+        let error = try await expectError(.invalidIDToken) { try await stage.signedIn() }
+        #expect(error.message.contains("kid, alg"))
+    }
+
+    @Test func test_discovery_openid_config() async throws {
+        let stage = try Stage()
+        _ = try await stage.signedIn()
+        #expect(stage.provider.count(of: .discovery) == 1)
+    }
+
+    @Test func test_discovery_jwks_uri_keys() async throws {
+        let stage = try Stage()
+        _ = try await stage.signedIn()
+        #expect(stage.provider.count(of: .keys) == 1)
+    }
+
+    @Test(arguments: ["https://login.example.test/", "https://login.example.test/other", "https://evil.example.test"])
+    func test_discovery_issuer_mismatch(issuer: String) async throws {
+        let stage = try Stage()
+        stage.provider.failAlways(.discovery, with: .changing("issuer", to: "\"\(issuer)\""))
+        let error = try await expectError(.issuerMismatch) { try await stage.signedIn() }
+        #expect(error.message.contains(issuer))
+        #expect(stage.provider.count(of: .authorization) == 0)
+    }
+
+    @Test func test_signing_key_rotation() async throws {
+        let stage = try Stage()
+        let (application, _) = try await stage.signedIn()
+        stage.provider.rotateSigningKey()
+        #expect(try await application.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
+        #expect(stage.provider.count(of: .keys) == 2)
+    }
+
+    @Test func test_signing_key_rotation_just_before_signing() async throws {
+        let stage = try Stage()
+        let gate = Gate()
+        stage.provider.failNext(.token, with: .held(by: gate))
+        let application = try stage.application()
+        let task = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        try await stage.provider.waitForRequest(.token)
+        stage.provider.rotateSigningKey()
+        gate.open()
+        #expect(try await task.value.source == .identityProvider)
+    }
+
+    @Test func test_refresh_token() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        #expect(next.source == .identityProvider && next.accessToken != first.accessToken)
+    }
+
+    @Test(arguments: [
+        ("oidcc-client-test-refresh-token-invalid-issuer", IDTokenTampering.issuer("https://evil.example.test")),
+        ("oidcc-client-test-refresh-token-invalid-sub", .subject("another")),
+    ])
+    func test_refresh_token_invalid(_ module: String, _ tampering: IDTokenTampering) async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        stage.clock.advance(by: .seconds(3600))
+        stage.provider.tamperNextIDToken(with: tampering)
+        try await expectError(.invalidIDToken) {
+            try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
+        }
+    }
+
+    @Test func test_rp_init_logout() async throws {
+        let stage = try Stage()
+        let (application, first) = try await stage.signedIn()
+        var parameters = SignOutParameters()
+        parameters.endsBrowserSession = true
+        parameters.postLogoutRedirectURI = try .loopback(path: "/signed-out")
+        let result = try await application.signOut(first.account, parameters)
+        guard case .succeeded = result.browserSession else {
+            Issue.record("\(result.browserSession)")
+            return
+        }
+        let sent = try #require(stage.provider.requests.last { $0.endpoint == .endSession })
+        #expect(sent["id_token_hint"] == first.idToken && sent["state"] != nil)
+    }
+}
