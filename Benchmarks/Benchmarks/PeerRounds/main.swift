@@ -40,6 +40,12 @@ var removed = 0
     case "refresh-1", "refresh-1000":
         let app = try await app(name, accounts: name == "refresh-1" ? 1 : 1_000, inFile: true)
         return { _ = try await app.acquireTokenSilently(Household.forced(account)) }
+    case "list-1000":
+        let app = try await app(name, accounts: 1_000, inFile: false)
+        return { _ = try await app.allAccounts() }
+    case "calibration":
+        let calibration = Calibration()
+        return { await calibration.run() }
     case "remove-1000":
         let app = try await app(name, accounts: 1_000, inFile: true)
         return {
