@@ -130,7 +130,7 @@ extension Explorer {
         let id = RecordID(partition: fresh.partition, accountID: fresh.accountID.rawValue)
         // The process has seen the account before.
         var memory = CredentialStore.State()
-        let entry = CredentialStore.Entry(id: id, key: key)
+        let entry = CredentialStore.Entry(.init(id: id, key: key))
         entry.snapshot = CredentialSnapshot(key: key, record: nil, credentials: fresh)
         memory.entries[id] = entry
         var attempt = CommitAttempt(
