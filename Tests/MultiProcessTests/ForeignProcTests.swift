@@ -52,13 +52,17 @@ private final class ForeignProc: Sendable {
     private static let unsharing =
         (isRoot ? [] : ["--user", "--map-current-user"]) + ["--pid", "--fork", "--kill-child"]
 
-    /// Lives in the namespace as its first process.
+    /// Waits for the namespace's first process, which reads from `life` until its end.
     private let keeper: Process
+    /// Held open as long as the namespace is needed: `unshare` itself ignores SIGTERM.
+    private let life = Pipe()
 
     init() async throws {
         keeper = Process()
         keeper.executableURL = URL(filePath: "/usr/bin/unshare")
-        keeper.arguments = Self.unsharing + ["/bin/sleep", "600"]
+        keeper.arguments = Self.unsharing + ["/bin/cat"]
+        keeper.standardInput = life
+        keeper.standardOutput = FileHandle.nullDevice
         try keeper.run()
         let (own, there) = ("/proc/self/ns/pid", "/proc/\(keeper.processIdentifier)/ns/pid_for_children")
         let outside = try FileManager.default.destinationOfSymbolicLink(atPath: own)
@@ -71,7 +75,8 @@ private final class ForeignProc: Sendable {
     }
 
     deinit {
-        keeper.terminate()
+        try? life.fileHandleForWriting.close()
+        keeper.waitUntilExit()
     }
 
     /// What starts a program in the namespace.
