@@ -61,19 +61,23 @@ extension EndToEnd {
             #expect(cancellations > 0)
         }
 
-        /// T13: two programs ask again and again after the provider has ended the sign-in.
+        /// T13: two programs ask again and again after the provider has ended the sign-in. The first answer is remembered for
+        /// both of them.
         @Test(arguments: Provider.Name.allCases)
-        func aLoopOfFiveHundredSendsFiveRequests(name: Provider.Name) async throws {
+        func aLoopOfFiveHundredSendsOneRequest(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form)
             try await program.sufferTheft(from: program.signIn().account)
             let workers = try (0..<2).map { _ in try program.worker(2) { $0.times = 500 } }
             for worker in workers { worker.go() }
+            var requests = 0
             for worker in workers {
                 let report = try #require(try await worker.report())
-                #expect(report.failures == 500 && report.requests == 5, "\(report)")
+                #expect(report.failures == 500)
                 #expect(report.error == AuthenticationError.Code.signInExpired.rawValue)
                 #expect((1...60).contains(try #require(report.retryAfter)))
+                requests += report.requests
             }
+            #expect(requests == 1)
         }
     }
 }
