@@ -10,6 +10,16 @@ import Testing
         #expect(!(AuthenticationError.Code.network ~= AuthenticationError.Code.consentRequired))
     }
 
+    @Test(arguments: [AuthenticationError.Code.browserUnavailable, .interactionInProgress])
+    func keepsWhatCouldNotBeShownApartFromWhatThePersonEnded(code: AuthenticationError.Code) {
+        #expect(!(AuthenticationError.Code.userCancelled ~= code) && .interactionUnavailable ~= code)
+    }
+
+    @Test func asksForAnotherSignInAfterTheWrongAccountAndReportsTheWrongAnswer() {
+        #expect(AuthenticationError.Code.interactionRequired ~= .accountMismatch)
+        #expect(AuthenticationError.Code.invalidResponse ~= .subjectMismatch)
+    }
+
     @Test func catchesByPattern() {
         do {
             throw AuthenticationError(.signInExpired, "Sign in again.")

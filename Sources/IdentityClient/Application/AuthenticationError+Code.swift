@@ -3,7 +3,7 @@
 extension AuthenticationError {
     /// What went wrong, in two levels: `interaction_required` and `interaction_required.consent`.
     ///
-    /// The first level is what a program can act on; there are eight. A pattern of the first level matches all its
+    /// The first level is what a program can act on; there are nine. A pattern of the first level matches all its
     /// second levels. More second levels may come.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The code as text: the first level, or both joined by a dot.

@@ -30,6 +30,8 @@ extension AuthenticationError.Code {
     public static let accountRemoved = Self(rawValue: "interaction_required.account_removed")
     /// The API demands more of the sign-in: pass the error's `claims` on.
     public static let claimsChallenge = Self(rawValue: "interaction_required.claims")
+    /// The person signed in with another account than the one that was asked for: sign in again with the right one.
+    public static let accountMismatch = Self(rawValue: "interaction_required.account_mismatch")
 
     // The sign-in was ended
     /// The sign-in was ended before it was finished.
@@ -40,10 +42,14 @@ extension AuthenticationError.Code {
     public static let interactionTimedOut = Self(rawValue: "user_cancelled.timed_out")
     /// A newer sign-in took this one's place.
     public static let interactionSuperseded = Self(rawValue: "user_cancelled.superseded")
-    /// Another sign-in of this application object is under way.
-    public static let interactionInProgress = Self(rawValue: "user_cancelled.in_progress")
+
+    // The sign-in could not begin
+    /// The sign-in could not be shown to the person. The person did not end it: say why, and offer another way.
+    public static let interactionUnavailable = Self(rawValue: "interaction_unavailable")
     /// No browser could be opened here: show the address instead.
-    public static let browserUnavailable = Self(rawValue: "user_cancelled.browser_unavailable")
+    public static let browserUnavailable = Self(rawValue: "interaction_unavailable.browser")
+    /// Another sign-in of this application object is under way.
+    public static let interactionInProgress = Self(rawValue: "interaction_unavailable.in_progress")
 
     // Fewer scopes
     /// None of the scopes that were asked for was granted; the person is signed in all the same.
@@ -122,8 +128,8 @@ extension AuthenticationError.Code {
     public static let issuerMismatch = Self(rawValue: "invalid_response.issuer")
     /// The ID token failed validation.
     public static let invalidIDToken = Self(rawValue: "invalid_response.id_token")
-    /// The answer is about another person.
-    public static let accountMismatch = Self(rawValue: "invalid_response.account")
+    /// The provider answered a refresh with the tokens of another person.
+    public static let subjectMismatch = Self(rawValue: "invalid_response.subject")
     /// The authority, or an endpoint it names, is not trusted.
     public static let untrustedAuthority = Self(rawValue: "invalid_response.untrusted_authority")
 

@@ -31,6 +31,8 @@ extension AuthenticationError {
     public static var accountRemoved: Code { .accountRemoved }
     /// The API demands more of the sign-in: pass the error's `claims` on.
     public static var claimsChallenge: Code { .claimsChallenge }
+    /// The person signed in with another account than the one that was asked for: sign in again with the right one.
+    public static var accountMismatch: Code { .accountMismatch }
 
     // The sign-in was ended
     /// The sign-in was ended before it was finished.
@@ -41,10 +43,14 @@ extension AuthenticationError {
     public static var interactionTimedOut: Code { .interactionTimedOut }
     /// A newer sign-in took this one's place.
     public static var interactionSuperseded: Code { .interactionSuperseded }
-    /// Another sign-in of this application object is under way.
-    public static var interactionInProgress: Code { .interactionInProgress }
+
+    // The sign-in could not begin
+    /// The sign-in could not be shown to the person. The person did not end it: say why, and offer another way.
+    public static var interactionUnavailable: Code { .interactionUnavailable }
     /// No browser could be opened here: show the address instead.
     public static var browserUnavailable: Code { .browserUnavailable }
+    /// Another sign-in of this application object is under way.
+    public static var interactionInProgress: Code { .interactionInProgress }
 
     // Fewer scopes
     /// None of the scopes that were asked for was granted; the person is signed in all the same.
@@ -123,8 +129,8 @@ extension AuthenticationError {
     public static var issuerMismatch: Code { .issuerMismatch }
     /// The ID token failed validation.
     public static var invalidIDToken: Code { .invalidIDToken }
-    /// The answer is about another person.
-    public static var accountMismatch: Code { .accountMismatch }
+    /// The provider answered a refresh with the tokens of another person.
+    public static var subjectMismatch: Code { .subjectMismatch }
     /// The authority, or an endpoint it names, is not trusted.
     public static var untrustedAuthority: Code { .untrustedAuthority }
 

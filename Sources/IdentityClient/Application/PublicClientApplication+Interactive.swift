@@ -9,8 +9,9 @@ extension PublicClientApplication {
     /// `InteractiveParameters/timeout`. That the person closed the tab cannot be noticed: offer a way to cancel the task,
     /// which frees the port within 100 ms, and let a new sign-in supersede an old one.
     ///
-    /// - Throws: `AuthenticationError.userCancelled` and its second levels when it was not finished; `.interactionRequired`
-    ///   when the provider refuses and another sign-in may help; `.scopesDeclined`, `.network`, `.serverUnavailable`,
+    /// - Throws: `AuthenticationError.userCancelled` and its second levels when it was not finished;
+    ///   `.interactionUnavailable` when it could not be shown; `.interactionRequired` when the provider refuses, or another
+    ///   account signed in, and another sign-in may help; `.scopesDeclined`, `.network`, `.serverUnavailable`,
     ///   `.invalidResponse`, `.configuration`; `CancellationError` when the task was cancelled. A cache that cannot be
     ///   written does not fail the sign-in, see `AuthenticationResult/persistence`; or with `.cache` before the browser opens,
     ///   where ``InteractiveParameters/requiresPersistence`` is set.

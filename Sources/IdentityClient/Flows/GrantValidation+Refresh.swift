@@ -131,7 +131,7 @@ extension GrantValidation {
 
     private var mismatch: AuthenticationError {
         AuthenticationError(
-            .accountMismatch,
+            .subjectMismatch,
             "The answer is about another person than the one asked for; nothing was stored.",
             correlationID: context.correlationID
         )

@@ -98,7 +98,7 @@ struct SignInCommit: Sendable {
         guard let wanted, authority.issuesIDTokens, wanted.id != grant.identity.accountID else { return }
         throw AuthenticationError(
             .accountMismatch,
-            "Somebody else signed in than the account that was asked for; nothing was stored.",
+            "Another account signed in than the one that was asked for; nothing was stored. Sign in again with the right one.",
             correlationID: context.correlationID
         )
     }

@@ -53,8 +53,8 @@ extension ExitStatus {
             case .cache: .cacheUnavailable
             case .invalidResponse: .notBelieved
             case .accessDenied, .scopesDeclined: .refused
-            case .browserUnavailable: .browserUnavailable
-            case .userCancelled: .cancelled
+            case .interactionInProgress, .userCancelled: .cancelled
+            case .interactionUnavailable: .browserUnavailable
             case .blockedByPolicy, .clientNotRegistered, .redirectNotRegistered, .invalidScope: .refused
             case .invalidArgument: .usage
             default: .other

@@ -115,7 +115,7 @@ struct RefreshAnswerTests {
         stage.provider.failAlways(.keys, with: .answer(status: 404))
         stage.provider.rotateSigningKey()
         stage.provider.tamperNextIDToken(with: .subject("subject-bob"))
-        try await expectUnchanged(stage, application, first.account, .accountMismatch)
+        try await expectUnchanged(stage, application, first.account, .subjectMismatch)
     }
 
     @Test func stopsALoopOfAnswersThatAreNotBelieved() async throws {
@@ -179,7 +179,7 @@ struct RefreshAnswerTests {
         let (application, first) = try await stage.signedIn()
         let info = Data(#"{"uid":"bbbbbbbb-0000-4000-8000-000000000002","utid":"11111111"}"#.utf8).base64EncodedString()
         stage.provider.failNext(.token, with: .changing("client_info", to: "\"\(info.filter { $0 != "=" })\""))
-        try await expectUnchanged(stage, application, first.account, .accountMismatch)
+        try await expectUnchanged(stage, application, first.account, .subjectMismatch)
     }
 
     /// The refresh of an expired access token fails with that code, and what is stored stays as it was.

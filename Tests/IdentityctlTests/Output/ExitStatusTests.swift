@@ -15,7 +15,7 @@ import Testing
             [
                 .interactionRequired, .noTokensFound, .loginRequired, .consentRequired, .adminConsentRequired,
                 .signInExpired, .basicAction, .additionalAction, .messageOnly, .passwordExpired, .passwordResetRequired,
-                .accountSelectionRequired, .accountRemoved, .claimsChallenge,
+                .accountSelectionRequired, .accountRemoved, .claimsChallenge, .accountMismatch,
             ]
         ),
         (
@@ -33,7 +33,7 @@ import Testing
             .notBelieved,
             [
                 .invalidResponse, .malformedResponse, .responseTooLarge, .unexpectedRedirect, .stateMismatch,
-                .issuerMismatch, .invalidIDToken, .accountMismatch, .untrustedAuthority,
+                .issuerMismatch, .invalidIDToken, .subjectMismatch, .untrustedAuthority,
                 .tlsFailed,
             ]
         ),
@@ -41,7 +41,7 @@ import Testing
             .cancelled,
             [.userCancelled, .interactionTimedOut, .interactionSuperseded, .interactionInProgress]
         ),
-        (.browserUnavailable, [.browserUnavailable]),
+        (.browserUnavailable, [.interactionUnavailable, .browserUnavailable]),
         (
             .refused,
             [
@@ -60,7 +60,7 @@ import Testing
 
     @Test func coversEveryCode() {
         let codes = Self.table.flatMap(\.1)
-        #expect(codes.count == 55)
+        #expect(codes.count == 57)
         #expect(Set(codes).count == codes.count)
     }
 

@@ -160,7 +160,7 @@ import Testing
         let place = try Surroundings()
         let login = try await place.run("login", "--json", "--browser", "/nowhere/browser")
         #expect(login.status == 8)
-        #expect(try Self.code(of: login) == "user_cancelled.browser_unavailable")
+        #expect(try Self.code(of: login) == "interaction_unavailable.browser")
         #expect(login.errors.contains("identityctl login --manual") && !login.errors.contains("Ctrl-C"))
     }
 

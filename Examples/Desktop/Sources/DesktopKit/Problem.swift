@@ -68,6 +68,7 @@ extension Problem {
         case AuthenticationError.accessDenied: tr("The sign-in was refused, in the browser or by the provider.")
         case AuthenticationError.interactionTimedOut: tr("The sign-in was not finished in time.")
         case AuthenticationError.browserUnavailable: tr("Could not open a browser.")
+        case AuthenticationError.accountMismatch: error.message
         case AuthenticationError.interactionRequired: tr("You need to sign in again.")
         case AuthenticationError.scopesDeclined: tr("The program was not given what it needs. Sign in and agree to it.")
         case AuthenticationError.throttled:
