@@ -8,15 +8,28 @@ package enum UnixSocket {
     package static let longestPath = 107
 
     /// Binds a socket at `path`, which must not exist, and listens; its owner alone may connect.
+    ///
+    /// The name appears when somebody listens: a connection that is refused says that nobody does any more.
     static func listen(at path: String) throws -> Descriptor {
         let descriptor = try make()
-        guard unsafe withAddress(path, { unsafe bind(descriptor.raw, $0, $1) }) == 0 else {
+        let preparing = hidden(path)
+        guard unsafe withAddress(preparing, { unsafe bind(descriptor.raw, $0, $1) }) == 0 else {
             throw LoopbackServerError.system(call: "bind", errno: errno)
         }
-        guard unsafe chmod(path, 0o600) == 0, Glibc.listen(descriptor.raw, 16) == 0 else {
-            throw LoopbackServerError.system(call: "listen", errno: errno)
+        guard unsafe chmod(preparing, 0o600) == 0, Glibc.listen(descriptor.raw, 16) == 0,
+            unsafe rename(preparing, path) == 0
+        else {
+            let error = LoopbackServerError.system(call: "listen", errno: errno)
+            unsafe unlink(preparing)
+            throw error
         }
         return descriptor
+    }
+
+    /// The path with a dot in the place of its name's first character, so that it does not become longer.
+    private static func hidden(_ path: String) -> String {
+        let end = path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex
+        return path[..<end] + "." + path[end...].dropFirst()
     }
 
     /// How a delivery ended.

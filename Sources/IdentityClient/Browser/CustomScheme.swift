@@ -11,8 +11,10 @@ package struct CustomScheme: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks a scheme.
     ///
-    /// - Throws: `.invalidArgument` when it is none, or one that other programs handle.
-    /// - SeeAlso: [RFC 3986 §3.1](https://www.rfc-editor.org/rfc/rfc3986#section-3.1)
+    /// - Throws: `.invalidArgument` when it is none, or one that other programs may handle: it has no period, so that no
+    ///   domain name is in it.
+    /// - SeeAlso: [RFC 3986 §3.1](https://www.rfc-editor.org/rfc/rfc3986#section-3.1),
+    ///   [RFC 8252 §8.4](https://www.rfc-editor.org/rfc/rfc8252#section-8.4)
     package init(_ text: String) throws {
         let name = text.lowercased()
         let isScheme =
@@ -31,10 +33,11 @@ package struct CustomScheme: Hashable, Sendable, CustomStringConvertible {
                 "A scheme has 2 to 64 of the characters a-z, 0-9, '+', '-' and '.', and begins with a letter."
             )
         }
-        guard !Self.wellKnown.contains(name) else {
+        guard name.utf8.contains(UInt8(ascii: ".")) || Self.namesClient(name) else {
             throw AuthenticationError(
                 .invalidArgument,
-                "The scheme '\(name)' is not a program's own. Choose one like com.example.app."
+                "The scheme '\(name)' has no period, so another program may use it as well. Choose one that begins with a "
+                    + "domain name of yours in reverse, like com.example.app."
             )
         }
         self.name = name
@@ -42,15 +45,10 @@ package struct CustomScheme: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { name }
 
-    private static let wellKnown: Set<String> = [
-        "about", "admin", "blob", "bluetooth", "burn", "callto", "cdda", "chrome", "chrome-extension", "computer",
-        "data", "dav", "davs", "dns", "ed2k", "facetime", "feed", "file", "filesystem", "ftp", "ftps", "geo", "ghelp",
-        "git", "gopher", "help", "http", "https", "imap", "info", "irc", "ircs", "jabber", "javascript", "jar", "ldap",
-        "ldaps", "magnet", "mailto", "man", "moz-extension", "ms-windows-store", "mtp", "network", "news", "nfs",
-        "nntp", "obex", "pop", "recent", "resource", "rsync", "rtsp", "sftp", "sip", "sips", "skype", "smb", "sms",
-        "ssh", "steam", "svn", "tel", "telnet", "tg", "trash", "urn", "view-source", "vnc", "webcal", "ws", "wss",
-        "xmpp", "zoommtg",
-    ]
+    /// Deviation: Entra ID registers `msal`, followed by the client identifier, which no other program has.
+    private static func namesClient(_ name: String) -> Bool {
+        name.hasPrefix("msal") && UUID(uuidString: String(name.dropFirst(4))) != nil
+    }
 }
 
 extension RedirectURI {

@@ -53,7 +53,6 @@ final class RedirectInbox: Sendable {
 
     /// More than a person's browser ever has open; a flood is told to come back.
     private static let maximumWaiting = 16
-    private static let executor = QueueExecutor("identity-client.redirect-sender")
 
     private let path: String
     private let responseMode: ResponseMode
@@ -93,17 +92,14 @@ final class RedirectInbox: Sendable {
         guard let (url, port) = state.withLock({ $0.address }) else { return refusal(503) }
         switch decide(request, url, port) {
         case .refused(let status): return refusal(status)
-        case .donePage: return doneResponse()
+        case .donePage: return await isFromElsewhere(request) ? refusal(403) : doneResponse()
         case .redirect(let url, let arrival):
             return await isFromElsewhere(request) ? refusal(403) : await hold(url, arrival)
         }
     }
 
     private func isFromElsewhere(_ request: LoopbackRequest) async -> Bool {
-        guard let peer = request.peer else { return false }
-        // The kernel takes a while to write its tables.
-        let owner = try? await Self.executor.run { peer.owner() }
-        return !sender.mayBe(owner ?? .unknown)
+        await !sender.mayHaveSent(request)
     }
 
     /// Keeps the request until it is answered, its client is gone, or the inbox is closed.

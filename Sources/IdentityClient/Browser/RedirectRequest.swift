@@ -20,21 +20,19 @@ enum RedirectRequest: Equatable {
 
         /// Whether the parameters are those of an answer. A browser's guess has none of them.
         func isAnswered(by parameters: [UInt8]) -> Bool {
-            parameters.split(separator: UInt8(ascii: "&")).contains { parameter in
-                names.contains { parameter.starts(with: $0.utf8) }
+            switch self {
+            case .signIn:  // RFC 6749 §4.1.2
+                parameters.split(separator: UInt8(ascii: "&")).contains { parameter in
+                    ["code=", "error="].contains { parameter.starts(with: $0.utf8) }
+                }
+            // RP-Initiated Logout §3: `state` at most. A return without it ends the wait, too.
+            case .signOut: true
             }
         }
 
         /// The same for the query of an address.
         func isAnswered(by address: String) -> Bool {
             isAnswered(by: Array(address.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst()))
-        }
-
-        private var names: [String] {
-            switch self {
-            case .signIn: ["code=", "error="]  // RFC 6749 §4.1.2
-            case .signOut: ["state="]  // RP-Initiated Logout §3
-            }
         }
     }
 
@@ -54,6 +52,10 @@ enum RedirectRequest: Equatable {
         }
         guard request.path == path || path.isEmpty && request.path == "/" else {
             self = .refused(status: 404)
+            return
+        }
+        guard Self.isNavigation(request.headers) else {
+            self = .refused(status: 403)
             return
         }
         guard let arrival = responseMode.accepted.first(where: { $0.method == request.method }) else {
@@ -76,6 +78,15 @@ enum RedirectRequest: Equatable {
             return
         }
         self = .redirect(url, arrival)
+    }
+
+    /// Whether a window goes to the address. A browser says so if it is a frame, an image or a script instead; an older one
+    /// says nothing.
+    ///
+    /// - SeeAlso: [Fetch Metadata Request Headers](https://www.w3.org/TR/fetch-metadata/)
+    static func isNavigation(_ headers: LoopbackHeaders) -> Bool {
+        (headers["Sec-Fetch-Dest"] ?? "document") == "document"
+            && (headers["Sec-Fetch-Mode"] ?? "navigate") == "navigate"
     }
 
     private static func hosts(_ port: UInt16) -> [String] {

@@ -38,21 +38,22 @@ public struct RedirectURI: Hashable, Sendable {
     /// - Parameters:
     ///   - host: The spelling of the host, or `nil` for what the authority expects.
     ///   - ports: The first free port of this range is taken; `nil` means any free port.
-    ///   - path: Empty, or a path that begins with a slash.
-    /// - Throws: `AuthenticationError.invalidArgument` when the path does not begin with a slash, has other than visible
+    ///   - path: Empty, or a path that begins with one slash.
+    /// - Throws: `AuthenticationError.invalidArgument` when the path does not begin with one slash, has other than visible
     ///   ASCII characters or one of `"<>\^{|}` and the backtick, a query or a fragment, or when `ports` begins at 0.
     public static func loopback(
         host: LoopbackHost? = nil,
         ports: ClosedRange<UInt16>? = nil,
         path: String = ""
     ) throws -> RedirectURI {
-        guard path.isEmpty || path.hasPrefix("/"),
+        // Two slashes would begin another host where the browser is sent on.
+        guard path.isEmpty || path.hasPrefix("/") && !path.hasPrefix("//"),
             path.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !#"?#"<>\^`{|}"#.utf8.contains($0) }),
             ports?.lowerBound != 0
         else {
             throw AuthenticationError(
                 .invalidArgument,
-                "A loopback redirect URI has a path of visible ASCII characters without query, and ports from 1 on."
+                "A loopback redirect URI has a path of visible ASCII characters with one slash at its beginning and without query, and ports from 1 on."
             )
         }
         return RedirectURI(kind: .loopback(host: host, ports: ports, path: path))

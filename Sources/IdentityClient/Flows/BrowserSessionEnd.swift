@@ -37,8 +37,9 @@ struct BrowserSessionEnd: Sendable {
             let url = try url(endpoint, returningTo: listener.redirectURI.absoluteString, state: state)
             outcome = .success(
                 try await inTime {
-                    try await open(url)
-                    return try await awaitReturn(to: listener, state: state)
+                    try await answer(whileOpening: { try await open(url) }) {
+                        try await awaitReturn(to: listener, state: state)
+                    }
                 }
             )
         } catch {
@@ -90,16 +91,14 @@ struct BrowserSessionEnd: Sendable {
         do { return try await withDeadline(parameters.timeout, work) } catch is DeadlineExceeded { return .unconfirmed }
     }
 
-    /// Waits for the return with this sign-out's state; others are refused.
+    /// Waits for the return. One without this sign-out's state is refused and confirms nothing.
+    ///
+    /// It ends the wait all the same: a browser comes back once, and nothing is lost but the confirmation.
     private func awaitReturn(to listener: any RedirectListener, state: String) async throws -> SignOutResult.Outcome {
-        while true {
-            let redirect = try await listener.receive()
-            let states = RedirectAddress(redirect.url.absoluteString).states
-            if states.elementsEqual([state], by: constantTimeEquals) {
-                await listener.answer(redirect, with: RedirectPage(outcome: .signedOut))
-                return .succeeded
-            }
-            await listener.answer(redirect, with: RedirectPage(outcome: .refused))
-        }
+        let redirect = try await listener.receive()
+        let states = RedirectAddress(redirect.url.absoluteString).states
+        let isOurs = states.elementsEqual([state], by: constantTimeEquals)
+        await listener.answer(redirect, with: RedirectPage(outcome: isOurs ? .signedOut : .refused))
+        return isOurs ? .succeeded : .unconfirmed
     }
 }

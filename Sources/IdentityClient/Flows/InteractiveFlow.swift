@@ -61,8 +61,9 @@ struct InteractiveFlow: Sendable {
         request.parameters.onProgress?(.waitingForPerson(until: .now + timeout))
         do {
             return try await withDeadline(timeout) {
-                try await show(request)
-                return try await answer(to: request, from: listener)
+                try await IdentityClient.answer(whileOpening: { try await show(request) }) {
+                    try await answer(to: request, from: listener)
+                }
             }
         } catch is DeadlineExceeded {
             throw AuthenticationError(

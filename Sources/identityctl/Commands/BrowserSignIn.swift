@@ -10,22 +10,25 @@ struct BrowserSignIn {
     let elsewhere: ElsewhereAdvice
 
     func run(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
-        let console = console
         var parameters = parameters
         // Who does not sit at a terminal cannot open the address: without a browser, it ends at once.
         parameters.requiresBrowser = !console.isTerminal
-        parameters.onAuthorizationURL = { url in
-            console.line(
-                "Opening the browser. If it does not show the sign-in page, open this address on this computer:"
-            )
-            console.line("")
-            console.line("  \(url.absoluteString)")
-            console.line("")
-            guard console.isTerminal else { return }
-            console.line("If it ends at a page that the browser cannot show, that browser cannot come back here.")
-            console.line("Then press Ctrl-C and run: \(elsewhere.command)")
+        if console.isTerminal {
+            parameters.onAuthorizationURL = { show($0) }
+        } else {
+            // Where a log may be kept, the address is left out: it holds the person's name and the request's secrets.
+            console.line("Opening the browser.")
         }
         return try await application.acquireTokenInteractively(parameters, showingProgressOn: console)
+    }
+
+    private func show(_ url: URL) {
+        console.line("Opening the browser. If it does not show the sign-in page, open this address on this computer:")
+        console.line("")
+        console.line("  \(url.absoluteString)")
+        console.line("")
+        console.line("If it ends at a page that the browser cannot show, that browser cannot come back here.")
+        console.line("Then press Ctrl-C and run: \(elsewhere.command)")
     }
 }
 

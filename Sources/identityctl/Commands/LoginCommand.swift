@@ -59,7 +59,7 @@ struct LoginCommand: ToolCommand {
         configuration.redirectURI = try signIn.redirect(environment, isManual: way == .manual)
         configuration.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
         configuration.browser = ReportingBrowser(
-            launcher: SystemBrowserLauncher(command: command),
+            launcher: SystemBrowserLauncher(command: command, withholding: ProviderOptions.secretVariables),
             console: session.console,
             elsewhere: elsewhere
         )

@@ -51,7 +51,10 @@ struct LogoutCommand: ToolCommand {
         let wanted = all ? nil : try session.environment.given("account", account.account)
         var configuration = try provider.configuration(session.environment, logger: session.logger)
         configuration.browser = SignOutBrowser(
-            launcher: SystemBrowserLauncher(command: try browser.command(session.environment)),
+            launcher: SystemBrowserLauncher(
+                command: try browser.command(session.environment),
+                withholding: ProviderOptions.secretVariables
+            ),
             console: session.console
         )
         configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "identityctl")

@@ -39,7 +39,7 @@ struct DemoStage {
             isHeadless
             ? scripted
             : DemoBrowser(
-                real: SystemBrowserLauncher(command: browserCommand),
+                real: SystemBrowserLauncher(command: browserCommand, withholding: ProviderOptions.secretVariables),
                 scripted: scripted,
                 console: session.console
             )

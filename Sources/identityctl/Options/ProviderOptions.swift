@@ -6,6 +6,9 @@ import Logging
 
 /// Whose sign-in it is: the client, the provider, and where tokens rest.
 struct ProviderOptions: ParsableArguments {
+    /// What no program that this one starts has to know.
+    static let secretVariables: Set = [Environment.variable(for: "client-secret")]
+
     @Option(
         help: ArgumentHelp(
             "The client id that the provider gave your program. A secret that came with it goes into "

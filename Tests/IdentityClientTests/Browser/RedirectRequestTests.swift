@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import LoopbackHTTP
+import OAuthWire
 import Testing
 
 @testable import IdentityClient
@@ -113,6 +114,45 @@ import Testing
 
     @Test func takesNoFormInPlaceOfTheQuery() throws {
         #expect(try decide(posted("code=a&state=b", to: "/"), .query) == .refused(status: 405))
+    }
+
+    /// A frame, an image or a script of a web page is not where a person ends a sign-in.
+    @Test(
+        arguments: [
+            (["Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Site": "cross-site"], true),
+            (["Sec-Fetch-Dest": "iframe", "Sec-Fetch-Mode": "navigate"], false),
+            (["Sec-Fetch-Dest": "image", "Sec-Fetch-Mode": "no-cors"], false),
+            (["Sec-Fetch-Mode": "cors"], false),
+        ] as [([String: String], Bool)]
+    )
+    func takesWindowsOnly(_ fields: [String: String], _ isTaken: Bool) throws {
+        var headers: LoopbackHeaders = ["Host": "localhost:4711"]
+        for (name, value) in fields { headers[name] = value }
+        let decision = try decide(LoopbackRequest(method: "GET", target: "/?code=a", headers: headers), .query)
+        #expect((decision == .refused(status: 403)) == !isTaken)
+    }
+
+    /// RFC 6749 appendix A.11: a code has any visible character.
+    @Test(arguments: [("GET", "%20"), ("POST", "+"), ("POST", "%20")])
+    func keepsEveryCharacterOfACode(_ method: String, _ space: String) throws {
+        let form = "code=a%2Bb%2Fc%3Dd%25e%26f%23g\(space)h&state=s"
+        let decision =
+            method == "GET"
+            ? try decide(
+                LoopbackRequest(method: "GET", target: "/?\(form)", headers: ["Host": "localhost:4711"]),
+                .query
+            )
+            : try decide(posted(form, to: "/"), .formPost)
+        guard case .redirect(let url, _) = decision else {
+            Issue.record("\(decision)")
+            return
+        }
+        let answer = try AuthorizationResponse.parse(query: RedirectAddress(url.absoluteString).items)
+        guard case .code(let code) = answer.outcome else {
+            Issue.record("no code")
+            return
+        }
+        #expect(code == "a+b/c=d%e&f#g h" && answer.state == "s")
     }
 
     /// In the address of the form, nothing counts.

@@ -39,6 +39,21 @@ import Testing
         await listener.close()
     }
 
+    /// It tells how the sign-in ended, and its delivery ends the wait for it.
+    @Test func showsThePageToNoOtherUser() async throws {
+        let inbox = RedirectInbox(
+            responseMode: .query,
+            path: "",
+            template: RedirectPageTemplate(),
+            sender: RedirectSender(users: [geteuid() + 1])
+        ) { _, _, _ in .donePage }
+        let server = try LoopbackServer.start { await inbox.respond(to: $0) }
+        defer { server.close() }
+        inbox.open(at: try #require(URL(string: "http://localhost:\(server.port)")), port: server.port)
+        let answer = try await exchange("GET /?done HTTP/1.1\r\nHost: localhost\r\n\r\n", port: server.port)
+        #expect(answer.hasPrefix("HTTP/1.1 403"))
+    }
+
     /// As above with a real one, which then gives way to the person's own browser.
     @Test(.enabled(if: geteuid() == 0, "only root can become somebody else"))
     func waitsOnWhereAnotherUserSentSomething() async throws {

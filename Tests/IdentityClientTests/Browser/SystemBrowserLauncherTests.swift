@@ -41,10 +41,17 @@ private struct FakeSystem: ~Copyable {
         _ command: [String]? = nil,
         patience: Duration = .seconds(30),
         variables: [String: String] = ["DISPLAY": ":0"],
-        isSudo: Bool = false
+        isSudo: Bool = false,
+        passesAddress: Bool = true,
+        withholding withheld: Set<String> = []
     ) -> SystemBrowserLauncher {
         let variables = variables.merging(["PATH": "relative:\(directory.path)::"]) { $1 }
-        return SystemBrowserLauncher(command: command, patience: patience) {
+        return SystemBrowserLauncher(
+            command: command,
+            withholding: withheld,
+            patience: patience,
+            passesAddress: passesAddress
+        ) {
             LaunchEnvironment(variables: variables, isWSL: false, isSudo: isSudo)
         }
     }
@@ -97,6 +104,30 @@ private struct FakeSystem: ~Copyable {
         let descriptors = lines.filter { $0.contains(" -> ") && !$0.hasSuffix("/xdg-open") }
             .map { $0.split(separator: " ").suffix(3).joined(separator: " ") }
         #expect(descriptors == ["0 -> /dev/null", "1 -> /dev/null", "2 -> /dev/null"])
+    }
+
+    /// Other users read command lines: there they find an address that leads none of them anywhere.
+    @Test func keepsTheAddressOutOfTheCommandLine() async throws {
+        let system = try FakeSystem()
+        try system.install("xdg-open", "echo \"$1\" end > '\(system.path("report"))'")
+        let launcher = system.launcher(passesAddress: false)
+        let target = try url(address)
+        let opening = Task { try await launcher.open(target) }
+        let told = try await system.report("report").replacing(" end\n", with: "")
+        #expect(told.hasPrefix("http://127.0.0.1:") && !told.contains("login") && !told.contains("?"))
+        let start = try url(told)
+        let request = "GET \(start.path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        let answer = try await exchange(request, port: UInt16(try #require(start.port)))
+        #expect(answer.contains("\r\nLocation: \(address)\r\n"))
+        try await opening.value
+    }
+
+    @Test func withholdsVariables() async throws {
+        let system = try FakeSystem()
+        try system.install("xdg-open", "echo \"$A_SECRET,$DISPLAY end\" > '\(system.path("report"))'")
+        let variables = ["DISPLAY": ":0", "A_SECRET": "s3cret"]
+        try await system.launcher(variables: variables, withholding: ["A_SECRET"]).open(url(address))
+        #expect(try await system.report("report") == ",:0 end\n")
     }
 
     @Test func goesOnToTheNextUntilOneWorks() async throws {

@@ -29,6 +29,19 @@ struct RelyingPartyTests {
         #expect(try await application.allAccounts() == [result.account])
     }
 
+    /// RFC 6749 §3.1: a parameter comes once at most.
+    @Test func aCodeThatComesTwiceIsNotRedeemed() async throws {
+        let stage = try Stage()
+        let application = try stage.application()
+        let request = try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
+        let items = try #require(URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems)
+        func sent(_ name: String) throws -> String { try #require(items.first { $0.name == name }?.value) }
+        let redirect = try "\(sent("redirect_uri"))?code=theirs&state=\(sent("state"))&code=ours"
+        let url = try #require(URL(string: redirect))
+        try await expectError(.malformedResponse) { try await application.completeAuthorization(request, with: url) }
+        #expect(stage.provider.count(of: .token) == 0)
+    }
+
     @Test func test_invalid_iss() async throws {
         try await expectRefusal(.issuer("https://login.example.test/other"), naming: "iss")
     }

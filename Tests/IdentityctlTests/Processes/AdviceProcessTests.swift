@@ -15,7 +15,7 @@ import Testing
             "files.read files.write",
             "--account", "alice@example.test",
         ]
-        let variables = ["IDENTITYCTL_BROWSER": "/bin/true"]
+        let variables = ["IDENTITYCTL_BROWSER": BrowserStandIn.name]
         let refused = try await Tool.run(["token"] + options, variables)
         #expect(refused.status == 2)
         let line = try #require(refused.errorLines.last)

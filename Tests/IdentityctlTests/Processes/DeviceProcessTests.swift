@@ -71,7 +71,17 @@ import Testing
         #expect(try await place.login().status == 0)
         let opened = place.directory.appendingPathComponent("opened")
         let browser = place.directory.appendingPathComponent("browser")
-        try "#!/bin/sh\nprintf %s \"$1\" >'\(opened.path)'\n".write(to: browser, atomically: true, encoding: .utf8)
+        // It notes what it was started with, and where that leads.
+        try """
+        #!/usr/bin/python3
+        import http.client, sys, urllib.parse
+        parts = urllib.parse.urlsplit(sys.argv[1])
+        connection = http.client.HTTPConnection(parts.netloc)
+        connection.request("GET", parts.path)
+        with open("\(opened.path)", "w") as file:
+            file.write(sys.argv[1] + "\\n" + connection.getresponse().getheader("Location"))
+
+        """.write(to: browser, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: browser.path)
         let logout = try await place.run("logout", "--revoke", "--end-session", "--browser", browser.path)
         #expect(logout.status == 0, "\(logout.errors)")
@@ -83,8 +93,9 @@ import Testing
         )
         #expect(logout.output.isEmpty)
         #expect(place.provider.count(of: .revocation) == 1)
-        let address = try String(contentsOf: opened, encoding: .utf8)
-        #expect(address.hasPrefix(place.issuer) && address.contains("id_token_hint="))
+        let addresses = try String(contentsOf: opened, encoding: .utf8).split(separator: "\n")
+        #expect(addresses.first?.hasPrefix("http://127.0.0.1:") == true && !addresses[0].contains("id_token_hint"))
+        #expect(addresses.last?.hasPrefix(place.issuer) == true && addresses[1].contains("id_token_hint="))
         #expect(!logout.errors.contains("id_token_hint"))
     }
 

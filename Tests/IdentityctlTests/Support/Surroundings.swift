@@ -31,7 +31,7 @@ final class Surroundings: Sendable {
     var variables: [String: String] {
         [
             "IDENTITYCTL_CLIENT_ID": "test-client", "IDENTITYCTL_ISSUER": issuer, "IDENTITYCTL_SCOPE": "files.read",
-            "IDENTITYCTL_CACHE": "file:\(directory.path)/cache", "IDENTITYCTL_BROWSER": "/bin/true",
+            "IDENTITYCTL_CACHE": "file:\(directory.path)/cache", "IDENTITYCTL_BROWSER": BrowserStandIn.name,
         ]
     }
 

@@ -19,6 +19,7 @@ final class Tool: Sendable {
     private let input = Pipe()
     private let output: Collector
     private let errors: Collector
+    private let browser = BrowserStandIn()
 
     /// The executable lies beside the tests.
     static var executable: URL {
@@ -66,7 +67,11 @@ final class Tool: Sendable {
         terminal: FileHandle?
     ) throws {
         let inherited = ProcessInfo.processInfo.environment.filter { ["PATH", "LD_LIBRARY_PATH"].contains($0.key) }
-        process.environment = inherited.merging(variables) { $1 }
+        var environment = inherited.merging(variables) { $1 }
+        if environment["IDENTITYCTL_BROWSER"] == BrowserStandIn.name {
+            environment["IDENTITYCTL_BROWSER"] = try browser.command
+        }
+        process.environment = environment
         let outputPipe = Pipe()
         let errorPipe = Pipe()
         process.standardInput = terminal ?? input
@@ -118,9 +123,15 @@ final class Tool: Sendable {
         }
     }
 
-    /// The address that the tool shows.
+    /// Whether its stand-in of a browser was started, and has asked for the page.
+    var hasOpenedBrowser: Bool { browser.address != nil }
+
+    /// The address that the tool shows, or that its browser was led to.
     func shownAddress() async throws -> URL {
-        let line = try await errorLine { $0.hasPrefix("  http") }
+        let line = try await poll("an address; standard error so far was: \(errors.text)") {
+            self.browser.address
+                ?? self.errors.text.split(separator: "\n").map(String.init).first { $0.hasPrefix("  http") }
+        }
         return try #require(URL(string: line.trimmingCharacters(in: .whitespaces)))
     }
 

@@ -18,6 +18,7 @@ they can be $BROWSER, or given as --browser. What they do is set by environment 
   PERSON_FOREGROUND=1  stay, log to standard error as well, and end with the exit status:
                      0 arrived, 3 stuck or refused, 4 failed, 5 page not reachable
 """
+import http.client
 import json
 import os
 import sys
@@ -46,7 +47,7 @@ class Person:
         def setting(name, default=None):
             return environment.get("PERSON_" + name) or provider.get(name) or default
 
-        self.url = url
+        self.url = url = behind_start(url)
         self.mode = setting("MODE", "approve")
         self.username = setting("USERNAME", "alice")
         self.password = "not-the-password" if self.mode == "badpass" else setting("PASSWORD", "correct-horse-7")
@@ -80,6 +81,19 @@ class Person:
                 log.write(line + "\n")
         if self.foreground:
             print(line, file=sys.stderr, flush=True)
+
+
+def behind_start(url):
+    """Where an address of one use on this computer leads: it has a path and no query. Others are given back."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme != "http" or parts.hostname not in LOOPBACK_HOSTS or parts.query or len(parts.path) < 40:
+        return url
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
+    try:
+        connection.request("GET", parts.path)
+        return connection.getresponse().headers["Location"] or url
+    finally:
+        connection.close()
 
 
 def origin(url):

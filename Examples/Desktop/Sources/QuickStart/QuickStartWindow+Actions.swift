@@ -82,7 +82,7 @@ extension QuickStartWindow {
     /// What the log says of the browser's session, which ends only on a shared computer.
     static func line(for outcome: SignOutResult.Outcome) -> String? {
         switch outcome {
-        case .notRequested: nil
+        case .notRequested, .notNeeded: nil
         case .succeeded: tr("The browser was signed out as well.")
         case .unconfirmed: tr("The computer is shared: finish signing out in the browser.")
         case .unavailable: tr("The computer is shared, and the provider has no page to sign out at: close the browser.")

@@ -1,0 +1,68 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import LoopbackHTTP
+import Testing
+
+@testable import IdentityClient
+
+@Suite(.timeLimit(.minutes(1))) struct StartAddressTests {
+    private let target = "https://id.example/authorize?state=s&login_hint=alice"
+
+    private func ask(_ start: StartAddress, method: String = "GET", path: String? = nil, _ fields: String = "")
+        async throws -> String
+    {
+        let request = "\(method) \(path ?? start.url.path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(fields)\r\n"
+        return try await exchange(request, port: UInt16(try #require(start.url.port)))
+    }
+
+    @Test func sendsTheBrowserOnOnce() async throws {
+        let start = try StartAddress(leadingTo: target)
+        #expect(start.url.path.utf8.count > 40 && start.url.host() == "127.0.0.1")
+        let answer = try await ask(
+            start,
+            "Sec-Fetch-Site: none\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n"
+        )
+        #expect(answer.hasPrefix("HTTP/1.1 302 ") && answer.contains("\r\nLocation: \(target)\r\n"))
+        #expect(
+            answer.contains("\r\nCache-Control: no-store\r\n")
+                && answer.contains("\r\nReferrer-Policy: no-referrer\r\n")
+        )
+        try await start.visited(within: .seconds(30))
+        let second = try await ask(start)
+        #expect(second.hasPrefix("HTTP/1.1 410 ") && !second.contains("id.example"))
+    }
+
+    @Test func answersNothingElse() async throws {
+        let start = try StartAddress(leadingTo: target)
+        let others = [
+            (try await ask(start, path: "/"), "404"),
+            (try await ask(start, path: "/favicon.ico"), "404"),
+            (try await ask(start, path: start.url.path + "?x"), "404"),
+            (try await ask(start, method: "HEAD"), "405"),
+            (try await ask(start, "Sec-Fetch-Dest: iframe\r\n"), "403"),
+            (try await ask(start, "Sec-Fetch-Mode: no-cors\r\n"), "403"),
+            (try await ask(start, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n"), "403"),
+        ]
+        for (answer, status) in others {
+            #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && !answer.contains("id.example"))
+        }
+        // None of them used it up.
+        #expect(try await ask(start).hasPrefix("HTTP/1.1 302 "))
+    }
+
+    @Test func answersNoOtherUser() async throws {
+        let start = try StartAddress(leadingTo: target, sender: RedirectSender(users: [geteuid() + 1]))
+        let answer = try await ask(start)
+        #expect(answer.hasPrefix("HTTP/1.1 403 ") && !answer.contains("id.example"))
+    }
+
+    @Test func waitsForNoBrowserForEver() async throws {
+        try await StartAddress(leadingTo: target).visited(within: .milliseconds(10))
+        let start = try StartAddress(leadingTo: target)
+        let waiting = Task { try await start.visited(within: .seconds(3600)) }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+    }
+}

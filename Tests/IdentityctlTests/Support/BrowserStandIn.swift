@@ -1,0 +1,40 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A browser that notes where the address that it was started with leads, and shows nothing.
+final class BrowserStandIn: Sendable {
+    /// What stands for its command in the variables of a ``Tool``.
+    static let name = "stand-in"
+
+    /// It is read, and not executed: a program that was just written cannot always be started.
+    private static let script = """
+        import http.client, os, sys, urllib.parse
+        note, address = sys.argv[1:]
+        parts = urllib.parse.urlsplit(address)
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
+        connection.request("GET", parts.path)
+        with open(note + ".part", "w") as file:
+            file.write(connection.getresponse().headers["Location"])
+        os.rename(note + ".part", note)
+
+        """
+
+    private let path = FileManager.default.temporaryDirectory
+        .appendingPathComponent("identityctl-browser-\(UUID().uuidString)").path
+
+    deinit {
+        for suffix in ["", ".py"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+    }
+
+    /// What `--browser` takes.
+    var command: String {
+        get throws {
+            try Self.script.write(toFile: "\(path).py", atomically: true, encoding: .utf8)
+            return "/usr/bin/python3 \(path).py \(path)"
+        }
+    }
+
+    /// Where it was led; `nil` as long as it was not started.
+    var address: String? { try? String(contentsOfFile: path, encoding: .utf8) }
+}
