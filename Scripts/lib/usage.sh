@@ -1,0 +1,23 @@
+# Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+#
+# For the scripts in the folder above, which are in the package's folder when they read this file: with --help or -h among
+# their arguments they print the comment at their head, and end.
+
+usage() { awk 'NR > 3 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "Scripts/$(basename "$0")"; }
+
+# wrong_usage MESSAGE...: ends with what is wrong and with the usage.
+wrong_usage() {
+    printf 'ERROR: %s\n\n' "$*" >&2
+    usage >&2
+    exit 64
+}
+
+# no_more_arguments ARGUMENT...: ends if there are any.
+no_more_arguments() { [ "$#" = 0 ] || wrong_usage "unknown argument: $1"; }
+
+for argument in "$@"; do
+    case "$argument" in
+        -h | --help) usage; exit ;;
+    esac
+done
+unset argument
