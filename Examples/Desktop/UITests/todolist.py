@@ -70,7 +70,11 @@ def drive(desk, images):
     todo.keys("F5")
     todo.see("Busy")
     todo.gone("Busy")
-    desk.fault(service="tasks", fault="throttled", seconds=1)
+    desk.fault(service="tasks", fault="throttled", seconds=4)
+    todo.keys("F5")
+    todo.see("Busy")
+    todo.gone("Busy")
+    expect(todo.has("Done: " + CALL) and not todo.has("Retry"), "the list came after the wait")
     add(todo, POST)
 
     step("the service fails: the list stays, the bar says so, and goes away when all is well again")
