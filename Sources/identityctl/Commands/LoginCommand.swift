@@ -124,7 +124,9 @@ extension LoginCommand {
             try refuse(ignored, beside: name, which: "opens no browser")
         case .deviceCode:
             let values = [
-                ("--prompt", signIn.prompt), ("--login-hint", signIn.loginHint),
+                ("--prompt", signIn.prompt), ("--login-hint", signIn.loginHint), ("--domain-hint", signIn.domainHint),
+                ("--acr-values", signIn.acrValues),
+                ("--max-age", signIn.maxAge), ("--ui-locales", signIn.uiLocales),
                 ("--response-mode", signIn.responseMode), ("--redirect-uri", signIn.redirectURI),
                 ("--redirect-ports", signIn.redirectPorts), ("--browser", browser.browser),
             ]

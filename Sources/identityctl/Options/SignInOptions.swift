@@ -32,6 +32,25 @@ struct SignInOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The name to fill in.", valueName: "username"))
     var loginHint: String?
 
+    @Option(help: ArgumentHelp("The organisation whose sign-in page comes at once (Microsoft's).", valueName: "domain"))
+    var domainHint: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How you shall prove who you are: values of the provider's, the most wanted first.",
+            valueName: "values"
+        )
+    )
+    var acrValues: String?
+
+    @Option(help: ArgumentHelp("How long ago you may have proved that at most.", valueName: "seconds"))
+    var maxAge: String?
+
+    @Option(
+        help: ArgumentHelp("The languages of the pages, such as 'pt-BR pt', the most wanted first.", valueName: "tags")
+    )
+    var uiLocales: String?
+
     @Option(help: ArgumentHelp("How long you have, 300 unless given.", valueName: "seconds"))
     var timeout: String?
 
@@ -55,6 +74,10 @@ extension SignInOptions {
         parameters.claims = try token.claims(environment)
         if let prompt = try environment.given("prompt", prompt) { parameters.prompt = Prompt(rawValue: prompt.text) }
         parameters.loginHint = try environment.given("login-hint", loginHint)?.text
+        parameters.domainHint = try environment.given("domain-hint", domainHint)?.text
+        parameters.acrValues = try environment.words("acr-values", acrValues.map { [$0] } ?? [])
+        parameters.maxAge = try environment.given("max-age", maxAge)?.seconds(from: 0)
+        parameters.uiLocales = try environment.words("ui-locales", uiLocales.map { [$0] } ?? [])
         parameters.responseMode = try chosenResponseMode(environment)
         parameters.timeout = try chosenTimeout(environment) ?? parameters.timeout
         parameters.extraQueryItems = try extraItems()

@@ -50,10 +50,10 @@ struct APIRefusal: Error, CustomStringConvertible {
         case "insufficient_scope":
             return challenge.parameters["scope"].map { options.adding("--scope", $0) }
         case "insufficient_user_authentication":
-            let demands = ["acr_values", "max_age"].compactMap { name in
-                challenge.parameters[name].map { "\(name)=\($0)" }
+            let demands = [("acr_values", "--acr-values"), ("max_age", "--max-age")].compactMap { name, option in
+                challenge.parameters[name].map { (option, $0) }
             }
-            return demands.isEmpty ? nil : demands.reduce(options) { $0.adding("--parameter", $1) }
+            return demands.isEmpty ? nil : demands.reduce(options) { $0.adding($1.0, $1.1) }
         default: return nil
         }
     }

@@ -19,9 +19,10 @@ enum StoreAdvice {
             """
     }
 
-    /// One that is merely locked is in this list: over SSH there may be nobody who could open it.
+    /// One that is locked, or answers late, is not in this list: it is there, and its error says how to open it. Files in clear
+    /// text would be remembered as the store.
     private static let keyringCodes: Set<AuthenticationError.Code> = [
         .keyringLibraryMissing, .keyringNoSessionBus, .keyringNoService, .keyringNoDefaultCollection,
-        .keyringAccessDenied, .keyringLocked, .keyringTimedOut,
+        .keyringAccessDenied,
     ]
 }

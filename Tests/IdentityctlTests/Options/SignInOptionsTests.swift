@@ -28,12 +28,15 @@ import Testing
         let made = try Self.parameters(
             [
                 "--prompt", "login", "--login-hint", "alice", "--timeout", "20", "--response-mode", "form_post",
+                "--domain-hint", "a.test", "--acr-values", "phr  phrh", "--max-age", "0", "--ui-locales", "pt-BR pt",
                 "--parameter", "audience=https://a.test/?x=y", "--parameter", "empty=",
             ],
             ["--scope", "a", "--scope", "b\nc", "--claims", #"{"id_token":{}}"#]
         )
         #expect(made.prompt == .login)
         #expect(made.loginHint == "alice")
+        #expect(made.domainHint == "a.test" && made.acrValues == ["phr", "phrh"])
+        #expect(made.maxAge == .zero && made.uiLocales == ["pt-BR", "pt"])
         #expect(made.timeout == .seconds(20))
         #expect(made.responseMode == .formPost)
         #expect(made.extraQueryItems == ["audience": "https://a.test/?x=y", "empty": ""])
@@ -53,20 +56,22 @@ import Testing
     @Test func takesThemFromTheEnvironment() throws {
         let variables = [
             "IDENTITYCTL_SCOPE": " a\tb ", "IDENTITYCTL_TIMEOUT": "7", "IDENTITYCTL_PROMPT": "none",
-            "IDENTITYCTL_RESPONSE_MODE": "query", "IDENTITYCTL_LOGIN_HINT": "bob", "IDENTITYCTL_CLAIMS": "{}",
+            "IDENTITYCTL_MAX_AGE": "60", "IDENTITYCTL_RESPONSE_MODE": "query", "IDENTITYCTL_LOGIN_HINT": "bob",
+            "IDENTITYCTL_CLAIMS": "{}",
         ]
         let made = try Self.parameters([], [], variables)
         #expect(made.scopes == ["a", "b"])
         #expect(made.timeout == .seconds(7))
         #expect(made.prompt == .none)
         #expect(made.responseMode == .query)
-        #expect(made.loginHint == "bob")
+        #expect(made.loginHint == "bob" && made.maxAge == .seconds(60))
         #expect(made.claims == "{}")
         #expect(try Self.parameters([], ["--scope", "c"], variables).scopes == ["c"])
     }
 
     @Test(arguments: [
         (["--timeout", "0"], []), (["--timeout", "1.5"], []), (["--timeout", "86401"], []), (["--timeout", "x"], []),
+        (["--max-age", "86401"], []), (["--max-age", "x"], []), (["--acr-values", ""], []),
         (["--response-mode", "fragment"], []), ([], ["--claims", "{"]), ([], ["--claims", "[]"]),
         ([], ["--scope", " "]),
         (["--prompt", ""], []), (["--parameter", "a"], []), (["--parameter", "=a"], []),
@@ -95,7 +100,10 @@ import Testing
         #expect(try BrowserOption.parse([]).command(Environment([:])) == nil)
     }
 
-    @Test(arguments: ["prompt", "login-hint", "response-mode", "redirect-uri", "redirect-ports", "browser"])
+    @Test(arguments: [
+        "domain-hint", "acr-values", "max-age", "ui-locales", "prompt", "login-hint", "response-mode", "redirect-uri",
+        "redirect-ports", "browser",
+    ])
     func refusesWhatADeviceCodeIgnores(option: String) throws {
         func command(_ arguments: String...) throws -> LoginCommand {
             try #require(try Identityctl.parseAsRoot(["login"] + arguments) as? LoginCommand)

@@ -24,7 +24,7 @@ import Testing
         let refusal = refusal(401, [.wwwAuthenticate: challenge])
         #expect(
             refusal.signIn(SharedOptions())?.command("login")
-                == "identityctl login --parameter acr_values=myACR --parameter max_age=5"
+                == "identityctl login --acr-values myACR --max-age 5"
         )
     }
 
