@@ -10,7 +10,6 @@ enum KeyringProblem {
     case timedOut
     case locked
     case accessDenied
-    case noSessionBus
     case noService
     case noSuchObject
     case other
@@ -56,14 +55,10 @@ enum KeyringProblem {
         "g-dbus-error-quark 9": .accessDenied,
         "g-dbus-error-quark 19": .noSuchObject,
         "g-dbus-error-quark 41": .noSuchObject,
-        "g-io-error-quark 0": .noSessionBus,
-        "g-io-error-quark 1": .noSessionBus,
-        "g-io-error-quark 13": .noSessionBus,
         "g-io-error-quark 14": .accessDenied,
         "g-io-error-quark 18": .stale,
         "g-io-error-quark 24": .timedOut,
         "g-io-error-quark 36": .stale,
-        "g-io-error-quark 39": .noSessionBus,
         "g-io-error-quark 44": .stale,
     ]
 }
@@ -104,7 +99,6 @@ extension AuthenticationError {
         case .timedOut: keyring(.keyringTimedOut, failure)
         case .locked: keyring(.keyringLocked, failure)
         case .accessDenied: keyring(.keyringAccessDenied, failure)
-        case .noSessionBus: keyring(.keyringNoSessionBus, failure)
         case .noService: keyring(.keyringNoService, failure)
         case .noSuchObject: keyring(.keyringNoDefaultCollection, failure)
         case .stale, .other:

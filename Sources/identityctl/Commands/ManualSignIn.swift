@@ -33,7 +33,10 @@ struct ManualSignIn {
             console.line(terminal == nil ? "Address:" : "Address (it is not shown; Return ends it):")
             let line = try await lines.next(until: deadline)
             do {
-                return try await application.completeAuthorization(request, with: try PastedAddress(line).url)
+                return try await application.completeAuthorization(
+                    request,
+                    with: try PastedAddress(line, answering: request.url).url
+                )
             } catch AuthenticationError.stateMismatch where attempt < Self.attempts {
                 console.line(
                     "That is not the answer to this sign-in. Copy the whole address that the browser ended at."
@@ -53,12 +56,21 @@ struct PastedAddress {
     let url: URL
 
     struct Unusable: Error, CustomStringConvertible {
-        var description: String {
-            "That is not an address. It begins like the one above, and has a question mark in it."
-        }
+        let description: String
+
+        static let noAddress = Unusable(
+            description: "That is not an address. It begins like the one above, and has a question mark in it."
+        )
+        static let request = Unusable(
+            description:
+                "That is the address to open, not the one that the browser ended at. Open it, sign in, and copy the "
+                + "address of the page that the browser shows then."
+        )
     }
 
-    init(_ line: String) throws {
+    /// - Parameter request: The address that the person was shown to open.
+    /// - Throws: `Unusable`
+    init(_ line: String, answering request: URL) throws {
         var text = Substring(line)
         let pairs: [(Character, Character)] = [("\"", "\""), ("'", "'"), ("<", ">"), ("“", "”"), ("`", "`")]
         var isTrimmed = false
@@ -73,7 +85,13 @@ struct PastedAddress {
         }
         guard text.contains("?"), text.contains(":"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
             let url = URL(string: String(text)), url.scheme != nil
-        else { throw Unusable() }
+        else { throw Unusable.noAddress }
+        guard !Self.base(text).elementsEqual(Self.base(request.absoluteString)) else { throw Unusable.request }
         self.url = url
+    }
+
+    /// The bytes of an address before its query.
+    private static func base(_ address: some StringProtocol) -> some Sequence<UInt8> {
+        Array(address.utf8).prefix { $0 != UInt8(ascii: "?") }
     }
 }

@@ -21,14 +21,14 @@ final class LineReader: Sendable {
 
     /// The next line, without its end.
     ///
-    /// - Throws: `CancellationError` at the end of the input and when the task is cancelled, `.interactionTimedOut` at
-    ///   the deadline, `UsageError` for a line above 64 KiB.
+    /// - Throws: `.userCancelled` at the end of the input, `CancellationError` when the task is cancelled,
+    ///   `.interactionTimedOut` at the deadline, `UsageError` for a line above 64 KiB.
     func next(until deadline: ContinuousClock.Instant) async throws -> String {
         while true {
             if let line = try takeLine() { return line }
             try await waitUntilReadable(until: deadline)
             guard fill() else {
-                guard let line = takeRest() else { throw CancellationError() }
+                guard let line = takeRest() else { throw Self.ended }
                 return line
             }
         }
@@ -39,7 +39,7 @@ final class LineReader: Sendable {
             while let byte = state.typed.popFirst() {
                 switch state.line.type(byte) {
                 case .none: continue
-                case .endOfInput: throw CancellationError()
+                case .endOfInput: throw Self.ended
                 case .ended:
                     defer { state.line = TypedLine() }
                     return String(decoding: state.line.bytes, as: UTF8.self)
@@ -50,6 +50,10 @@ final class LineReader: Sendable {
             }
             return nil
         }
+    }
+
+    private static var ended: AuthenticationError {
+        AuthenticationError(.userCancelled, "No address was pasted: the input has ended.")
     }
 
     /// What stands after the last line's end.

@@ -24,6 +24,18 @@ import Testing
         try SignInOptions.parse(arguments).redirect(Environment(variables), isManual: isManual)
     }
 
+    static func request() throws -> URL {
+        try #require(URL(string: "https://id.example.test/authorize?state=s"))
+    }
+
+    @Test(arguments: ["https://id.example.test/authorize?state=s", " 'https://id.example.test/authorize?x' "])
+    func refusesTheAddressThatWasToBeOpened(line: String) throws {
+        let error = #expect(throws: PastedAddress.Unusable.self) {
+            try PastedAddress(line, answering: Self.request())
+        }
+        #expect(error?.description.hasPrefix("That is the address to open") == true)
+    }
+
     @Test func passesEverythingOn() throws {
         let made = try Self.parameters(
             [
@@ -203,7 +215,10 @@ import Testing
         "<http://127.0.0.1:1/?code=a&state=b>",
     ])
     func takesAPastedAddressOutOfItsWrapping(line: String) throws {
-        #expect(try PastedAddress(line).url.absoluteString == "http://127.0.0.1:1/?code=a&state=b")
+        #expect(
+            try PastedAddress(line, answering: Self.request()).url.absoluteString
+                == "http://127.0.0.1:1/?code=a&state=b"
+        )
     }
 
     /// A variable may be there for another redirect address.
@@ -236,6 +251,6 @@ import Testing
 
     @Test(arguments: ["", "yes", "http://127.0.0.1:1/", "code=a?state:b", "http://127.0.0.1:1/?code=a b", "\"", "\"\""])
     func refusesAPastedTextThatIsNoAnswer(line: String) {
-        #expect(throws: PastedAddress.Unusable.self) { try PastedAddress(line) }
+        #expect(throws: PastedAddress.Unusable.self) { try PastedAddress(line, answering: Self.request()) }
     }
 }

@@ -25,8 +25,8 @@ import Testing
         let answer = try await browser.redirectURL()
         try tool.type("what?")
         _ = try await tool.errorLine { $0.hasPrefix("That is not an address") }
-        try tool.type("http://127.0.0.1/?code=x&state=y")
-        _ = try await tool.errorLine { $0.hasPrefix("That is not the answer") }
+        try tool.type(address.absoluteString)
+        _ = try await tool.errorLine { $0.hasPrefix("That is the address to open") }
         try tool.type(" \"\(answer.absoluteString)\" ")
         let outcome = try await tool.outcome()
         #expect(outcome.status == 0, "\(outcome.errors)")
@@ -41,8 +41,10 @@ import Testing
         let ended = try await place.run("login", "--manual", "--json")
         #expect(ended.status == 6)
         #expect(try Self.code(of: ended) == "user_cancelled")
+        #expect(ended.errors.contains("No address was pasted") && !ended.errors.contains("Cancelled."))
         let tool = try Tool(["login", "--manual", "--json"], place.variables)
         for _ in 1...3 { try tool.type("http://127.0.0.1/?code=x&state=y") }
+        _ = try await tool.errorLine { $0.hasPrefix("That is not the answer") }
         let wrong = try await tool.outcome()
         #expect(wrong.status == 5)
         #expect(try Self.code(of: wrong) == "invalid_response.state")
