@@ -7,18 +7,21 @@ import Testing
 
 /// A machine without display, session bus and keyring.
 @Suite struct DoctorProcessTests {
-    @Test(.timeLimit(.minutes(1))) func saysWhatIsMissingAndComparesTheClock() async throws {
+    @Test(.timeLimit(.minutes(1)), arguments: KeyringLibrary.states)
+    func saysWhatIsMissingAndComparesTheClock(_ library: KeyringLibrary) async throws {
         let place = try Surroundings()
-        let variables = [
+        let variables = try [
             "IDENTITYCTL_ISSUER": place.issuer, "IDENTITYCTL_CACHE": "file:\(place.directory.path)",
             "IDENTITYCTL_BROWSER": "/bin/true", "DBUS_SESSION_BUS_ADDRESS": "disabled:",
-        ]
+        ].merging(library.variables(in: place.directory)) { $1 }
         let outcome = try await Tool.run(["doctor", "--json"], variables)
         #expect(outcome.status == 8)
         let object = try JSONObject(parsing: Array(outcome.output.utf8))
         #expect(object.integer("status") == 8)
         #expect(outcome.output.contains(#""check":"browser","state":"ok","found":"/bin/true""#))
-        #expect(outcome.output.contains(#""check":"session bus","state":"lack""#))
+        let lack = library.isThere ? "session bus" : "secret service"
+        #expect(outcome.output.contains(#""check":"\#(lack)","state":"lack""#))
+        #expect(outcome.output.contains("libsecret could not be loaded") == !library.isThere)
         #expect(outcome.output.contains("(mode 700)"))
         #expect(outcome.output.contains(#""check":"token store","state":"ok","found":"file""#))
         let table = try await Tool.run(["doctor"], variables.merging(["DISPLAY": ":7"]) { $1 })

@@ -33,10 +33,13 @@ import Testing
         try FileManager.default.subpathsOfDirectory(atPath: place.directory.path)
     }
 
-    @Test(.timeLimit(.minutes(1))) func saysAtOnceHowToKeepTokensWithoutAKeyring() async throws {
-        let refused = try await run("login", "--json")
+    @Test(.timeLimit(.minutes(1)), arguments: KeyringLibrary.states)
+    func saysAtOnceHowToKeepTokensWithoutAKeyring(_ library: KeyringLibrary) async throws {
+        let libraries = try Surroundings()
+        let hiding = try library.variables(in: libraries.directory)
+        let refused = try await Tool.run(["login", "--json"], variables.merging(hiding) { $1 })
         #expect(refused.status == 4)
-        #expect(try TroubleProcessTests.code(of: refused) == "cache.keyring_no_session_bus")
+        #expect(try TroubleProcessTests.code(of: refused) == library.code)
         #expect(refused.errors.contains("identityctl login --cache file"))
         let again = try await run("login", "--cache", "auto", "--group", "mine")
         #expect(again.errorLines.last?.hasSuffix(": identityctl login --group mine --cache file") == true)
@@ -77,7 +80,7 @@ import Testing
         #expect(try await run("cache", "show", "--json").output.contains(#""store":"file""#))
         #expect(try await login().status == 0)
         let away = try await run("cache", "move", "--to", "encrypted-file", "--json")
-        #expect(try TroubleProcessTests.code(of: away) == "cache.keyring_no_session_bus")
+        #expect(try TroubleProcessTests.code(of: away) == KeyringLibrary.code)
         #expect(try await run("token").status == 0)
         #expect(try await run("cache", "move", "--to", "memory").status == 64)
     }
