@@ -34,6 +34,7 @@ extension TokenCommand {
         provider.deviceAuthorizationEndpoint = values["--device-authorization-endpoint"]
         provider.cache = values["--cache"]
         provider.defaultScopes = values["--default-scopes"]
+        provider.clientCapabilities = values["--client-capabilities"]
         provider.group = values["--group"]
         var token = TokenOptions()
         token.scopes = scopes
@@ -57,6 +58,7 @@ extension TokenCommand {
     private static let flagNames: Set<String> = ["--json", "--force-refresh", "--id-token"]
     private static let optionNames: Set<String> = [
         "--client-id", "--authority", "--issuer", "--device-authorization-endpoint", "--cache", "--group", "--scope",
-        "--claims", "--account", "--log-level", "--default-scopes", "--min-validity", "--timeout",
+        "--claims", "--account", "--log-level", "--default-scopes", "--client-capabilities", "--min-validity",
+        "--timeout",
     ]
 }

@@ -54,6 +54,14 @@ struct ProviderOptions: ParsableArguments {
     )
     var defaultScopes: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "What your use of the tokens can handle, such as cp1: claims challenges of Microsoft's APIs, which 'call' answers.",
+            valueName: "values"
+        )
+    )
+    var clientCapabilities: String?
+
     @Option(help: ArgumentHelp("Share the tokens with the programs that name the same group.", valueName: "name"))
     var group: String?
 }
@@ -77,6 +85,10 @@ extension ProviderOptions {
         configuration.clientSecret = try clientSecret(environment)
         configuration.cacheGroup = try namedGroup(environment)
         configuration.defaultScopes = chosenDefaultScopes(environment)
+        configuration.clientCapabilities = try environment.words(
+            "client-capabilities",
+            clientCapabilities.map { [$0] } ?? []
+        )
         return configuration
     }
 

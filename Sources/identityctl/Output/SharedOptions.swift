@@ -21,6 +21,7 @@ struct SharedOptions: Hashable, Sendable {
         add("--device-authorization-endpoint", provider?.deviceAuthorizationEndpoint)
         add("--cache", provider?.cache)
         add("--default-scopes", provider?.defaultScopes)
+        add("--client-capabilities", provider?.clientCapabilities)
         add("--group", provider?.group)
         for scope in token?.scopes ?? [] { add("--scope", scope) }
         add("--claims", token?.claims.map(Self.oneLine))

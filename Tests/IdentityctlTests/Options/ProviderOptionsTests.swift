@@ -45,6 +45,18 @@ import Testing
         #expect(try Self.configuration(arguments, variables).clientSecret == nil)
     }
 
+    @Test func tellsWhatTheTokensUseCanHandle() throws {
+        #expect(try Self.configuration([], Self.complete).clientCapabilities.isEmpty)
+        let line = try Self.configuration(["--client-capabilities", "cp1 x"], Self.complete)
+        #expect(line.clientCapabilities == ["cp1", "x"])
+        let variables = Self.complete.merging(["IDENTITYCTL_CLIENT_CAPABILITIES": "cp1"]) { $1 }
+        #expect(try Self.configuration([], variables).clientCapabilities == ["cp1"])
+        #expect(throws: UsageError.self) { try Self.configuration(["--client-capabilities", ""], Self.complete) }
+        // What is advised asks for the same.
+        let options = SharedOptions(try ProviderOptions.parse(["--client-capabilities", "cp1"]))
+        #expect(options.command("login") == "identityctl login --client-capabilities cp1")
+    }
+
     @Test func takesOptionsFromTheEnvironment() throws {
         var variables = Self.complete
         variables["IDENTITYCTL_CACHE"] = "memory"

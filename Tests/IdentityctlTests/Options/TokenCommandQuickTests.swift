@@ -11,7 +11,8 @@ import Testing
         "--device-authorization-endpoint", "https://i.test/d", "--cache", "memory",
         "--group", "g", "--scope", "a", "--scope=b c", "--claims", #"{"a":1}"#, "--account", "é|x", "--log-level",
         "info",
-        "--json", "--force-refresh", "--id-token", "--min-validity", "60", "--default-scopes=openid x", "--timeout",
+        "--json", "--force-refresh", "--id-token", "--min-validity", "60", "--default-scopes=openid x",
+        "--client-capabilities", "cp1", "--timeout",
         "9",
     ]
 
@@ -46,7 +47,8 @@ import Testing
             provider.cache, provider.group,
             command.token.scopes.joined(separator: "\n"), command.token.claims, command.account.account,
             command.output.logLevel, "\(command.output.json)", "\(command.forceRefresh)",
-            command.minValidity, "\(command.idToken)", provider.defaultScopes, command.timeout,
+            command.minValidity, "\(command.idToken)", provider.defaultScopes, provider.clientCapabilities,
+            command.timeout,
         ].map { $0 ?? "-" }
     }
 }
