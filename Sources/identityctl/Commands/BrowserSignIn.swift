@@ -13,11 +13,9 @@ struct BrowserSignIn {
         var parameters = parameters
         // Who does not sit at a terminal cannot open the address: without a browser, it ends at once.
         parameters.requiresBrowser = !console.isTerminal
-        if console.isTerminal {
-            parameters.onAuthorizationURL = { show($0) }
-        } else {
-            // Where a log may be kept, the address is left out: it holds the person's name and the request's secrets.
-            console.line("Opening the browser.")
+        // Where a log may be kept, the address is left out: it holds the person's name and the request's secrets.
+        parameters.onAuthorizationURL = { url in
+            if console.isTerminal { show(url) } else { console.line("Opening the browser.") }
         }
         return try await application.acquireTokenInteractively(parameters, showingProgressOn: console)
     }
