@@ -34,42 +34,40 @@ struct ForeignProcTests {
 }
 
 /// A pid namespace that shows the `/proc` of the one above it.
+///
+/// The one above is made, too, and is full of sleepers: libdispatch ends a program whose threads' numbers `/proc` does not
+/// show, so each number that the workers' threads get must be somebody's there.
 private final class ForeignProc: Sendable {
     static let reason: Comment = "needs unshare and nsenter of util-linux, and the right to make namespaces"
 
     static var isPossible: Bool {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/unshare")
-        process.arguments = unsharing + ["/usr/bin/nsenter", "--version"]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+        guard let keeper = try? start("exec /usr/bin/unshare --pid --fork /usr/bin/nsenter --version") else { return false }
+        keeper.waitUntilExit()
+        return keeper.terminationStatus == 0
     }
 
+    private static let sleepers = 300
     private static let isRoot = geteuid() == 0
-    private static let unsharing =
-        (isRoot ? [] : ["--user", "--map-current-user"]) + ["--pid", "--fork", "--kill-child"]
 
-    /// Waits for the namespace's first process, which reads from `life` until its end.
+    /// Its child is the first process of the namespace above, and reads from `life` until its end.
     private let keeper: Process
     /// Held open as long as the namespace is needed: `unshare` itself ignores SIGTERM.
     private let life = Pipe()
+    /// What starts a program in the namespace.
+    let entering: [String]
 
     init() async throws {
-        keeper = Process()
-        keeper.executableURL = URL(filePath: "/usr/bin/unshare")
-        keeper.arguments = Self.unsharing + ["/bin/cat"]
-        keeper.standardInput = life
-        keeper.standardOutput = FileHandle.nullDevice
-        try keeper.run()
-        let (own, there) = ("/proc/self/ns/pid", "/proc/\(keeper.processIdentifier)/ns/pid_for_children")
-        let outside = try FileManager.default.destinationOfSymbolicLink(atPath: own)
+        let crowd = "count=0; while [ $count -lt \(Self.sleepers) ]; do sleep 600 & count=$((count + 1)); done"
+        keeper = try Self.start("\(crowd); exec /usr/bin/unshare --pid --fork /bin/cat", input: life)
         let deadline = ContinuousClock.now + .seconds(20)
-        // Where the first process is not there yet, the link cannot be read.
-        while (try? FileManager.default.destinationOfSymbolicLink(atPath: there)) ?? outside == outside {
-            try #require(ContinuousClock.now < deadline, "unshare made no namespace")
+        while true {
+            if let namespaces = Self.namespaces(below: keeper.processIdentifier) {
+                let user = Self.isRoot ? [] : ["--user=\(namespaces)/user"]
+                let kinds = ["--mount=\(namespaces)/mnt", "--pid=\(namespaces)/pid_for_children"]
+                entering = ["/usr/bin/nsenter"] + user + kinds + ["--"]
+                return
+            }
+            try #require(ContinuousClock.now < deadline, "unshare made no namespaces")
             try await Task.sleep(for: .milliseconds(5))
         }
     }
@@ -79,10 +77,31 @@ private final class ForeignProc: Sendable {
         keeper.waitUntilExit()
     }
 
-    /// What starts a program in the namespace.
-    var entering: [String] {
-        let place = "/proc/\(keeper.processIdentifier)/ns"
-        let user = Self.isRoot ? [] : ["--user=\(place)/user", "--preserve-credentials"]
-        return ["/usr/bin/nsenter"] + user + ["--pid=\(place)/pid_for_children", "--"]
+    /// Runs a command of the shell as the first process of a pid namespace with a `/proc` of its own.
+    private static func start(_ command: String, input: Any? = FileHandle.nullDevice) throws -> Process {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/unshare")
+        process.arguments =
+            (isRoot ? [] : ["--user", "--map-root-user"])
+            + ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "/bin/sh", "-c", command]
+        process.standardInput = input
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        return process
+    }
+
+    /// The folder with the namespaces of that process's child, once the namespace of the child's own children is another.
+    private static func namespaces(below process: pid_t) -> String? {
+        let files = FileManager.default
+        guard let children = try? String(contentsOfFile: "/proc/\(process)/task/\(process)/children", encoding: .utf8),
+            let child = children.split(separator: " ").first
+        else { return nil }
+        let place = "/proc/\(child)/ns"
+        // Where the first process is not there yet, the link to its namespace cannot be read.
+        guard let own = try? files.destinationOfSymbolicLink(atPath: "\(place)/pid"),
+            let below = try? files.destinationOfSymbolicLink(atPath: "\(place)/pid_for_children"), below != own
+        else { return nil }
+        return place
     }
 }

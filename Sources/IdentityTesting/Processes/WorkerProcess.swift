@@ -87,11 +87,14 @@ package final class WorkerProcess: Sendable {
     }
 
     private func hear(_ mark: String) async throws {
-        let isHeard: Bool = try await poll("say \(mark)") { state in
-            if state.lines.contains(where: { $0.text == mark }) { return true }
-            return state.status != nil || state.lines.count > 1 ? false : nil
+        let (isHeard, said) = try await poll("say \(mark)") { state -> (Bool, [String])? in
+            let said = state.lines.map(\.text)
+            if said.contains(mark) { return (true, said) }
+            return state.status != nil || said.count > 1 ? (false, said) : nil
         }
-        guard isHeard else { throw Failed(description: "a worker came to its end without having said \(mark)") }
+        guard isHeard else {
+            throw Failed(description: "a worker came to its end without having said \(mark), but \(said)")
+        }
     }
 
     /// Lets it go on from there.
