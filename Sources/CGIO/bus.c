@@ -93,14 +93,13 @@ static void called(void *connection, void *result, void *data) {
 }
 
 void cgio_call(void *connection, const char *destination, const char *path, const char *interface, const char *method,
-               const char *arguments, const uint8_t *bytes, size_t count, const char *reply, bool starts,
-               int milliseconds, cgio_completion completion, void *data) {
+               const char *arguments, void *secret, const char *reply, bool starts, int milliseconds,
+               cgio_completion completion, void *data) {
     struct cgio_pending *pending = cgio_pending_new(completion, data);
     struct glib_error *error = NULL;
     void *parameters = NULL;
-    if (arguments && bytes) {
-        void *array = cgio_library.variant_fixed("y", bytes, count, 1);
-        parameters = cgio_library.variant_sink(cgio_library.variant_parsed(arguments, array));
+    if (arguments && secret) {
+        parameters = cgio_library.variant_sink(cgio_library.variant_parsed(arguments, secret));
     } else if (arguments) {
         parameters = cgio_library.variant_parse(NULL, arguments, NULL, NULL, &error);
         if (error) {

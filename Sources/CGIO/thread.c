@@ -133,10 +133,6 @@ void cgio_thread_do(cgio_thread *thread, cgio_work work, void *data) {
     attach(thread->context, work, data);
 }
 
-bool cgio_thread_is_current(cgio_thread *thread) {
-    return cgio_library.context_is_owner(thread->context);
-}
-
 static void quit(void *loop) {
     cgio_library.loop_quit(loop);
 }

@@ -52,7 +52,7 @@ package final class BusConnection: Sendable {
     ///
     /// - Parameters:
     ///   - arguments: A tuple in GVariant's text form, made of constants and of paths that ``isPath(_:)`` accepts.
-    ///   - bytes: What stands where the arguments say `%@ay`.
+    ///   - secret: What stands where the arguments say `%@(oayays)`.
     ///   - type: The type that the reply must have.
     ///   - startsService: Whether the bus may start the destination for this call, where it does not run.
     /// - Throws: `GLibFailure`, `CancellationError`.
@@ -62,7 +62,7 @@ package final class BusConnection: Sendable {
         at path: String,
         in destination: String,
         _ arguments: String? = nil,
-        bytes: [UInt8]? = nil,
+        secret: Variant? = nil,
         returning type: String,
         startsService: Bool = false,
         timeout: Duration
@@ -77,25 +77,20 @@ package final class BusConnection: Sendable {
                     }.mapError { $0 }
                 )
             }
-            func send(_ bytes: UnsafePointer<UInt8>?, _ count: Int) {
-                unsafe cgio_call(
-                    handle.pointer,
-                    destination,
-                    path,
-                    interface,
-                    method,
-                    arguments,
-                    bytes,
-                    count,
-                    type,
-                    startsService,
-                    milliseconds,
-                    called,
-                    data
-                )
-            }
-            guard let bytes else { return send(nil, 0) }
-            unsafe bytes.withUnsafeBufferPointer { unsafe send($0.baseAddress, $0.count) }
+            unsafe cgio_call(
+                handle.pointer,
+                destination,
+                path,
+                interface,
+                method,
+                arguments,
+                secret?.pointer,
+                type,
+                startsService,
+                milliseconds,
+                called,
+                data
+            )
         }
     }
 

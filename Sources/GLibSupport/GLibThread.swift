@@ -71,9 +71,4 @@ import Glibc
     func end(_ connection: GLibPointer) {
         perform { unsafe cgio_connection_end(self.handle, connection.pointer) }
     }
-
-    /// Whether the caller runs on the thread.
-    package var isCurrent: Bool {
-        unsafe cgio_thread_is_current(handle)
-    }
 }

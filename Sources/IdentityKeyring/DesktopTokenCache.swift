@@ -47,7 +47,11 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         let keyring = KeyringTokenCache(applicationName: applicationName, prompting: prompting)
         self.init(policy: policy, directory: directory, keyring: keyring, logger: logger) {
             // Whoever may be asked to unlock it is asked when there is something to read or write.
-            if prompting == .never { _ = try await keyring.openCollection() } else { _ = try await keyring.status() }
+            do {
+                if prompting == .never { _ = try await keyring.openCollection() } else { _ = try await keyring.status() }
+            } catch AuthenticationError.Code.keyringNoDefaultCollection where prompting != .never {
+                // The person will be asked to make one.
+            }
         }
     }
 

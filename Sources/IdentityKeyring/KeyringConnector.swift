@@ -83,12 +83,6 @@ final class KeyringConnector: Sendable {
         attempt.result.finish(outcome)
     }
 
-    /// Makes ready for a write that is to come, where there is a link.
-    func prepareToWrite() {
-        let link = state.withLock { $0.link }
-        if let link, link.isUsable, !link.isSilent { link.prepareToWrite() }
-    }
-
     /// Does `work` with the link, and once more with a new one if it turns out that the old one was dead.
     func withLink<Value: Sendable>(_ work: (KeyringLink) async throws -> Value) async throws -> Value {
         try await gate.enter()

@@ -17,7 +17,7 @@ extension KeyringLink {
     /// What came of a look into the default collection.
     enum Look<Value: Sendable>: Sendable {
         case found(Value)
-        case locked(String)
+        case stopped(by: Obstacle)
     }
 
     /// Looks into the default collection.
@@ -31,6 +31,19 @@ extension KeyringLink {
         within timeout: Duration,
         _ look: (String, _ isSeenOpen: Bool) async throws -> Value?
     ) async throws -> Look<Value> {
+        do {
+            return .found(try await find(within: timeout, look))
+        } catch let obstacle as Obstacle {
+            return .stopped(by: obstacle)
+        } catch AuthenticationError.Code.keyringNoDefaultCollection {
+            return .stopped(by: .noCollection)
+        }
+    }
+
+    private func find<Value: Sendable>(
+        within timeout: Duration,
+        _ look: (String, _ isSeenOpen: Bool) async throws -> Value?
+    ) async throws -> Value {
         let known = collection.withLock { known in
             defer { if case .told = known { known = .unknown } }
             return known
@@ -38,13 +51,13 @@ extension KeyringLink {
         let (path, isLocked): (String, Bool)
         switch known {
         case .open(let collection):
-            if let value = try await look(collection, false) { return .found(value) }
+            if let value = try await look(collection, false) { return value }
             (path, isLocked) = try await defaultCollection(probably: collection, within: timeout)
         case .told(let collection):
             let answer = ScopedTask { try await self.isLocked(collection, within: timeout) }
             if let value = try await look(collection, false) {
                 note(.open(collection))
-                return .found(value)
+                return value
             }
             (path, isLocked) = (collection, try await answer.value())
         case .unknown:
@@ -52,13 +65,13 @@ extension KeyringLink {
             isLocked = try await self.isLocked(path, within: timeout)
         }
         note(isLocked ? .unknown : .open(path))
-        if isLocked { return .locked(path) }
+        if isLocked { throw Obstacle.locked(path) }
         guard let value = try await look(path, true) else { throw AuthenticationError.keyring(.cache) }
-        return .found(value)
+        return value
     }
 
     /// The same for a collection that was open a while ago.
-    /// - Throws: `.keyringLocked` where it is not any more.
+    /// - Throws: ``Obstacle`` where it is not any more.
     func look<Value>(
         into collection: String,
         within timeout: Duration,
@@ -66,7 +79,7 @@ extension KeyringLink {
     ) async throws -> Value {
         if let value = try await look(false) { return value }
         guard try await !isLocked(collection, within: timeout) else {
-            throw AuthenticationError.keyring(.keyringLocked)
+            throw Obstacle.locked(collection)
         }
         guard let value = try await look(true) else { throw AuthenticationError.keyring(.cache) }
         return value

@@ -37,7 +37,7 @@ extension KeyringLink {
     /// keyring that would ask the person to open it is not searched before it was seen open.
     /// - Parameter isSeenOpen: Whether it was open before.
     /// - Returns: `nil` where that was not asked, and items that are all there do not tell.
-    /// - Throws: `.keyringLocked`.
+    /// - Throws: ``Obstacle``.
     func items(
         with attributes: [(String, String)],
         in collection: String,
@@ -51,22 +51,23 @@ extension KeyringLink {
             items = try await secrets(of: paths.unlocked, within: timeout)
         } catch let failure as GLibFailure where failure.meansMissingItem {
             // Some keyrings refuse all where one is gone, as somebody has removed it since.
-            guard try await !isLocked(collection, within: timeout) else {
-                throw AuthenticationError.keyring(.keyringLocked)
-            }
+            guard try await !isLocked(collection, within: timeout) else { throw Obstacle.locked(collection) }
             paths = try await self.paths(with: attributes, within: timeout)
             items = try await secrets(of: paths.unlocked, within: timeout)
         }
-        let isInside: (FoundItem) -> Bool = { $0.path.hasPrefix(collection + "/") }
+        let isInside: (String) -> Bool = { $0.hasPrefix(collection + "/") }
         let areAll = !items.isEmpty && items.count == paths.unlocked.count
         if !isSeenOpen {
-            guard areAll, paths.locked.isEmpty, items.allSatisfy(isInside) else { return nil }
-        } else if !areAll {
-            guard paths.locked.isEmpty, try await !isLocked(collection, within: timeout) else {
-                throw AuthenticationError.keyring(.keyringLocked)
+            guard areAll, paths.locked.isEmpty, items.allSatisfy({ isInside($0.path) }) else { return nil }
+        } else {
+            // What another collection hides is of interest where this one has nothing.
+            let hidden = areAll ? paths.locked.filter(isInside) : paths.locked
+            if !areAll || !hidden.isEmpty {
+                guard try await !isLocked(collection, within: timeout) else { throw Obstacle.locked(collection) }
             }
+            guard hidden.isEmpty else { throw Obstacle.lockedItems(hidden) }
         }
-        return items.sorted { isInside($0) && !isInside($1) }
+        return items.sorted { isInside($0.path) && !isInside($1.path) }
     }
 
     /// Where the items with these attributes are. Some keyrings show a dialog where all that they have is locked: see
@@ -75,12 +76,11 @@ extension KeyringLink {
         with attributes: [(String, String)],
         within timeout: Duration
     ) async throws -> (unlocked: [String], locked: [String]) {
-        let list = attributes.map { "\(BusConnection.quoted($0.0)): \(BusConnection.quoted($0.1))" }
         let reply = try await call(
             "SearchItems",
             of: "Service",
             at: Self.root,
-            "({\(list.joined(separator: ", "))},)",
+            "(\(Self.text(attributes)),)",
             "(aoao)",
             within: timeout
         )
@@ -99,20 +99,22 @@ extension KeyringLink {
         return items
     }
 
-    /// Not libsecret's: until 0.21.2 it leaves every secret that it fetched in memory for good.
+    /// The question is not libsecret's: until 0.21.2 it leaves every answer in memory for good.
     private func secrets(of paths: ArraySlice<String>, within timeout: Duration) async throws -> [FoundItem] {
         let list = paths.map { "objectpath '\($0)'" }.joined(separator: ", ")
         let reply = try await call(
             "GetSecrets",
             of: "Service",
             at: Self.root,
-            "([\(list)], objectpath '\(session)')",
+            "([\(list)], objectpath '\(session.path)')",
             "(a{o(oayays)})",
             within: timeout
         )
         return (reply[0]?.parts ?? []).compactMap { entry in
             // A keyring that was killed while it made an item leaves an empty one behind.
-            guard let path = entry[0]?.text, let secret = entry[1]?[2]?.bytes, !secret.isEmpty else { return nil }
+            guard let path = entry[0]?.text, let secret = entry[1].flatMap(session.decrypted), !secret.isEmpty else {
+                return nil
+            }
             return FoundItem(path: path, secret: secret)
         }
     }
@@ -123,11 +125,50 @@ extension KeyringLink {
             "SetSecret",
             of: "Item",
             at: path,
-            "((objectpath '\(session)', @ay [], %@ay, '\(KeyringItem.contentType(of: secret))'),)",
-            bytes: secret,
+            "(%@(oayays),)",
+            secret: session.encrypted(secret),
             "()",
             within: timeout
         )
+    }
+
+    /// Stores an item in place of one with the same attributes.
+    ///
+    /// KeePassXC answers every new item with a prompt, also when it is open, and stores nothing before it has been run.
+    /// - Throws: `.keyringPromptDismissed` when the person was asked, and closed the dialog.
+    func create(
+        _ secret: [UInt8],
+        label: String,
+        attributes: [(String, String)],
+        in collection: String,
+        within timeout: Duration
+    ) async throws {
+        let item = "org.freedesktop.Secret.Item"
+        let reply = try await call(
+            "CreateItem",
+            of: "Collection",
+            at: collection,
+            "({'\(item).Label': <\(BusConnection.quoted(label))>, '\(item).Attributes': <\(Self.text(attributes))>}, "
+                + "%@(oayays), true)",
+            secret: session.encrypted(secret),
+            "(oo)",
+            within: timeout
+        )
+        try await finish(reply[1], within: timeout)
+    }
+
+    /// Runs the prompt that a call was answered with, if it is one.
+    private func finish(_ prompt: Variant?, within timeout: Duration) async throws {
+        guard let prompt = prompt?.text, prompt != "/" else { return }
+        guard try await PromptRun(bus, prompt).outcome(within: timeout) != nil else {
+            throw AuthenticationError.keyring(.keyringPromptDismissed)
+        }
+    }
+
+    /// Attributes as a dictionary in a call's arguments.
+    private static func text(_ attributes: [(String, String)]) -> String {
+        let list = attributes.map { "\(BusConnection.quoted($0.0)): \(BusConnection.quoted($0.1))" }
+        return "{\(list.joined(separator: ", "))}"
     }
 
     /// The item at `path` if it can be read.
@@ -143,10 +184,7 @@ extension KeyringLink {
     /// - Throws: `.keyringPromptDismissed` when the person was asked, and closed the dialog.
     func delete(_ path: String, within timeout: Duration) async throws {
         let reply = try await call("Delete", of: "Item", at: path, nil, "(o)", within: timeout)
-        guard let prompt = reply[0]?.text, prompt != "/" else { return }
-        guard try await PromptRun(bus, prompt).outcome(within: timeout) != nil else {
-            throw AuthenticationError.keyring(.keyringPromptDismissed)
-        }
+        try await finish(reply[0], within: timeout)
     }
 
     /// When an item was last changed, in seconds since 1970.

@@ -4,7 +4,7 @@ import GLibSupport
 import IdentityClient
 import Synchronization
 
-/// One connection to the keyring: a thread, a private connection to the bus, a session, and libsecret once it is needed.
+/// One connection to the keyring: a thread, a private connection to the bus, and a session in which secrets are encrypted.
 ///
 /// It is not repaired: when the bus, the daemon or the session goes, a new link takes its place. So only what opens it may
 /// start a keyring.
@@ -19,27 +19,23 @@ final class KeyringLink: Sendable {
     }
 
     let bus: BusConnection
-    let session: String
+    let session: SecretSession
     /// The default collection, as far as it is known.
     let collection: Mutex<KnownCollection>
     /// The program behind the keyring; `nil` where the system did not tell.
     let providerName: Mutex<String?>
-    private let writing = Mutex<SharedResult<SecretLibrary>?>(nil)
-    private let writeTimeout: Duration
     private let state = Mutex(State())
 
     private init(
         bus: BusConnection,
-        session: String,
+        session: SecretSession,
         collection: String?,
-        provider: String?,
-        writeTimeout: Duration
+        provider: String?
     ) {
         self.bus = bus
         self.session = session
         providerName = Mutex(provider)
         self.collection = Mutex(collection.map { .told($0) } ?? .unknown)
-        self.writeTimeout = writeTimeout
     }
 
     /// Connects. Unbounded: whoever waits has a deadline of its own.
@@ -59,8 +55,7 @@ final class KeyringLink: Sendable {
     ) async throws -> KeyringLink {
         let thread = try await GLibThread.start(library: settings.gioLibrary)
         let connected = (settings.busAddress ?? SessionBus.address()).map { BusConnection.connect(to: $0, on: thread) }
-        // Read without, it is needed for what is written: better missed now than after a sign-in.
-        try await SecretLibrary.load(settings.secretLibrary, on: thread).value()
+        try await SecretSession.load(settings.secretLibrary, on: thread).value()
         guard let connected else { throw AuthenticationError.keyring(.keyringNoSessionBus) }
         let bus: BusConnection
         do {
@@ -77,76 +72,47 @@ final class KeyringLink: Sendable {
         // An owner that comes is the answer to our first call; one that goes takes the session along.
         bus.whenOwnerLeaves(service) { end.reach() }
         let patience = Duration.seconds(600)
-        await introduce(on: bus, startsKeyring, within: patience)
+        try await introduce(on: bus, startsKeyring, within: patience)
         // Whoever needs the collection and does not have it asks again, and is told what is wrong.
         let collection = ScopedTask { try await defaultCollection(on: bus, within: patience) }
         let named = ScopedTask { await provider(on: bus, within: patience) }
-        let opened = try await call(
-            "OpenSession",
-            of: "Service",
-            at: root,
-            "('plain', <''>)",
-            "(vo)",
-            on: bus,
-            startsKeyring: startsKeyring,
-            within: patience
-        )
+        let session: SecretSession
+        do {
+            session = try await SecretSession.open(on: bus, within: patience)
+        } catch let failure as GLibFailure {
+            throw failure.during("Service.OpenSession", of: try? await named.value())
+        }
         let link = await KeyringLink(
             bus: bus,
-            session: opened[1]?.text ?? "/",
+            session: session,
             collection: try? collection.value(),
-            provider: try? named.value(),
-            writeTimeout: settings.writeTimeout
+            provider: try? named.value()
         )
         end.watch(link)
         return link
     }
 
-    /// Asks for something that needs nothing of us, and waits for the answer, whatever it is.
+    /// Asks for something that needs nothing of us, and waits for the answer. One that says that somebody is there will do.
     ///
     /// GNOME Keyring (seen in 42.1 and 50.0) notes a new caller beside its first call, and sometimes too late for it. Is
     /// that call for a session, the daemon ends, and comes back locked; is it for the default collection, there is none.
-    private static func introduce(on bus: BusConnection, _ startsKeyring: Bool, within timeout: Duration) async {
-        _ = try? await call(
-            "ReadAlias",
-            of: "Service",
-            at: root,
-            "('none',)",
-            "(o)",
-            on: bus,
-            startsKeyring: startsKeyring,
-            within: timeout
-        )
-    }
-
-    /// libsecret, which uses our connection from when something is first stored.
-    func library() async throws -> SecretLibrary {
-        let (result, isNew) = writing.withLock { writing in
-            if let writing { return (writing, false) }
-            let result = SharedResult<SecretLibrary>()
-            writing = result
-            return (result, true)
-        }
-        if isNew {
-            let prompts = LibraryPrompts(bus, timeout: writeTimeout)
-            Task {
-                do {
-                    let library = try await SecretLibrary.open(bus, timeout: writeTimeout) { prompts.run($0) }
-                    result.finish(.success(library))
-                } catch {
-                    writing.withLock { $0 = nil }  // the next one tries again
-                    result.finish(.failure(error))
-                }
+    private static func introduce(on bus: BusConnection, _ startsKeyring: Bool, within timeout: Duration) async throws {
+        do {
+            _ = try await call(
+                "ReadAlias",
+                of: "Service",
+                at: root,
+                "('none',)",
+                "(o)",
+                on: bus,
+                startsKeyring: startsKeyring,
+                within: timeout
+            )
+        } catch let failure as GLibFailure {
+            switch KeyringProblem(failure) {
+            case .noService, .accessDenied, .stale, .timedOut: throw failure
+            case .locked, .noSuchObject, .other: break
             }
-        }
-        return try await result.value()
-    }
-
-    /// Does ahead what the first write would do first. What fails here fails there again, and is told.
-    func prepareToWrite() {
-        Task {
-            // The library is for new items only, or for all: to make it ready takes both sides a while.
-            if await !replacesInPlace(within: writeTimeout) { try? await library().openSession() }
         }
     }
 
@@ -188,7 +154,7 @@ final class KeyringLink: Sendable {
         of interface: String,
         at path: String,
         _ arguments: String? = nil,
-        bytes: [UInt8]? = nil,
+        secret: Variant? = nil,
         _ reply: String,
         within timeout: Duration
     ) async throws -> Variant {
@@ -198,7 +164,7 @@ final class KeyringLink: Sendable {
             of: interface,
             at: path,
             arguments,
-            bytes: bytes,
+            secret: secret,
             reply,
             on: bus,
             provider: provider,
@@ -211,7 +177,7 @@ final class KeyringLink: Sendable {
         of interface: String,
         at path: String,
         _ arguments: String? = nil,
-        bytes: [UInt8]? = nil,
+        secret: Variant? = nil,
         _ reply: String,
         on bus: BusConnection,
         provider: String? = nil,
@@ -225,7 +191,7 @@ final class KeyringLink: Sendable {
                 at: path,
                 in: service,
                 arguments,
-                bytes: bytes,
+                secret: secret,
                 returning: reply,
                 startsService: startsKeyring,
                 timeout: timeout

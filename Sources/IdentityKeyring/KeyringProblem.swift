@@ -46,9 +46,6 @@ enum KeyringProblem {
 
     /// libsecret takes the names away, and leaves codes.
     private static let byCode: [String: KeyringProblem] = [
-        "secret-error 2": .locked,
-        "secret-error 3": .noSuchObject,
-        "identity-prompt 0": .locked,
         "g-dbus-error-quark 2": .noService,
         "g-dbus-error-quark 3": .noService,
         "g-dbus-error-quark 4": .stale,
@@ -75,6 +72,14 @@ extension AuthenticationError {
         "The keyring is locked, and no dialog to unlock it could be shown. Run this in a desktop session (GNOME Keyring's "
             + "dialog comes with the package gcr), or unlock the keyring by logging in with your password, and try again; "
             + "there is no need to sign in anew."
+    )
+
+    /// The keyring is open, and wants the person to allow each program the items that it reads.
+    static let keyringItemsLocked = AuthenticationError(
+        .keyringLocked,
+        "The keyring is open, but gives out its items only where the person allows it, and nobody may be asked here. Run "
+            + "this where a dialog may be shown, or switch that off (KeePassXC: Settings, Secret Service Integration, "
+            + "\"Confirm when passwords are retrieved by clients\"); there is no need to sign in anew."
     )
 
     /// The same of another program, which nobody has answered.

@@ -4,7 +4,8 @@ import GLibSupport
 import IdentityClient
 import Synchronization
 
-/// Asks the person to unlock the keyring, where the program lets it, one dialog at a time among all programs of the user.
+/// Asks the person to unlock the keyring, or to make one, where the program lets it, one dialog at a time among all
+/// programs of the user.
 ///
 /// GNOME Keyring keeps a queue of those who prompt at once, and forgets it where three have and the first dialog is
 /// closed: from then on nobody sees one.
@@ -44,30 +45,30 @@ final class KeyringPrompter: Sendable {
         }
     }
 
-    /// Has a locked collection unlocked. One without a password, as many have who log in without one, opens without a
+    /// Has an obstacle removed. A collection without a password, as many have who log in without one, opens without a
     /// dialog, whether the person may be asked or not.
     ///
-    /// - Throws: `.keyringLocked` where nobody is or can be asked, `.keyringPromptDismissed` when the person closed the
+    /// - Throws: The obstacle's error where nobody is or can be asked, `.keyringPromptDismissed` when the person closed the
     ///   dialog, `.keyringTimedOut` when nobody answered, here or in the other program that asks, `CancellationError`.
-    func unlock(_ collection: String, with link: KeyringLink, within timeout: Duration) async throws {
+    func remove(_ obstacle: Obstacle, with link: KeyringLink, within timeout: Duration) async throws {
         guard let deadline = prompting.deadline else {
-            if try await opensByItself(collection, link, within: timeout) { return }
-            throw AuthenticationError.keyring(.keyringLocked)
+            if try await vanishesByItself(obstacle, link, within: timeout) { return }
+            throw obstacle.error
         }
         let end = ContinuousClock.now + deadline
         try await turnstile.enter()
         let dialog: SharedResult<Void>?
         do {
             defer { turnstile.pass() }
-            dialog = try await self.dialog(for: collection, link, until: end, within: timeout)
+            dialog = try await self.dialog(for: obstacle, link, until: end, within: timeout)
         }
         try await dialog?.value()
     }
 
     /// The dialog that is open, or else a new one, as soon as no other program has one.
-    /// - Returns: `nil` when the collection is open by then.
+    /// - Returns: `nil` when the obstacle is gone by then.
     private func dialog(
-        for collection: String,
+        for obstacle: Obstacle,
         _ link: KeyringLink,
         until end: ContinuousClock.Instant,
         within timeout: Duration
@@ -86,24 +87,26 @@ final class KeyringPrompter: Sendable {
             state.withLock { $0 = .elsewhere }
             throw AuthenticationError.keyringDialogElsewhere
         }
-        guard try await link.isLocked(collection, within: timeout) else { return nil }
+        guard try await !link.isGone(obstacle, within: timeout) else { return nil }
         let result = SharedResult<Void>()
         state.withLock { $0 = .open(result) }
         let answer = SharedResult<Void>()
         Task {
             // Longer than anybody waits here: while the dialog is open, no other program is to open one. Not for good, as
             // some keyring may forget to tell that it is closed.
-            await answer.finish { try await ask(collection, link, .seconds(600)) }
+            await answer.finish { try await ask(obstacle, link, .seconds(600)) }
             right.end()
         }
         Task { await run(answer, result, ContinuousClock.now.duration(to: end)) }
         return result
     }
 
-    /// Whether the collection could be opened without the person. A prompt that it would take is not opened.
-    func opensByItself(_ collection: String, _ link: KeyringLink, within timeout: Duration) async throws -> Bool {
+    /// Whether the obstacle could be removed without the person. A prompt that it would take is not opened, and no
+    /// collection is made.
+    func vanishesByItself(_ obstacle: Obstacle, _ link: KeyringLink, within timeout: Duration) async throws -> Bool {
+        if case .noCollection = obstacle { return false }
         guard !needsPerson.withLock({ $0 }) else { return false }
-        guard try await prompt(for: collection, link, timeout) == nil else {
+        guard try await link.remove(obstacle, within: timeout) == nil else {
             needsPerson.withLock { $0 = true }
             return false
         }
@@ -129,26 +132,14 @@ final class KeyringPrompter: Sendable {
         result.finish(outcome)
     }
 
-    private func ask(_ collection: String, _ link: KeyringLink, _ deadline: Duration) async throws {
-        guard let prompt = try await prompt(for: collection, link, deadline) else { return }
+    private func ask(_ obstacle: Obstacle, _ link: KeyringLink, _ deadline: Duration) async throws {
+        guard let prompt = try await link.remove(obstacle, within: deadline) else { return }
         let start = ContinuousClock.now
         guard try await PromptRun(link.bus, prompt).outcome(within: deadline) == nil else { return }
-        guard start.duration(to: .now) >= quickestPerson else { throw AuthenticationError.keyringWithoutDialog }
+        guard start.duration(to: .now) >= quickestPerson else {
+            if case .noCollection = obstacle { throw obstacle.error }
+            throw AuthenticationError.keyringWithoutDialog
+        }
         throw AuthenticationError.keyring(.keyringPromptDismissed)
-    }
-
-    /// Has the keyring unlock a collection.
-    /// - Returns: The prompt that it takes, which is not open yet; `nil` when it is done.
-    private func prompt(for collection: String, _ link: KeyringLink, _ deadline: Duration) async throws -> String? {
-        let reply = try await link.call(
-            "Unlock",
-            of: "Service",
-            at: KeyringLink.root,
-            "([objectpath '\(collection)'],)",
-            "(aoo)",
-            within: deadline
-        )
-        guard let prompt = reply[1]?.text, prompt != "/" else { return nil }
-        return prompt
     }
 }

@@ -73,27 +73,3 @@ extension GLibFailure {
         message: "The keyring ended while its dialog was open."
     )
 }
-
-/// Runs the prompts that libsecret comes upon while it stores an item.
-///
-/// KeePassXC answers every new item with one, also when it is open, and stores nothing before it has been run. A prompt
-/// that would unlock something is refused: whether the person is asked is not libsecret's to decide.
-final class LibraryPrompts: Sendable {
-    private weak let bus: BusConnection?
-    private let timeout: Duration
-
-    init(_ bus: BusConnection, timeout: Duration) {
-        self.bus = bus
-        self.timeout = timeout
-    }
-
-    func run(_ prompt: SecretLibrary.Prompt) {
-        guard prompt.result == "o", let bus else { return prompt.end(nil) }
-        let timeout = timeout
-        Task {
-            // Whatever fails, libsecret is told that there is no item; the store fails for it.
-            let outcome = try? await PromptRun(bus, prompt.path).outcome(within: timeout)
-            prompt.end(outcome?.has(type: prompt.result) == true ? outcome : nil)
-        }
-    }
-}

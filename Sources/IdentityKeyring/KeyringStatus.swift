@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Whether a cache may ask the person to unlock the keyring.
+/// Whether a cache may ask the person to unlock the keyring, to allow it an item, or to make a keyring where there is none.
 public struct KeyringPrompting: Hashable, Sendable {
     /// How long the person is waited for, or `nil` when nobody is asked.
     public let deadline: Duration?

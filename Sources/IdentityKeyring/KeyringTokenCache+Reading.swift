@@ -19,28 +19,32 @@ extension KeyringTokenCache {
     private func inOpenCollection<Value: Sendable>(
         _ look: @escaping @Sendable (KeyringLink, String, _ isSeenOpen: Bool) async throws -> Value?
     ) async throws -> Value {
-        let (connector, prompter) = (connector, prompter)
-        let timeout = connector.settings.readTimeout
+        let (connector, timeout) = (connector, connector.settings.readTimeout)
         for _ in 0..<2 {
-            let (link, result) = try await connector.bounded(by: timeout) {
+            let result = try await connector.bounded(by: timeout) {
                 try await connector.withLink { link in
-                    (link, try await link.look(within: timeout) { try await look(link, $0, $1) })
+                    try await link.look(within: timeout) { try await look(link, $0, $1) }
                 }
             }
             switch result {
             case .found(let value):
                 prompter.sawUnlocked()
                 return value
-            case .locked(let collection):
+            case .stopped(let obstacle):
                 memory.invalidateAll()
-                do {
-                    try await prompter.unlock(collection, with: link, within: timeout)
-                } catch {
-                    throw AuthenticationError.fromKeyring(error)
-                }
+                try await remove(obstacle)
             }
         }
         throw AuthenticationError.keyring(.keyringLocked)
+    }
+
+    /// Asks the person to remove what stands before the secrets.
+    func remove(_ obstacle: Obstacle) async throws {
+        do {
+            try await prompter.remove(obstacle, with: connector.link(), within: connector.settings.readTimeout)
+        } catch {
+            throw AuthenticationError.fromKeyring(error)
+        }
     }
 
     func read(_ key: CacheKey) async throws -> CacheRecord? {

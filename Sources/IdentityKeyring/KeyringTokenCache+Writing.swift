@@ -10,27 +10,38 @@ extension KeyringTokenCache {
                 "A cache record has at most 1 MiB; this one has \(new.bytes.count) bytes."
             )
         }
-        // The person is asked before the lock is taken, so that nobody waits for both.
-        let collection = try await openCollection(for: key)
-        return try await connector.bounded(by: connector.settings.writeTimeout) {
-            try await self.turns.take(key) {
-                if self.isKnownToDiffer(key, from: expected) { return false }
-                return try await self.underLock(key) { write in
-                    try await write.replace(expected, with: new, in: collection)
-                }
-            }
+        return try await write(to: key) { collection in
+            if self.isKnownToDiffer(key, from: expected) { return false }
+            return try await self.underLock(key) { try await $0.replace(expected, with: new, in: collection) }
         }
     }
 
     /// Puts the item under `key` out of the way if it is still the one that is meant.
     /// - Returns: What the person finds it under.
     func moveAside(_ key: CacheKey, _ isMeant: @escaping @Sendable (FoundItem) -> Bool) async throws -> String {
-        let collection = try await openCollection()
-        return try await connector.bounded(by: connector.settings.writeTimeout) {
-            try await self.turns.take(key) {
-                try await self.underLock(key) { try await $0.moveAside(in: collection, isMeant) }
+        try await write(to: key) { collection in
+            try await self.underLock(key) { try await $0.moveAside(in: collection, isMeant) }
+        }
+    }
+
+    /// Does `work` with the open collection, in the time that a write has. The person is asked while no lock is held, so
+    /// that nobody waits for both.
+    private func write<Value: Sendable>(
+        to key: CacheKey,
+        _ work: @escaping @Sendable (_ collection: String) async throws -> Value
+    ) async throws -> Value {
+        for isLast in [false, true] {
+            let collection = try await openCollection(for: key)
+            do {
+                return try await connector.bounded(by: connector.settings.writeTimeout) {
+                    try await self.turns.take(key) { try await work(collection) }
+                }
+            } catch let obstacle as Obstacle {
+                guard !isLast else { throw obstacle.error }
+                try await remove(obstacle)
             }
         }
+        throw AuthenticationError.keyring(.keyringLocked)
     }
 
     /// Whether memory already says that a replace will be refused: then neither lock nor keyring is needed.

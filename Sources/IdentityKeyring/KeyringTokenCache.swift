@@ -68,10 +68,7 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     ///   read it again.
     public func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
         guard key.kind != .lease else {
-            let isReplaced = try await place.leases().replace(expected, with: new, for: key)
-            // Who takes a lease has something to write soon: as soon as the provider has answered.
-            if isReplaced, new != nil { connector.prepareToWrite() }
-            return isReplaced
+            return try await place.leases().replace(expected, with: new, for: key)
         }
         return try await write(key, expected, new)
     }
@@ -113,7 +110,7 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
                 let collection = try await link.defaultCollection(within: timeout)
                 let label = try await link.property("Label", of: "Collection", at: collection, within: timeout)
                 var isLocked = try await link.isLocked(collection, within: timeout)
-                if isLocked { isLocked = try await !prompter.opensByItself(collection, link, within: timeout) }
+                if isLocked { isLocked = try await !prompter.vanishesByItself(.locked(collection), link, within: timeout) }
                 return KeyringStatus(
                     provider: await link.provider(within: timeout),
                     collection: label.text ?? "",

@@ -164,11 +164,12 @@ struct KeyringWrite {
         let timeout = timeout
         try await Task {
             try await withDeadline(timeout) {
-                try await link.library().store(
+                try await link.create(
                     secret,
                     label: label,
                     attributes: KeyringAttributes.record(key),
-                    in: collection
+                    in: collection,
+                    within: timeout
                 )
             }
         }.value

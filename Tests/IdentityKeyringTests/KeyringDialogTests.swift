@@ -22,17 +22,17 @@ struct KeyringDialogTests {
         let codes = Mutex<[AuthenticationError.Code?]>([])
     }
 
-    private func dialogs(_ session: KeyringSession) throws -> Int {
+    private func dialogs(_ session: KeyringSession, _ mark: String = "--name Unlock") throws -> Int {
         let found = try session.run(
-            "DISPLAY=\(session.value("SCREEN")) xdotool search --onlyvisible --name Unlock || true"
+            "DISPLAY=\(session.value("SCREEN")) xdotool search --onlyvisible \(mark) || true"
         )
         return found.split(separator: "\n").count
     }
 
-    private func type(_ keys: String, in session: KeyringSession) throws {
+    private func type(_ keys: String, in session: KeyringSession, _ mark: String = "--name Unlock") throws {
         try session.run(
             "export DISPLAY=\(session.value("SCREEN")); "
-                + "timeout 2 xdotool windowfocus --sync $(xdotool search --onlyvisible --name Unlock | head -1); xdotool \(keys)"
+                + "timeout 2 xdotool windowfocus --sync $(xdotool search --onlyvisible \(mark) | head -1); xdotool \(keys)"
         )
     }
 
@@ -43,6 +43,39 @@ struct KeyringDialogTests {
         #expect(try await eventually { try dialogs(session) == 1 })
         try type("type --delay 20 throw-away; xdotool key Return", in: session)
         #expect(try await reading.value == CacheRecord("kept"))
+    }
+
+    /// KeePassXC with its own defaults: an item is open only to the connection that made it.
+    @Test(.timeLimit(.minutes(1))) func goesOnWhenThePersonAllowsTheItem() async throws {
+        let session = try KeyringSession(.keepassxcAsking)
+        #expect(try await eventually { (try? await session.cache().status())?.isLocked == false })
+        let key = try randomKey()
+        let writer = try session.cache()
+        #expect(try await writer.replace(nil, with: CacheRecord("kept"), for: key))
+        #expect(await failure { try await session.cache().record(for: key) }.code == .keyringLocked)
+        let cache = try session.cache(prompting: .allowed(deadline: .seconds(20)))
+        let reading = Task { try await cache.record(for: key) }
+        let title = "--name 'Access Request'"
+        #expect(try await eventually { try dialogs(session, title) == 1 })
+        try type("key Return", in: session, title)
+        #expect(try await reading.value == CacheRecord("kept"))
+        #expect(try await cache.replace(CacheRecord("kept"), with: CacheRecord("new"), for: key))
+        #expect(try await cache.record(for: key) == CacheRecord("new"))
+    }
+
+    /// An account that is new, or whose owner never typed a password to log in.
+    @Test(.timeLimit(.minutes(1))) func goesOnWhenThePersonMakesAKeyring() async throws {
+        let session = try KeyringSession(.desktopNew)
+        let key = try randomKey()
+        #expect(await failure { try await session.cache().record(for: key) }.code == .keyringNoDefaultCollection)
+        let cache = try session.cache(prompting: .allowed(deadline: .seconds(20)))
+        let writing = Task { try await cache.replace(nil, with: CacheRecord("kept"), for: key) }
+        let nameless = "--class gcr-prompter"
+        #expect(try await eventually { try dialogs(session, nameless) == 1 })
+        let keys = "type --delay 20 new; xdotool key Tab; xdotool type --delay 20 new; xdotool key Return"
+        try type(keys, in: session, nameless)
+        #expect(try await writing.value)
+        #expect(try await session.cache().record(for: key) == CacheRecord("kept"))
     }
 
     @Test(.timeLimit(.minutes(1))) func saysThatThePersonClosedTheDialog() async throws {

@@ -27,14 +27,11 @@ import Testing
         ("any call, silence", "g-io-error-quark", 24, nil, .keyringTimedOut, "restart it"),
         ("any call, the bus gave up", "g-dbus-error-quark", 20, "Timeout", .keyringTimedOut, "restart it"),
         ("any call, 128 unanswered", "g-dbus-error-quark", 8, "LimitsExceeded", .keyringTimedOut, "restart it"),
-        ("GNOME Keyring, a write", "secret-error", 2, nil, .keyringLocked, "no need to sign in anew"),
         ("GNOME Keyring, a read", "g-io-error-quark", 36, "Secret.IsLocked", .keyringLocked, "Unlock it"),
-        ("libsecret, a prompt it may not show", "identity-prompt", 0, nil, .keyringLocked, "Unlock it"),
         (
             "a write without a collection", "g-dbus-error-quark", 19, "UnknownMethod", .keyringNoDefaultCollection,
             "default"
         ),
-        ("KeePassXC without a database", "secret-error", 3, nil, .keyringNoDefaultCollection, "KeePassXC"),
         ("the daemon ended", "g-dbus-error-quark", 4, "NoReply", .cache, "Try again"),
         ("the daemon was started anew", "g-io-error-quark", 36, "Secret.NoSession", .cache, "Try again"),
         ("the bus ended", "g-io-error-quark", 18, nil, .cache, "Try again"),

@@ -85,8 +85,7 @@ struct KeyringLinkEndTests {
                             of: "org.example.Nobody",
                             at: "/",
                             in: "org.example.Nobody",
-                            "(%@ay,)",
-                            bytes: [UInt8](repeating: 0, count: 4 << 20),
+                            "('\(String(repeating: "x", count: 4 << 20))',)",
                             returning: "()",
                             timeout: .milliseconds(100)
                         )

@@ -74,6 +74,45 @@ struct KeyringPromptTests {
         #expect(await failure { try await cache.record(for: key) }.code == nil)
     }
 
+    /// The collection is open, and its items are not.
+    @Test(.timeLimit(.minutes(1))) func asksForItemsThatAreLocked() async throws {
+        let session = try KeyringSession(.fake)
+        let key = try randomKey()
+        #expect(try await session.cache().replace(nil, with: CacheRecord("x"), for: key))
+        try session.tell("items", "locked")
+        try session.tell("unlock", "done")
+        let silent = try session.cache()
+        let refused = await #expect(throws: AuthenticationError.self) { try await silent.record(for: key) }
+        #expect(refused?.code == .keyringLocked)
+        #expect(refused?.message.contains("KeePassXC: Settings") == true)
+        #expect(await failure { try await silent.replace(nil, with: nil, for: key) }.code == .keyringLocked)
+        #expect(await failure { try await silent.records(of: .account, in: key.group) }.code == .keyringLocked)
+        #expect(session.log().isEmpty)
+        #expect(try await session.cache(prompting: .allowed()).record(for: key) == CacheRecord("x"))
+        #expect(session.log() == "prompt\n")
+        try session.tell("items", "locked")
+        let writer = try session.cache(prompting: .allowed())
+        #expect(try await writer.replace(CacheRecord("x"), with: CacheRecord("y"), for: key))
+        #expect(session.log() == "prompt\nprompt\n")
+        #expect(try await silent.record(for: key) == CacheRecord("y"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func asksForADefaultCollectionWhereThereIsNone() async throws {
+        let session = try KeyringSession(.fake)
+        let key = try randomKey()
+        try session.tell("collection", "dismissed")
+        let silent = try session.cache()
+        #expect(await failure { try await silent.record(for: key) }.code == .keyringNoDefaultCollection)
+        #expect(session.log().isEmpty)
+        let hasty = try session.cache(prompting: .allowed()) { $0.quickestPerson = .zero }
+        #expect(await failure { try await hasty.record(for: key) }.code == .keyringPromptDismissed)
+        try session.tell("collection", "done")
+        let cache = try session.cache(prompting: .allowed())
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        #expect(session.log() == "prompt\nprompt\n")
+        #expect(try await silent.record(for: key) == CacheRecord("x"))
+    }
+
     /// This session has no program that shows GNOME Keyring's dialog: the keyring says that the person closed it.
     @Test(.timeLimit(.minutes(1))) func saysThatNoDialogCouldBeShown() async throws {
         let session = try KeyringSession(.locked)

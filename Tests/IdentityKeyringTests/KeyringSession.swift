@@ -18,6 +18,8 @@ final class KeyringSession: Sendable {
         case noService = "no-service"
         case noCollection = "no-collection"
         case keepassxcLocked = "keepassxc-locked"
+        case keepassxcAsking = "keepassxc-asking"
+        case desktopNew = "desktop-new"
     }
 
     struct Failed: Error {

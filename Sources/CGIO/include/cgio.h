@@ -45,8 +45,6 @@ typedef void (*cgio_started)(void *data, cgio_thread *thread, cgio_readiness rea
 int cgio_thread_start(const char *library, cgio_started started, void *data);
 /// Has `work` done on the thread. From any thread, before it is stopped.
 void cgio_thread_do(cgio_thread *thread, cgio_work work, void *data);
-/// Whether this is the thread.
-bool cgio_thread_is_current(cgio_thread *thread);
 /// Ends the thread after the work that it has been given, and its connections. From any thread, once; the thread is invalid afterwards.
 void cgio_thread_stop(cgio_thread *thread);
 
@@ -60,11 +58,11 @@ void cgio_connection_forget_closed(void *connection, unsigned long number);
 void cgio_connection_end(cgio_thread *thread, void *connection);
 
 /// Calls a method. `arguments` is the text of a GVariant; a tuple. The value is the reply, a GVariant of type `reply`,
-/// owned by the receiver. `bytes`, unless NULL, stand in `arguments` where it says `%@ay`; GLib ends the program if that
-/// text is none then. Whether the bus may start the destination for it says `starts`.
+/// owned by the receiver. `secret`, unless NULL, is a GVariant that stands in `arguments` where it says `%@(oayays)`; GLib
+/// ends the program if that text is none then. Whether the bus may start the destination for it says `starts`.
 void cgio_call(void *connection, const char *destination, const char *path, const char *interface, const char *method,
-               const char *arguments, const uint8_t *bytes, size_t count, const char *reply, bool starts,
-               int milliseconds, cgio_completion completion, void *data);
+               const char *arguments, void *secret, const char *reply, bool starts, int milliseconds,
+               cgio_completion completion, void *data);
 
 /// The parameters belong to the caller.
 typedef void (*cgio_signal)(void *data, const char *path, const char *interface, const char *member, void *parameters);

@@ -1,0 +1,95 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CGIO
+import CLibSecret
+import GLibSupport
+
+/// What libsecret does for us: it agrees with the keyring on how secrets are encrypted, and encrypts them.
+// Reviewed exception: libsecret's session never changes, and is read on any thread.
+@safe final class SecretSession: @unchecked Sendable {
+    /// What the keyring knows the session as.
+    let path: String
+    private let session: UnsafeMutableRawPointer
+    private let thread: GLibThread
+
+    private init(_ session: UnsafeMutableRawPointer, on thread: GLibThread) {
+        unsafe self.session = session
+        self.thread = thread
+        path = unsafe String(cString: clibsecret_path(session))
+    }
+
+    deinit {
+        let session = unsafe GLibPointer(session)
+        thread.perform { unsafe clibsecret_close(session.pointer) }
+    }
+
+    /// Loads libsecret on the thread.
+    /// - Returns: Whether that was done, or a `LibraryProblem`, in a while.
+    static func load(_ library: String, on thread: GLibThread) -> Reply<Void> {
+        thread.begin { reply in
+            var reason: UnsafePointer<CChar>?
+            let readiness = unsafe clibsecret_load(library, &reason)
+            let problem = unsafe LibraryProblem(readiness, library: library, reason: reason)
+            reply.settle(problem.map { .failure($0) } ?? .success(()))
+        }
+    }
+
+    /// Opens a session over our own connection, so that libsecret cannot end the program with the one that it shares.
+    static func open(on bus: BusConnection, within timeout: Duration) async throws -> SecretSession {
+        let (handle, thread) = (bus.handle, bus.thread)
+        return try await thread.reply { reply in
+            let (called, data) = unsafe completion { completed in
+                reply.settle(
+                    unsafe completed.flatMap { session in
+                        guard let session = unsafe session else { return .failure(.noSession) }
+                        return unsafe .success(SecretSession(session, on: thread))
+                    }.mapError { $0 }
+                )
+            }
+            unsafe clibsecret_open(handle.pointer, timeout.wholeMilliseconds, called, data)
+        }
+    }
+
+    /// A secret as the keyring takes it.
+    func encrypted(_ secret: [UInt8]) throws -> Variant {
+        let value = unsafe secret.withUnsafeBufferPointer { bytes in
+            unsafe clibsecret_encrypt(session, bytes.baseAddress, bytes.count, KeyringItem.contentType(of: secret))
+        }
+        guard let value = unsafe value else { throw GLibFailure.notEncrypted }
+        return unsafe Variant(owning: value)
+    }
+
+    /// What is in a secret of the keyring; `nil` where it is not encrypted as was agreed.
+    func decrypted(_ secret: Variant) -> [UInt8]? {
+        // GLib checks what a message's signature says; libsecret ends a debug build for another type.
+        guard secret.has(type: "(oayays)") else { return nil }
+        var bytes: [UInt8] = []
+        let isRead = unsafe withUnsafeMutablePointer(to: &bytes) { bytes in
+            unsafe clibsecret_decrypt(
+                session,
+                secret.pointer,
+                { data, start, count in
+                    let bytes = unsafe data?.assumingMemoryBound(to: [UInt8].self)
+                    unsafe bytes?.pointee = Array(UnsafeBufferPointer(start: start, count: count))
+                },
+                bytes
+            )
+        }
+        return isRead ? bytes : nil
+    }
+}
+
+extension GLibFailure {
+    fileprivate static let noSession = GLibFailure(
+        domain: "identity-client",
+        code: 1,
+        name: nil,
+        message: "libsecret opened no session."
+    )
+    fileprivate static let notEncrypted = GLibFailure(
+        domain: "identity-client",
+        code: 3,
+        name: nil,
+        message: "libsecret could not encrypt."
+    )
+}

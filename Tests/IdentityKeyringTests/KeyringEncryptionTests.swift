@@ -1,0 +1,60 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityClient
+import Testing
+
+@testable import IdentityKeyring
+
+/// What somebody reads who writes down all that crosses the bus, as for a bug report.
+@Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
+struct KeyringEncryptionTests {
+    @Test(.timeLimit(.minutes(1)), arguments: [KeyringSession.Mode.unlocked, .keepassxc])
+    func sendsNoSecretInClear(_ mode: KeyringSession.Mode) async throws {
+        let session = try KeyringSession(mode)
+        #expect(try await eventually { (try? await session.cache().status())?.isLocked == false })
+        let monitor = try Monitor(session)
+        let (cache, key) = (try session.cache(), try randomKey())
+        let secrets = ["first", "second"].map { "\($0)-\(UUID().uuidString)" }
+        #expect(try await cache.replace(nil, with: CacheRecord(secrets[0]), for: key))
+        #expect(try await cache.replace(CacheRecord(secrets[0]), with: CacheRecord(secrets[1]), for: key))
+        #expect(try await session.cache().record(for: key) == CacheRecord(secrets[1]))
+        #expect(try await session.cache().records(of: .account, in: key.group).count == 1)
+        let capture = try await monitor.capture(until: "the-end")
+        for method in ["CreateItem", "SetSecret", "GetSecrets", key.name] { #expect(capture.contains(method)) }
+        for secret in secrets { #expect(!capture.contains(secret)) }
+    }
+}
+
+/// A program that writes down all messages of a bus.
+private final class Monitor {
+    private let session: KeyringSession
+    private let process: String
+    private let file: String
+
+    init(_ session: KeyringSession) throws {
+        self.session = session
+        file = "\(session.directory)/capture"
+        let command = "dbus-monitor --address '\(try session.value("BUS"))' --pcap >'\(file)' 2>/dev/null & echo $!"
+        process = try session.run(command).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    deinit {
+        _ = try? session.run("kill \(process)")
+    }
+
+    /// All that was sent until a message with that name, which it sends.
+    func capture(until name: String) async throws -> String {
+        let signal = "gdbus emit --session --object-path /org/example --signal org.example.Monitor.Said \"'\(name)'\""
+        let isComplete = try await eventually {
+            try session.run(signal)
+            return try text().contains(name)
+        }
+        #expect(isComplete)
+        return try text()
+    }
+
+    private func text() throws -> String {
+        String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
+    }
+}
