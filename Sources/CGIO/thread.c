@@ -9,11 +9,13 @@
 
 #include "cgio_library.h"
 
+CGIO_DLOPEN_NOTE(gio, "libgio-2.0.so.0", "The session bus, over which the desktop's keyring is reached");
+
 struct cgio_library cgio_library;
 
 static bool find_functions(void *handle, struct cgio_library *library) {
 #define CGIO_FIND(field, symbol, result, parameters) \
-    *(void **)&library->field = dlsym(handle, symbol); \
+    *(void **)&library->field = dlsym(handle, #symbol); \
     if (!library->field) return false;
     CGIO_FUNCTIONS(CGIO_FIND)
 #undef CGIO_FIND

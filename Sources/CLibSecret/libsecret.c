@@ -9,6 +9,8 @@
 #include "clibsecret.h"
 #include "clibsecret_library.h"
 
+CGIO_DLOPEN_NOTE(libsecret, "libsecret-1.so.0", "Tokens in the desktop's keyring");
+
 static struct {
 #define CLIBSECRET_FIELD(field, symbol, result, parameters) result(*field) parameters;
     CLIBSECRET_FUNCTIONS(CLIBSECRET_FIELD)
@@ -26,7 +28,7 @@ static void set_up_class(void *class, void *data) {
 
 static bool find_functions(void *handle) {
 #define CLIBSECRET_FIND(field, symbol, result, parameters) \
-    *(void **)&secret.field = dlsym(handle, symbol); \
+    *(void **)&secret.field = dlsym(handle, #symbol); \
     if (!secret.field) return false;
     CLIBSECRET_FUNCTIONS(CLIBSECRET_FIND)
 #undef CLIBSECRET_FIND

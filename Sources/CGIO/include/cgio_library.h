@@ -6,6 +6,19 @@
 
 #include "cgio.h"
 
+/// Says in the program's file which library it loads when it is first needed: packaging tools read that.
+/// https://systemd.io/ELF_DLOPEN_METADATA/
+#define CGIO_DLOPEN_NOTE(name, library, purpose) \
+    CGIO_NOTE(name, "[{\"feature\":\"keyring\",\"description\":\"" purpose \
+                    "\",\"priority\":\"recommended\",\"soname\":[\"" library "\"]}]")
+#define CGIO_NOTE(name, text) \
+    static const struct { \
+        uint32_t owner_size, text_size, type; \
+        char owner[4]; \
+        char content[(sizeof text + 3) & ~(size_t)3]; \
+    } name##_note __attribute__((used, section(".note.dlopen"), aligned(4))) = { \
+        4, sizeof text, 0x407c0c0a, "FDO", text}
+
 typedef size_t glib_type;
 typedef void (*glib_ready)(void *source, void *result, void *data);
 
@@ -44,74 +57,74 @@ enum {
 
 // X(field, symbol, result, parameters)
 #define CGIO_FUNCTIONS(X) \
-    X(context_new, "g_main_context_new", void *, (void)) \
-    X(context_ref, "g_main_context_ref", void *, (void *)) \
-    X(context_unref, "g_main_context_unref", void, (void *)) \
-    X(context_push, "g_main_context_push_thread_default", void, (void *)) \
-    X(context_pop, "g_main_context_pop_thread_default", void, (void *)) \
-    X(context_iterate, "g_main_context_iteration", int, (void *, int)) \
-    X(loop_new, "g_main_loop_new", void *, (void *, int)) \
-    X(loop_run, "g_main_loop_run", void, (void *)) \
-    X(loop_quit, "g_main_loop_quit", void, (void *)) \
-    X(loop_unref, "g_main_loop_unref", void, (void *)) \
-    X(idle_new, "g_idle_source_new", void *, (void)) \
-    X(timeout_new, "g_timeout_source_new", void *, (unsigned)) \
-    X(source_priority, "g_source_set_priority", void, (void *, int)) \
-    X(source_callback, "g_source_set_callback", void, (void *, int (*)(void *), void *, void (*)(void *))) \
-    X(source_attach, "g_source_attach", unsigned, (void *, void *)) \
-    X(source_destroy, "g_source_destroy", void, (void *)) \
-    X(source_unref, "g_source_unref", void, (void *)) \
-    X(free, "g_free", void, (void *)) \
-    X(quark_name, "g_quark_to_string", const char *, (uint32_t)) \
-    X(error_free, "g_error_free", void, (struct glib_error *)) \
-    X(variant_parse, "g_variant_parse", void *, \
+    X(context_new, g_main_context_new, void *, (void)) \
+    X(context_ref, g_main_context_ref, void *, (void *)) \
+    X(context_unref, g_main_context_unref, void, (void *)) \
+    X(context_push, g_main_context_push_thread_default, void, (void *)) \
+    X(context_pop, g_main_context_pop_thread_default, void, (void *)) \
+    X(context_iterate, g_main_context_iteration, int, (void *, int)) \
+    X(loop_new, g_main_loop_new, void *, (void *, int)) \
+    X(loop_run, g_main_loop_run, void, (void *)) \
+    X(loop_quit, g_main_loop_quit, void, (void *)) \
+    X(loop_unref, g_main_loop_unref, void, (void *)) \
+    X(idle_new, g_idle_source_new, void *, (void)) \
+    X(timeout_new, g_timeout_source_new, void *, (unsigned)) \
+    X(source_priority, g_source_set_priority, void, (void *, int)) \
+    X(source_callback, g_source_set_callback, void, (void *, int (*)(void *), void *, void (*)(void *))) \
+    X(source_attach, g_source_attach, unsigned, (void *, void *)) \
+    X(source_destroy, g_source_destroy, void, (void *)) \
+    X(source_unref, g_source_unref, void, (void *)) \
+    X(free, g_free, void, (void *)) \
+    X(quark_name, g_quark_to_string, const char *, (uint32_t)) \
+    X(error_free, g_error_free, void, (struct glib_error *)) \
+    X(variant_parse, g_variant_parse, void *, \
       (const char *, const char *, const char *, const char **, struct glib_error **)) \
-    X(variant_parsed, "g_variant_new_parsed", void *, (const char *, ...)) \
-    X(variant_sink, "g_variant_ref_sink", void *, (void *)) \
-    X(variant_ref, "g_variant_ref", void *, (void *)) \
-    X(variant_take, "g_variant_take_ref", void *, (void *)) \
-    X(variant_unref, "g_variant_unref", void, (void *)) \
-    X(variant_has_parts, "g_variant_is_container", int, (void *)) \
-    X(variant_count, "g_variant_n_children", size_t, (void *)) \
-    X(variant_child, "g_variant_get_child_value", void *, (void *, size_t)) \
-    X(variant_content, "g_variant_get_variant", void *, (void *)) \
-    X(variant_text, "g_variant_get_string", const char *, (void *, size_t *)) \
-    X(variant_bool, "g_variant_get_boolean", int, (void *)) \
-    X(variant_uint32, "g_variant_get_uint32", uint32_t, (void *)) \
-    X(variant_uint64, "g_variant_get_uint64", uint64_t, (void *)) \
-    X(variant_array, "g_variant_get_fixed_array", const void *, (void *, size_t *, size_t)) \
-    X(variant_type, "g_variant_get_type_string", const char *, (void *)) \
-    X(is_object_path, "g_variant_is_object_path", int, (const char *)) \
-    X(object_unref, "g_object_unref", void, (void *)) \
-    X(type_query, "g_type_query", void, (glib_type, struct glib_type_query *)) \
-    X(type_register, "g_type_register_static_simple", glib_type, \
+    X(variant_parsed, g_variant_new_parsed, void *, (const char *, ...)) \
+    X(variant_sink, g_variant_ref_sink, void *, (void *)) \
+    X(variant_ref, g_variant_ref, void *, (void *)) \
+    X(variant_take, g_variant_take_ref, void *, (void *)) \
+    X(variant_unref, g_variant_unref, void, (void *)) \
+    X(variant_has_parts, g_variant_is_container, int, (void *)) \
+    X(variant_count, g_variant_n_children, size_t, (void *)) \
+    X(variant_child, g_variant_get_child_value, void *, (void *, size_t)) \
+    X(variant_content, g_variant_get_variant, void *, (void *)) \
+    X(variant_text, g_variant_get_string, const char *, (void *, size_t *)) \
+    X(variant_bool, g_variant_get_boolean, int, (void *)) \
+    X(variant_uint32, g_variant_get_uint32, uint32_t, (void *)) \
+    X(variant_uint64, g_variant_get_uint64, uint64_t, (void *)) \
+    X(variant_array, g_variant_get_fixed_array, const void *, (void *, size_t *, size_t)) \
+    X(variant_type, g_variant_get_type_string, const char *, (void *)) \
+    X(is_object_path, g_variant_is_object_path, int, (const char *)) \
+    X(object_unref, g_object_unref, void, (void *)) \
+    X(type_query, g_type_query, void, (glib_type, struct glib_type_query *)) \
+    X(type_register, g_type_register_static_simple, glib_type, \
       (glib_type, const char *, unsigned, void (*)(void *, void *), unsigned, void (*)(void *, void *), int)) \
-    X(signal_connect, "g_signal_connect_data", unsigned long, \
+    X(signal_connect, g_signal_connect_data, unsigned long, \
       (void *, const char *, void (*)(void), void *, void (*)(void *, void *), int)) \
-    X(signal_disconnect, "g_signal_handler_disconnect", void, (void *, unsigned long)) \
-    X(signals_disconnect, "g_signal_handlers_disconnect_matched", unsigned, \
+    X(signal_disconnect, g_signal_handler_disconnect, void, (void *, unsigned long)) \
+    X(signals_disconnect, g_signal_handlers_disconnect_matched, unsigned, \
       (void *, int, unsigned, uint32_t, void *, void *, void *)) \
-    X(connection_new, "g_dbus_connection_new_for_address", void, \
+    X(connection_new, g_dbus_connection_new_for_address, void, \
       (const char *, int, void *, void *, glib_ready, void *)) \
-    X(connection_new_finish, "g_dbus_connection_new_for_address_finish", void *, (void *, struct glib_error **)) \
-    X(connection_exit_on_close, "g_dbus_connection_set_exit_on_close", void, (void *, int)) \
-    X(connection_close, "g_dbus_connection_close", void, (void *, void *, glib_ready, void *)) \
-    X(connection_is_closed, "g_dbus_connection_is_closed", int, (void *)) \
-    X(connection_call, "g_dbus_connection_call", void, \
+    X(connection_new_finish, g_dbus_connection_new_for_address_finish, void *, (void *, struct glib_error **)) \
+    X(connection_exit_on_close, g_dbus_connection_set_exit_on_close, void, (void *, int)) \
+    X(connection_close, g_dbus_connection_close, void, (void *, void *, glib_ready, void *)) \
+    X(connection_is_closed, g_dbus_connection_is_closed, int, (void *)) \
+    X(connection_call, g_dbus_connection_call, void, \
       (void *, const char *, const char *, const char *, const char *, void *, const char *, int, int, void *, \
        glib_ready, void *)) \
-    X(connection_call_finish, "g_dbus_connection_call_finish", void *, (void *, void *, struct glib_error **)) \
-    X(subscribe, "g_dbus_connection_signal_subscribe", unsigned, \
+    X(connection_call_finish, g_dbus_connection_call_finish, void *, (void *, void *, struct glib_error **)) \
+    X(subscribe, g_dbus_connection_signal_subscribe, unsigned, \
       (void *, const char *, const char *, const char *, const char *, const char *, int, \
        void (*)(void *, const char *, const char *, const char *, const char *, void *, void *), void *, \
        void (*)(void *))) \
-    X(unsubscribe, "g_dbus_connection_signal_unsubscribe", void, (void *, unsigned)) \
-    X(error_name, "g_dbus_error_get_remote_error", char *, (const struct glib_error *)) \
-    X(error_strip, "g_dbus_error_strip_remote_error", int, (struct glib_error *)) \
-    X(object_new, "g_object_new", void *, (glib_type, const char *, ...)) \
-    X(class_ref, "g_type_class_ref", void *, (glib_type)) \
-    X(initialize, "g_async_initable_init_async", void, (void *, int, void *, glib_ready, void *)) \
-    X(initialize_finish, "g_async_initable_init_finish", int, (void *, void *, struct glib_error **))
+    X(unsubscribe, g_dbus_connection_signal_unsubscribe, void, (void *, unsigned)) \
+    X(error_name, g_dbus_error_get_remote_error, char *, (const struct glib_error *)) \
+    X(error_strip, g_dbus_error_strip_remote_error, int, (struct glib_error *)) \
+    X(object_new, g_object_new, void *, (glib_type, const char *, ...)) \
+    X(class_ref, g_type_class_ref, void *, (glib_type)) \
+    X(initialize, g_async_initable_init_async, void, (void *, int, void *, glib_ready, void *)) \
+    X(initialize_finish, g_async_initable_init_finish, int, (void *, void *, struct glib_error **))
 
 struct cgio_library {
 #define CGIO_FIELD(field, symbol, result, parameters) result(*field) parameters;
