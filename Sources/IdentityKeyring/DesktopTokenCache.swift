@@ -48,7 +48,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         self.init(policy: policy, directory: directory, keyring: keyring, logger: logger) {
             // Whoever may be asked to unlock it is asked when there is something to read or write.
             do {
-                if prompting == .never { _ = try await keyring.openCollection() } else { _ = try await keyring.status() }
+                _ = prompting == .never ? try await keyring.openCollection() : try await keyring.status().collection
             } catch AuthenticationError.Code.keyringNoDefaultCollection where prompting != .never {
                 // The person will be asked to make one.
             }

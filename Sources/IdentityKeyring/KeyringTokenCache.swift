@@ -110,7 +110,9 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
                 let collection = try await link.defaultCollection(within: timeout)
                 let label = try await link.property("Label", of: "Collection", at: collection, within: timeout)
                 var isLocked = try await link.isLocked(collection, within: timeout)
-                if isLocked { isLocked = try await !prompter.vanishesByItself(.locked(collection), link, within: timeout) }
+                if isLocked {
+                    isLocked = try await !prompter.vanishesByItself(.locked(collection), link, within: timeout)
+                }
                 return KeyringStatus(
                     provider: await link.provider(within: timeout),
                     collection: label.text ?? "",

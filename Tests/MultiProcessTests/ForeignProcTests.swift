@@ -41,7 +41,8 @@ private final class ForeignProc: Sendable {
     static let reason: Comment = "needs unshare and nsenter of util-linux, and the right to make namespaces"
 
     static var isPossible: Bool {
-        guard let keeper = try? start("exec /usr/bin/unshare --pid --fork /usr/bin/nsenter --version") else { return false }
+        let command = "exec /usr/bin/unshare --pid --fork /usr/bin/nsenter --version"
+        guard let keeper = try? start(command) else { return false }
         keeper.waitUntilExit()
         return keeper.terminationStatus == 0
     }
