@@ -5,21 +5,21 @@ import CLibSecret
 import GLibSupport
 
 /// What libsecret does for us: it agrees with the keyring on how secrets are encrypted, and encrypts them.
-// Reviewed exception: libsecret's session never changes, and is read on any thread.
-@safe final class SecretSession: @unchecked Sendable {
+final class SecretSession: Sendable {
     /// What the keyring knows the session as.
     let path: String
-    private let session: UnsafeMutableRawPointer
+    /// Never changes once it is open; so, unlike others, it is read on any thread.
+    private let session: GLibPointer
     private let thread: GLibThread
 
-    private init(_ session: UnsafeMutableRawPointer, on thread: GLibThread) {
-        unsafe self.session = session
+    private init(_ session: GLibPointer, on thread: GLibThread) {
+        self.session = session
         self.thread = thread
-        path = unsafe String(cString: clibsecret_path(session))
+        path = unsafe String(cString: clibsecret_path(session.pointer))
     }
 
     deinit {
-        let session = unsafe GLibPointer(session)
+        let session = session
         thread.perform { unsafe clibsecret_close(session.pointer) }
     }
 
@@ -42,7 +42,7 @@ import GLibSupport
                 reply.settle(
                     unsafe completed.flatMap { session in
                         guard let session = unsafe session else { return .failure(.noSession) }
-                        return unsafe .success(SecretSession(session, on: thread))
+                        return unsafe .success(SecretSession(GLibPointer(session), on: thread))
                     }.mapError { $0 }
                 )
             }
@@ -52,8 +52,9 @@ import GLibSupport
 
     /// A secret as the keyring takes it.
     func encrypted(_ secret: [UInt8]) throws -> Variant {
+        let (handle, type) = (session, KeyringItem.contentType(of: secret))
         let value = unsafe secret.withUnsafeBufferPointer { bytes in
-            unsafe clibsecret_encrypt(session, bytes.baseAddress, bytes.count, KeyringItem.contentType(of: secret))
+            unsafe clibsecret_encrypt(handle.pointer, bytes.baseAddress, bytes.count, type)
         }
         guard let value = unsafe value else { throw GLibFailure.notEncrypted }
         return unsafe Variant(owning: value)
@@ -66,7 +67,7 @@ import GLibSupport
         var bytes: [UInt8] = []
         let isRead = unsafe withUnsafeMutablePointer(to: &bytes) { bytes in
             unsafe clibsecret_decrypt(
-                session,
+                session.pointer,
                 secret.pointer,
                 { data, start, count in
                     let bytes = unsafe data?.assumingMemoryBound(to: [UInt8].self)
