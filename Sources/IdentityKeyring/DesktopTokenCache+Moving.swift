@@ -8,7 +8,7 @@ extension DesktopTokenCache {
     /// where the policy would find them there, in the keyring itself are moved then, too.
     ///
     /// Until all copies are proven the old store is the one in use. A move that was interrupted is done again by calling
-    /// this again; what it had left behind is removed then. A record of the same name that the new store holds from
+    /// this again; what it had left behind is removed then, or by the group's next write. A record of the same name that the new store holds from
     /// earlier is replaced. Writers wait meanwhile, and other programs of the group that use the same directory follow at once.
     /// Refreshes that are under way are waited for, a minute at most.
     ///
@@ -81,6 +81,17 @@ extension DesktopTokenCache {
         guard let store = try await inUse.rememberedOrFound(for: group) else { return [] }
         let records = try await stores.cache(store, for: group).records(of: .lease, in: group)
         return records.values.compactMap(RefreshLease.init(decoding:))
+    }
+
+    /// Removes what an interrupted move has left behind, clear text for example. Tried once by this object: where it fails,
+    /// the next program or the next move tries again, and no write fails for it.
+    func settleInterruptedMove(of group: CacheGroup) async throws {
+        guard try await inUse.marker.mark(of: group)?.copies != nil, inUse.isFirstToSettle(group) else { return }
+        do {
+            let locks = try await stores.moveLocks().takeAll(in: group)
+            defer { locks.forEach { $0.end() } }
+            _ = try await settledMark(of: group)
+        } catch AuthenticationError.cache {}
     }
 
     /// Chooses a store where none is remembered; what this object has in memory goes there.

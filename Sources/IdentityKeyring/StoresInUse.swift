@@ -27,6 +27,8 @@ final class StoresInUse: Sendable {
     private let stores: DesktopStores
     private let logger: Logger?
     private let opened = Mutex<[CacheGroup: DesktopStore]>([:])
+    /// The groups in which the leftovers of an interrupted move were looked for.
+    private let settled = Mutex<Set<CacheGroup>>([])
 
     init(_ stores: DesktopStores, policy: StorePolicy, logger: Logger?) {
         self.stores = stores
@@ -97,6 +99,11 @@ final class StoresInUse: Sendable {
     func remember(_ known: DesktopStore) async throws -> DesktopStore {
         guard known.mark == nil, known.store != .memory else { return known }
         return try adopt(try await marker.remember(known.store, for: known.opened.group), instead: known)
+    }
+
+    /// Whether nobody has asked that before.
+    func isFirstToSettle(_ group: CacheGroup) -> Bool {
+        settled.withLock { $0.insert(group).inserted }
     }
 
     /// Has the store looked for anew.

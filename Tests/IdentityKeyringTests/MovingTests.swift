@@ -49,6 +49,26 @@ import Testing
         #expect(try await keyring.record(for: key) == nil)
     }
 
+    /// A program was killed when all was copied and the originals, in clear text, were still there.
+    @Test(.timeLimit(.minutes(1))) func removesWithTheNextWriteWhatAnInterruptedMoveLeft() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let (cache, key) = (Self.cache(in: directory), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
+        try await cache.move(to: .encryptedFile, in: key.group)
+        let plain = FileTokenCache(directory: directory + "/state")
+        let marker = StoreMarker(plain)
+        let mark = try #require(try await marker.mark(of: key.group))
+        #expect(try await plain.replace(nil, with: CacheRecord("x"), for: key))
+        let interrupted = StoreMark(store: .encryptedFile, moves: mark.moves, copies: .file)
+        try await marker.change(mark, to: interrupted, for: key.group)
+        let next = Self.cache(in: directory)
+        #expect(try await next.record(for: key) == CacheRecord("x"))
+        #expect(try await next.replace(CacheRecord("x"), with: CacheRecord("y"), for: key))
+        #expect(try await plain.record(for: key) == nil)
+        #expect(try await marker.mark(of: key.group) == mark)
+        #expect(try await Self.cache(in: directory).record(for: key) == CacheRecord("y"))
+    }
+
     /// Over SSH there is none, and what is moved then is what the files have.
     @Test(.timeLimit(.minutes(1)), arguments: [AuthenticationError.Code.keyringNoService, .keyringLocked])
     func choosesAStoreWithoutTheKeyringOnlyWhereThereIsNone(problem: AuthenticationError.Code) async throws {

@@ -99,7 +99,7 @@ public struct SystemBrowserLauncher: BrowserLauncher {
         }
         throw AuthenticationError(
             .browserUnavailable,
-            "No browser could be opened: \(attempts.joined(separator: "; ")). Show the address instead."
+            "No browser could be opened: \(attempts.joined(separator: "; ")). Open the address in a browser yourself."
         )
     }
 

@@ -90,6 +90,13 @@ final class EncryptionKeySource: Sendable {
         }
     }
 
+    /// The key that a program has which begins now.
+    func newestKey() async throws -> EncryptionKey {
+        let key = try await fetched()
+        known.withLock { $0 = key }
+        return key
+    }
+
     /// The key with an identifier if there is one, else some key.
     ///
     /// Another program may have begun with a new key since this one fetched its own: so it is fetched again.

@@ -16,7 +16,8 @@ import Synchronization
 /// An encrypted record is 41 bytes longer than what is in it.
 ///
 /// A lookup costs what it costs in the cache beneath, as long as that returns the bytes it returned before. The key is
-/// asked for with the first record that is read or written, and stays in memory as long as this object.
+/// asked for with the first record that is read or written, and again for a record that is new: another program may have
+/// begun with a new key meanwhile. It stays in memory as long as this object.
 public final class EncryptedTokenCache: TokenCache {
     private let base: any TokenCache
     private let keys: EncryptionKeySource
@@ -54,11 +55,11 @@ public final class EncryptedTokenCache: TokenCache {
         for key: CacheKey
     ) async throws -> Bool {
         if key.kind == .lease { return try await base.replace(expected, with: new, for: key) }
-        let sealed = try await sealed(new, for: key)
         // Once more where somebody encrypted the same record anew in between: it is still the expected one.
         for _ in 0..<8 {
             let stored = try await base.record(for: key)
             guard try await isStored(expected, as: stored, for: key) else { return false }
+            let sealed = try await sealed(new, for: key, isNew: stored == nil)
             guard try await base.replace(stored, with: sealed, for: key) else { continue }
             _ = memory.withLock { $0.remember(new, sealed: sealed, for: key) }
             return true
@@ -146,7 +147,7 @@ extension EncryptedTokenCache {
         return memory.withLock { $0.remember(record, sealed: stored, for: key, makesRoom: !isSweep) } ?? record
     }
 
-    private func sealed(_ record: CacheRecord?, for key: CacheKey) async throws -> CacheRecord? {
+    private func sealed(_ record: CacheRecord?, for key: CacheKey, isNew: Bool) async throws -> CacheRecord? {
         guard let record else { return nil }
         guard record.bytes.count <= SecureFile.recordLimit else {
             throw AuthenticationError(
@@ -154,7 +155,7 @@ extension EncryptedTokenCache {
                 "A cache record has at most 1 MiB; this one has \(record.bytes.count) bytes."
             )
         }
-        return try SealedRecord.seal(record, for: key, with: await keys.key())
+        return try SealedRecord.seal(record, for: key, with: await isNew ? keys.newestKey() : keys.key())
     }
 
     private func isStored(_ expected: CacheRecord?, as stored: CacheRecord?, for key: CacheKey) async throws -> Bool {

@@ -88,7 +88,7 @@ struct DeviceAuthorizationFlow: Sendable {
                 try await environment.clock.sleep(for: deadline.remaining)
                 throw AuthenticationError(
                     .interactionTimedOut,
-                    "The code became void before the sign-in was finished. Start again for a new one.",
+                    "The time was over before the sign-in was finished. Start again for a new code.",
                     correlationID: context.correlationID
                 )
             }

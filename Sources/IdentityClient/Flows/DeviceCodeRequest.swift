@@ -36,7 +36,8 @@ struct DeviceCodeRequest: Sendable {
                 .unsupported,
                 """
                 The provider publishes no endpoint for a sign-in on another device (device_authorization_endpoint): use \
-                a browser or, if the provider has one all the same, name it with the authority.
+                a browser or, if the provider has one all the same, name it (Authority.openIDConnect's deviceAuthorization,
+                identityctl's --device-authorization-endpoint).
                 """,
                 correlationID: context.correlationID
             )

@@ -134,7 +134,7 @@ struct ServerRefusal {
         .passwordExpired: "The password expired: it is changed while signing in interactively.",
         .passwordResetRequired: "The person forgot the password: start the password-reset policy.",
         .userCancelled: "The sign-in was cancelled.",
-        .interactionTimedOut: "The code became void before the sign-in was finished. Start again for a new one.",
+        .interactionTimedOut: "The code expired before the sign-in was finished. Start again for a new one.",
         .accessDenied: "The person, or the provider, did not allow it.",
         .clientNotRegistered: """
         The provider does not know this client, or not as a public one. Check the client id, that public client flows \

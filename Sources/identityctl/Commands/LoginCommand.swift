@@ -76,6 +76,7 @@ struct LoginCommand: ToolCommand {
         }
         try await parameters.address(wanted, application)
         let result = try await result(by: way, parameters, wanted, application, session)
+        try await application.check(result.account, is: wanted)
         let declined = result.declinedScopes.map(\.rawValue.printable).sorted()
         if !declined.isEmpty { session.console.line("Warning: not granted: \(declined.joined(separator: ", "))") }
         session.console.line("Signed in as \(result.account.shortLabel).")
@@ -160,6 +161,21 @@ extension LoginCommand {
             )
         }
         return CustomSchemeRedirectReceiver()
+    }
+}
+
+extension PublicClientApplication {
+    /// - Throws: `.accountMismatch` where `--account` means somebody else than the one who has just signed in.
+    fileprivate func check(_ account: Account, is wanted: Given?) async throws {
+        guard let wanted else { return }
+        do {
+            if try await chosenAccount(wanted).id == account.id { return }
+        } catch AuthenticationError.noTokensFound {}
+        throw AuthenticationError(
+            .accountMismatch,
+            "\(account.label) is signed in now, but --account asks for '\(wanted.text.printable)'. Give it as "
+                + "'identityctl accounts' lists it, or choose the other account on the sign-in page."
+        )
     }
 }
 

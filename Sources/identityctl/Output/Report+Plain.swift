@@ -80,7 +80,8 @@ enum PlainReport {
             return "If it is one that is added by default, leave it out, for example: \(login.command("login"))"
         }
         guard .interactionRequired ~= known.code else { return nil }
-        let login = known.claims.map { options.replacing("--claims", with: $0) } ?? options
+        var login = known.claims.map { options.replacing("--claims", with: $0) } ?? options
+        if known.code == .accountMismatch { login = login.replacing("--prompt", with: "select_account") }
         return "To sign in, run: \(login.command("login"))"
     }
 }

@@ -133,15 +133,36 @@ import Testing
         #expect(try await cache.records(of: .account, in: key.group).isEmpty)
         #expect(try await cache.replace(nil, with: nil, for: key))
         #expect(provider.calls.withLock { $0 } == 0)
-        try await withThrowingTaskGroup { group in
-            for number in 0..<20 {
-                let key = CacheKey(group: key.group, kind: .account, name: "\(number)")
-                group.addTask { _ = try await cache.replace(nil, with: one, for: key) }
-            }
-            try await group.waitForAll()
+        #expect(try await cache.replace(nil, with: one, for: key))
+        for byte in UInt8(2)..<20 {
+            let (old, new) = (CacheRecord(bytes: [byte - 1]), CacheRecord(bytes: [byte]))
+            #expect(try await cache.replace(old, with: new, for: key))
         }
-        #expect(try await cache.records(of: .account, in: key.group).count == 20)
+        #expect(try await cache.records(of: .account, in: key.group).count == 1)
         #expect(provider.calls.withLock { $0 } == 1)
+        // A caller's question is not asked again for those who wait for its answer.
+        let reader = UnreliableProvider()
+        let others = EncryptedTokenCache(InMemoryTokenCache(), keyFrom: reader)
+        #expect(try await others.replace(nil, with: one, for: key))
+        await withTaskGroup { group in
+            for _ in 0..<20 {
+                group.addTask { #expect((try? await others.record(for: key)) == one) }
+            }
+        }
+        #expect(reader.calls.withLock { $0 } == 1)
+    }
+
+    /// Somebody has removed the records and their key, and another program has begun with a new one.
+    @Test func writesANewRecordWithTheKeyThatOthersHaveNow() async throws {
+        let new = EncryptionKey.random()
+        let provider = UnreliableProvider(.random())
+        let cache = EncryptedTokenCache(base, keyFrom: provider)
+        #expect(try await cache.replace(nil, with: one, for: key))
+        let stored = try await base.record(for: key)
+        #expect(try await base.replace(stored, with: nil, for: key))
+        provider.change(to: new)
+        #expect(try await cache.replace(nil, with: one, for: key))
+        #expect(try await EncryptedTokenCache(base, key: new).record(for: key) == one)
     }
 
     @Test func asksAgainAfterAFailureAndNeverLooksEmpty() async throws {

@@ -38,8 +38,12 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func saysThatADirectoryIsReadOnlyAndStillReads() async {
         await #expect(processExitsWith: .success) {
-            if geteuid() == 0 { try CallFailed.check(setuid(65_534), "setuid") }
-            let directory = try TemporaryDirectory()
+            // Made before: where temporary files are made may be closed to others.
+            let directory = try TemporaryDirectory(in: "/tmp")
+            if geteuid() == 0 {
+                _ = unsafe chown(directory.path, 65_534, 65_534)
+                try CallFailed.check(setuid(65_534), "setuid")
+            }
             let cache = FileTokenCache(directory: "\(directory.path)/cache")
             let key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: "a")
             #expect(try await cache.replace(nil, with: CacheRecord(bytes: [1]), for: key))

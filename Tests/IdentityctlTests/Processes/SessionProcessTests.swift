@@ -39,6 +39,20 @@ import Testing
         #expect(try await place.run("logout").status == 0)
     }
 
+    /// A script that asks for Carol never goes on with Alice's token.
+    @Test(.timeLimit(.minutes(1)), arguments: [[], ["--if-needed"]])
+    func handsOutNoTokenOfSomebodyElse(_ options: [String]) async throws {
+        let place = try Surroundings()
+        let tool = try Tool(["login", "--account", "carol@example.test"] + options, place.variables)
+        try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
+        let refused = try await tool.outcome()
+        #expect(refused.status == 2 && refused.output.isEmpty, "\(refused.errors)")
+        #expect(refused.errors.contains("alice@example.test"))
+        #expect(refused.errors.contains("carol@example.test"))
+        #expect(refused.errors.contains("--prompt select_account"))
+        #expect(try await place.run("token", "--account", "alice@example.test").status == 0)
+    }
+
     @Test(.timeLimit(.minutes(1))) func writesJSONAsDocumented() async throws {
         let place = try Surroundings()
         let login = try await place.login("--json", "--response-mode", "form_post")
