@@ -3,6 +3,7 @@
 import ArgumentParser
 import FoundationEssentials
 import IdentityClient
+import IdentityKeyring
 
 /// Signing in.
 struct LoginCommand: ToolCommand {
@@ -55,7 +56,11 @@ struct LoginCommand: ToolCommand {
         var parameters = try signIn.parameters(token, environment)
         parameters.requiresPersistence = true
         let wanted = try environment.given("account", account.account)
-        var configuration = try provider.configuration(environment, logger: session.logger)
+        var configuration = try provider.configuration(
+            environment,
+            prompting: environment.hasScreen ? .allowed() : .never,
+            logger: session.logger
+        )
         configuration.redirectURI = try signIn.redirect(environment, isManual: way == .manual)
         configuration.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
         configuration.browser = ReportingBrowser(

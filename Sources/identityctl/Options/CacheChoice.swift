@@ -61,12 +61,17 @@ enum CacheChoice: Hashable, Sendable {
         if case .directory(let directory) = self { directory } else { nil }
     }
 
-    func cache(logger: Logger) -> any TokenCache {
-        if let policy { return Self.desktop(policy, logger: logger) }
+    func cache(prompting: KeyringPrompting, logger: Logger) -> any TokenCache {
+        if let policy { return Self.desktop(policy, prompting: prompting, logger: logger) }
         return directory.map { FileTokenCache(directory: $0) } ?? InMemoryTokenCache()
     }
 
-    static func desktop(_ policy: StorePolicy, logger: Logger) -> DesktopTokenCache {
-        DesktopTokenCache(applicationName: "identityctl", policy: policy, logger: logger)
+    /// - Parameter prompting: Who signs in is there, and may be asked to unlock the keyring; no other command asks anybody.
+    static func desktop(
+        _ policy: StorePolicy,
+        prompting: KeyringPrompting = .never,
+        logger: Logger
+    ) -> DesktopTokenCache {
+        DesktopTokenCache(applicationName: "identityctl", policy: policy, prompting: prompting, logger: logger)
     }
 }

@@ -26,6 +26,9 @@ struct Environment: Sendable {
         self["TERM"] == "dumb" || !["", "0", "false"].contains(self["ACCESSIBLE"]?.lowercased() ?? "")
     }
 
+    /// Whether a window can be shown.
+    var hasScreen: Bool { self["WAYLAND_DISPLAY"] != nil || self["DISPLAY"] != nil }
+
     /// Whether text is to be written without colours. See <https://no-color.org>.
     var isColorless: Bool { self["NO_COLOR"] != nil || isDumbTerminal }
 

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import IdentityClient
+import IdentityKeyring
 import Logging
 
 /// Whose sign-in it is: the client, the provider, and where tokens rest.
@@ -69,9 +70,11 @@ struct ProviderOptions: ParsableArguments {
 extension ProviderOptions {
     /// What an application object is made of.
     ///
+    /// - Parameter prompting: Whether the person is asked to unlock the keyring.
     /// - Throws: `UsageError` when an option is missing or cannot be used.
     func configuration(
         _ environment: Environment,
+        prompting: KeyringPrompting = .never,
         logger: Logger = Logger(label: "identityctl") { _ in SwiftLogNoOpLogHandler() }
     ) throws -> PublicClientApplication.Configuration {
         guard let clientID = try environment.given("client-id", clientID) else {
@@ -80,7 +83,7 @@ extension ProviderOptions {
         var configuration = PublicClientApplication.Configuration(
             clientID: ClientID(rawValue: clientID.text),
             authority: try chosenAuthority(environment),
-            cache: try cacheChoice(environment).cache(logger: logger)
+            cache: try cacheChoice(environment).cache(prompting: prompting, logger: logger)
         )
         configuration.clientSecret = try clientSecret(environment)
         configuration.cacheGroup = try namedGroup(environment)

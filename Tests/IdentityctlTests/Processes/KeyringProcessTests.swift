@@ -47,6 +47,23 @@ struct KeyringProcessTests {
         #expect(stage.place.provider.requests.isEmpty)
     }
 
+    /// Who signs in sits there; a script that asks for a token has nobody who types.
+    @Test(.timeLimit(.minutes(1))) func asksForThePasswordOnAScreenOnlyToSignIn() async throws {
+        let stage = try KeyringStage(hasScreen: true)
+        #expect(try await stage.login().status == 0)
+        try stage.lock()
+        #expect(try await stage.run("token").status == 4)
+        #expect(try stage.dialogs() == 0)
+        let tool = try Tool(["login"], stage.variables)
+        let deadline = ContinuousClock.now + .seconds(20)
+        while try stage.dialogs() == 0, ContinuousClock.now < deadline {}
+        try stage.answer()
+        try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
+        let login = try await tool.outcome()
+        #expect(login.status == 0, "\(login.errors)")
+        #expect(try await stage.run("token").output == login.output)
+    }
+
     @Test(.timeLimit(.minutes(1))) func movesTheTokensAndKeepsTheSignIn() async throws {
         let stage = try KeyringStage()
         let login = try await stage.login()

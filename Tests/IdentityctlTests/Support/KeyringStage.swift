@@ -19,16 +19,19 @@ final class KeyringStage: Sendable {
     let variables: [String: String]
     private let session: String
 
-    init() throws {
+    /// - Parameter hasScreen: Whether there is a display, on which the keyring shows its dialog.
+    init(hasScreen: Bool = false) throws {
         place = try Surroundings()
         session = place.directory.path + "/session"
-        _ = try Self.shell("timeout 40 '\(keyringSupport ?? "")/session' start '\(session)' unlocked")
-        let told = try String(contentsOfFile: session + "/env", encoding: .utf8)
-        let address = try #require(told.split(separator: "\n").first { $0.hasPrefix("BUS=") }).dropFirst(4)
+        let mode = hasScreen ? "desktop" : "unlocked"
+        _ = try Self.shell("timeout 40 '\(keyringSupport ?? "")/session' start '\(session)' \(mode)")
+        let told = try String(contentsOfFile: session + "/env", encoding: .utf8).split(separator: "\n")
+        let address = try #require(told.first { $0.hasPrefix("BUS=") }).dropFirst(4)
         var variables = place.variables
         variables["IDENTITYCTL_CACHE"] = nil
         variables["XDG_STATE_HOME"] = place.directory.path
         variables["DBUS_SESSION_BUS_ADDRESS"] = String(address)
+        if hasScreen { variables["DISPLAY"] = told.first { $0.hasPrefix("SCREEN=") }?.dropFirst(7).description }
         self.variables = variables
     }
 
@@ -52,6 +55,21 @@ final class KeyringStage: Sendable {
         _ = try command(
             "gdbus call --session -d org.freedesktop.secrets -o /org/freedesktop/secrets "
                 + "-m org.freedesktop.Secret.Service.Lock '[\"/org/freedesktop/secrets/collection/login\"]'"
+        )
+    }
+
+    /// How many of the keyring's dialogs are on the screen.
+    func dialogs() throws -> Int {
+        let screen = variables["DISPLAY"] ?? ""
+        let found = try command("DISPLAY=\(screen) xdotool search --onlyvisible --name Unlock || true")
+        return found.split(separator: "\n").count
+    }
+
+    /// Types the password into the dialog.
+    func answer() throws {
+        _ = try command(
+            "export DISPLAY=\(variables["DISPLAY"] ?? ""); timeout 2 xdotool windowfocus --sync $(xdotool search "
+                + "--onlyvisible --name Unlock | head -1); xdotool type --delay 20 throw-away; xdotool key Return"
         )
     }
 
