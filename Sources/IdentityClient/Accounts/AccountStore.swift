@@ -9,6 +9,10 @@ import Synchronization
 /// program's own data with it, and tells of all changes in one stream. It keeps nothing itself: what there is rests in
 /// the types' caches, and other processes with the same types see the same.
 ///
+/// Where providers do not name themselves in their answers (RFC 9207), give each configuration a redirect URI with a path of
+/// its own, `http://localhost/shop` for example, as far as the registrations allow: then one provider's answer cannot pass for
+/// another's (RFC 9700 §4.4.2). Each sign-in takes answers at its own path alone.
+///
 /// ```swift
 /// let store = try AccountStore([
 ///     AccountType("work", configuration: work, scopes: ["User.Read"]),

@@ -30,6 +30,8 @@ public final class AuthorizationRequest: Sendable {
     let maxAge: Int?
     let proofKey: ProofKey
     let claims: String?
+    /// Whether the answer is to come as a posted form.
+    let isAnsweredByForm: Bool
     private let isSpent = Mutex(false)
 
     init(
@@ -56,6 +58,7 @@ public final class AuthorizationRequest: Sendable {
         nonce = message.nonce
         maxAge = message.maxAge
         claims = message.claims
+        isAnsweredByForm = message.responseMode == ResponseMode.formPost.rawValue
     }
 
     /// Whether a redirect's `state` is this request's, given exactly once. Compared in constant time.

@@ -103,12 +103,15 @@ extension Authority {
         case .adfs:
             root = url + "oauth2/"
         case .oauth2(let endpoints):
-            return AuthorityMetadata(
+            var metadata = AuthorityMetadata(
+                issuer: endpoints.issuer,
                 authorizationEndpoint: endpoints.authorization,
                 tokenEndpoint: endpoints.token,
                 deviceAuthorizationEndpoint: endpoints.deviceAuthorization,
                 revocationEndpoint: endpoints.revocation
             )
+            metadata.namesIssuerInResponse = endpoints.issuer != nil
+            return metadata
         case .openIDConnect:
             return nil
         }

@@ -128,7 +128,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     /// (``InteractiveParameters/account``) to sign in for it again. That is needed when the API refuses an access token that
     /// came without an end and without a refresh token, as GitHub's do: silent calls give it until then. Scopes that the
     /// server separates by commas are told apart, unless one that is asked for has a comma in it.
-    /// - Throws: `AuthenticationError.configuration` when an endpoint is not an `https` address.
+    /// - Throws: `AuthenticationError.configuration` when an endpoint or the issuer is not an `https` address.
     public static func oauth2(_ endpoints: OAuth2Endpoints) throws -> Authority {
         for endpoint in endpoints.all { _ = try address(endpoint) }
         return Authority(kind: .oauth2(endpoints))
@@ -159,17 +159,26 @@ extension Authority {
         public var deviceAuthorization: String?
         /// Where tokens are revoked (RFC 7009); `nil` where there is none.
         public var revocation: String?
+        /// What the server calls itself in its answers (`iss`, RFC 9207): another server's answer, and one without a name,
+        /// is refused then. `nil`, the default, for a server that does not name itself.
+        public var issuer: String?
 
         /// Names the endpoints.
-        public init(authorization: String, token: String, deviceAuthorization: String? = nil, revocation: String? = nil)
-        {
+        public init(
+            authorization: String,
+            token: String,
+            deviceAuthorization: String? = nil,
+            revocation: String? = nil,
+            issuer: String? = nil
+        ) {
             self.authorization = authorization
             self.token = token
             self.deviceAuthorization = deviceAuthorization
             self.revocation = revocation
+            self.issuer = issuer
         }
 
-        var all: [String] { [authorization, token] + [deviceAuthorization, revocation].compactMap(\.self) }
+        var all: [String] { [authorization, token] + [deviceAuthorization, revocation, issuer].compactMap(\.self) }
     }
 
     /// Boxed: each call copies its authority, and the copy of a box is one count however much it holds.

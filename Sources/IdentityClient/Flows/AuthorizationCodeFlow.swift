@@ -80,8 +80,12 @@ struct AuthorizationCodeFlow: Sendable {
         if case .entra = request.authority.kind, !request.metadata.namesIssuerInResponse { return }
         // Deviation: django-oauth-toolkit and others announce `iss` and leave it out of error responses.
         let mayBeMissing = if case .error = response.outcome { true } else { !request.metadata.namesIssuerInResponse }
-        // Deviation: glewlwyd escapes the values of its form posts twice.
-        let names = { (issuer: String) in issuer == expected || PercentEncoding.decode(issuer) == expected }
+        let names = { (issuer: String) in
+            if WireText.areSame(issuer, expected) { return true }
+            // Deviation: glewlwyd escapes the values of its form posts twice.
+            guard request.isAnsweredByForm, let decoded = PercentEncoding.decode(issuer) else { return false }
+            return WireText.areSame(decoded, expected)
+        }
         guard response.issuer.map(names) ?? mayBeMissing else {
             throw AuthenticationError(
                 .issuerMismatch,

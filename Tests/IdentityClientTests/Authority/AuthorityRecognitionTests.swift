@@ -186,6 +186,7 @@ import Testing
             Authority.OAuth2Endpoints(authorization: good, token: text),
             Authority.OAuth2Endpoints(authorization: good, token: good, deviceAuthorization: text),
             Authority.OAuth2Endpoints(authorization: good, token: good, revocation: text),
+            Authority.OAuth2Endpoints(authorization: good, token: good, issuer: text),
         ] {
             #expect(throws: AuthenticationError.self) { try Authority.oauth2(endpoints) }
         }

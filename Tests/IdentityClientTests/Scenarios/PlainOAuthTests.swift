@@ -29,6 +29,25 @@ struct PlainOAuthTests {
         return try await stage.signedIn(scopes: scopes) { $0.authority = authority }
     }
 
+    /// A server that names itself in its answers, and what a hostile one makes of that.
+    @Test(arguments: [nil, "https://evil.example.test", "https://login.example.test/"] as [String?])
+    func refusesTheAnswerOfAnotherServer(_ issuer: String?) async throws {
+        let stage = try stage()
+        let named = Authority.OAuth2Endpoints(
+            authorization: "https://login.example.test/authorize",
+            token: "https://login.example.test/token",
+            issuer: "https://login.example.test"
+        )
+        let authority = try Authority.oauth2(named)
+        #expect(try await stage.signedIn(scopes: ["api.read"]) { $0.authority = authority }.1.scopes == ["api.read"])
+        stage.provider.forgetRequests()
+        stage.browser.mischief = [.changing("iss", to: issuer)]
+        try await expectError(.issuerMismatch) {
+            try await stage.signedIn(scopes: ["api.read"]) { $0.authority = authority }
+        }
+        #expect(stage.provider.count(of: .token) == 0)
+    }
+
     /// What is answered, and what was granted by it of `api.read` and `api.write`.
     @Test(
         arguments: [

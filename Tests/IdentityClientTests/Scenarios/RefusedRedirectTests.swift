@@ -51,6 +51,22 @@ struct RefusedRedirectTests {
         #expect(try await stage.browser.finalPage().status == 400)
     }
 
+    /// glewlwyd escapes twice in its forms; nobody does in a query.
+    @Test(arguments: [ResponseMode.formPost, .query])
+    func takesAnIssuerThatIsEscapedTwiceFromAFormAlone(_ mode: ResponseMode) async throws {
+        let stage = try Stage()
+        stage.browser.mischief = [.changing("iss", to: "https%3A%2F%2Flogin.example.test")]
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.responseMode = mode
+        let application = try stage.application()
+        guard mode == .query else {
+            #expect(try await application.acquireTokenInteractively(parameters).source == .identityProvider)
+            return
+        }
+        try await expectError(.issuerMismatch) { try await application.acquireTokenInteractively(parameters) }
+        #expect(stage.provider.count(of: .token) == 0)
+    }
+
     @Test(arguments: ["code", "iss"])
     func refusesAnAnswerWithAParameterTwice(_ name: String) async throws {
         let stage = try Stage()
