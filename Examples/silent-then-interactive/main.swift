@@ -10,13 +10,12 @@ let clientID = ClientID(rawValue: environment["CLIENT_ID"] ?? "your-client-id")
 let cache = DesktopTokenCache(applicationName: "Example")
 let app = try PublicClientApplication(.init(clientID: clientID, authority: authority, cache: cache))
 
-let result: AuthenticationResult
 do {
-    guard let account = try await app.allAccounts().first else { throw AuthenticationError(.noTokensFound, "Nobody.") }
-    result = try await app.acquireTokenSilently(scopes: ["email"], account: account)
-} catch AuthenticationError.interactionRequired {
-    result = try await app.acquireTokenInteractively(scopes: ["email"])
+    // Without asking anyone where that can be had, and else through the browser.
+    let result = try await app.acquireToken(scopes: ["email"])
+    let origin = result.source == .cache ? "from the cache" : "from the identity provider"
+    print("\(result.account.username ?? "Somebody") is signed in until \(result.expiresOn), with a token \(origin)")
+    try await app.finishPendingRefreshes()
+} catch let error as AuthenticationError {
+    print(error.message)
 }
-let origin = result.source == .cache ? "from the cache" : "from the identity provider"
-print("\(result.account.username ?? "Somebody") is signed in until \(result.expiresOn), with a token \(origin)")
-try await app.finishPendingRefreshes()

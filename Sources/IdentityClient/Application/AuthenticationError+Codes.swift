@@ -4,7 +4,7 @@ extension AuthenticationError.Code {
     // A person is needed
     /// A person is needed: call `acquireTokenInteractively` with the same scopes.
     public static let interactionRequired = Self(rawValue: "interaction_required")
-    /// Nobody is signed in with this account here, or its token does not do and nothing is kept to get another with.
+    /// Nobody is signed in with this account here, or there is neither a token that will do nor a refresh token.
     public static let noTokensFound = Self(rawValue: "interaction_required.no_tokens")
     /// The provider wants the person to sign in again.
     public static let loginRequired = Self(rawValue: "interaction_required.login")

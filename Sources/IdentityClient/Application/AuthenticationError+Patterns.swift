@@ -5,7 +5,7 @@ extension AuthenticationError {
     // A person is needed
     /// A person is needed: call `acquireTokenInteractively` with the same scopes.
     public static var interactionRequired: Code { .interactionRequired }
-    /// Nobody is signed in with this account here, or its token does not do and nothing is kept to get another with.
+    /// Nobody is signed in with this account here, or there is neither a token that will do nor a refresh token.
     public static var noTokensFound: Code { .noTokensFound }
     /// The provider wants the person to sign in again.
     public static var loginRequired: Code { .loginRequired }

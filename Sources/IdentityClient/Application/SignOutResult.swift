@@ -3,7 +3,7 @@
 /// What a sign-out achieved. The account is gone from this computer in any case.
 public struct SignOutResult: Sendable {
     /// What became of one part of a sign-out.
-    public enum Outcome: Sendable {
+    public enum Outcome: Sendable, CustomStringConvertible {
         /// It was not asked for.
         case notRequested
         /// It is done.
@@ -18,6 +18,18 @@ public struct SignOutResult: Sendable {
         /// It did not succeed, and is not tried again: the provider refused it (``AuthenticationError/serverError`` has its
         /// words), or could not be asked.
         case failed(AuthenticationError)
+
+        /// The case's name; a failure's code and message beside it.
+        public var description: String {
+            switch self {
+            case .notRequested: "notRequested"
+            case .succeeded: "succeeded"
+            case .notNeeded: "notNeeded"
+            case .unavailable: "unavailable"
+            case .unconfirmed: "unconfirmed"
+            case .failed(let error): "failed(\(error))"
+            }
+        }
     }
 
     /// Whether there was anything to remove from this computer.

@@ -41,6 +41,52 @@ struct CurrentAccountScenarioTests {
         try await expectError(.noTokensFound) { try await here.setCurrentAccount(bob) }
     }
 
+    @Test func opensTheBrowserOnlyWhereAPersonIsNeeded() async throws {
+        let stage = try Stage()
+        let application = try stage.application()
+        let first = try await application.acquireToken(scopes: ["api.read"])
+        #expect(first.source == .identityProvider && stage.provider.count(of: .authorization) == 1)
+        #expect(try await application.acquireToken(scopes: ["api.read"]).source == .cache)
+        stage.clock.advance(by: .seconds(7200))
+        stage.transport.isOffline = true
+        try await expectError(.connectionFailed) { try await application.acquireToken(scopes: ["api.read"]) }
+        #expect(stage.provider.count(of: .authorization) == 1)
+        stage.transport.isOffline = false
+        stage.provider.revokeSessions(of: .alice)
+        // For the account that it was: another person's sign-in is refused.
+        stage.browser.forgetCookies()
+        stage.browser.person = .bob
+        try await expectError(.accountMismatch) {
+            try await application.acquireToken(scopes: ["api.read"], account: first.account)
+        }
+        stage.browser.forgetCookies()
+        stage.browser.person = .alice
+        #expect(try await application.acquireToken(scopes: ["api.read"]).account.id == first.account.id)
+    }
+
+    @Test func letsThePersonChooseWhereNoAccountWasChosen() async throws {
+        let stage = try Stage()
+        let application = try stage.application()
+        let carol = TestIdentityProvider.Person(
+            username: "carol@example.test",
+            password: "battery staple",
+            name: "Carol Example",
+            subject: "subject-carol",
+            objectID: "cccccccc-0000-4000-8000-000000000003"
+        )
+        stage.provider.add(carol)
+        for person in [TestIdentityProvider.Person.alice, .bob] {
+            _ = try await signIn(person, to: application, stage)
+            stage.browser.forgetCookies()
+        }
+        try await application.remove(try await signIn(carol, to: application, stage))
+        stage.browser.forgetCookies()
+        stage.browser.person = .bob
+        #expect(try await application.acquireToken(scopes: ["api.read"]).account.username == "bob@example.test")
+        #expect(try prompt(stage) == "select_account")
+        #expect(try await application.acquireToken(scopes: ["api.read"]).source == .cache)
+    }
+
     @Test(arguments: [
         (TestIdentityProvider.Profile.openIDConnect, "login"), (.entra, "select_account"), (.b2c, "login"),
     ])
