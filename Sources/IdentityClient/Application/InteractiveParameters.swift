@@ -71,7 +71,8 @@ public struct InteractiveParameters: Sendable {
     /// when they are done. Whether a window may come to the front is the desktop's decision.
     ///
     /// It is called for each phase in order, at most once, and never after the acquisition has ended; on no particular
-    /// thread, and the sign-in waits for it to return. A sign-in that ends early, or is completed with
+    /// thread, and the sign-in waits for it to return. ``SignInPhase/browserUnavailable(message:)`` is one of them only where it
+    /// happens. A sign-in that ends early, or is completed with
     /// ``PublicClientApplication/completeAuthorization(_:with:)``, leaves phases out.
     public var onProgress: (@Sendable (SignInPhase) -> Void)?
 

@@ -6,6 +6,11 @@ public enum SignInPhase: Hashable, Sendable {
     /// cannot be noticed.
     case waitingForPerson(until: ContinuousClock.Instant)
 
+    /// It is still the person's, but no browser could be opened: what the launcher says about it. They have to open the address
+    /// that ``InteractiveParameters/onAuthorizationURL`` was given, or the program offers another way, such as a device code.
+    /// Where nobody was given the address, the sign-in ends with `.browserUnavailable` instead.
+    case browserUnavailable(message: String)
+
     /// It is the program's again: the provider's answer is here, a refusal as well. The tokens are fetched, checked and
     /// stored, and only then does the browser show how it ended.
     case redirectReceived

@@ -82,7 +82,8 @@ struct InteractiveFlow: Sendable {
             let advice = "No browser could be opened. Show the person the address instead (onAuthorizationURL)."
             try await environment.open(request.url, elseSaying: advice, context)
         } catch let error as AuthenticationError where hasAddress {
-            context.logger.info(
+            if !Task.isCancelled { request.parameters.onProgress?(.browserUnavailable(message: error.message)) }
+            context.logger.debug(
                 "No browser could be opened; the person has the address",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )

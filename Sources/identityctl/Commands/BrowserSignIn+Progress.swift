@@ -13,6 +13,7 @@ extension PublicClientApplication {
         let phase = Mutex<SignInPhase?>(nil)
         var parameters = parameters
         parameters.onProgress = { new in
+            if case .browserUnavailable = new { return }  // the launcher has said so
             phase.withLock { $0 = new }
             let text = indentation + new.text(at: .now)
             console.progress(text)
@@ -29,6 +30,7 @@ extension PublicClientApplication {
 extension SignInPhase {
     func text(at now: ContinuousClock.Instant) -> String {
         switch self {
+        case .browserUnavailable(let message): message.printable
         case .waitingForPerson(let end):
             "Waiting until you have signed in… \((end - now).clockText) left. Ctrl-C gives up."
         case .redirectReceived: "Finishing the sign-in…"

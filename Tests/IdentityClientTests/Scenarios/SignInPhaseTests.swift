@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import IdentityClient
 import IdentityTesting
 import Testing
@@ -19,6 +20,7 @@ struct SignInPhaseTests {
             parameters.onProgress = { phase in
                 switch phase {
                 case .waitingForPerson: write("waiting")
+                case .browserUnavailable(let message): write(message)
                 case .redirectReceived: write("received")
                 }
             }
@@ -40,6 +42,29 @@ struct SignInPhaseTests {
         let diary = Diary(stage: stage)
         _ = try await stage.application().acquireTokenInteractively(diary.parameters())
         #expect(diary.entries.value == Self.complete)
+    }
+
+    /// Over SSH, for example: the program offers another way at once, and not when the time is over.
+    @Test func tellThatNoBrowserCouldBeOpened() async throws {
+        struct NoBrowser: BrowserLauncher {
+            func open(_ url: URL) async throws { throw AuthenticationError(.browserUnavailable, "No browser here.") }
+        }
+        let stage = try Stage()
+        let (told, address) = (Shared<[String]>([]), Shared<URL?>(nil))
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.onAuthorizationURL = { url in address.withLock { $0 = url } }
+        parameters.onProgress = { phase in
+            guard case .browserUnavailable(let message) = phase else { return }
+            told.withLock { $0.append(message) }
+            // The person opens it by hand.
+            Task { if let url = address.value { try await stage.browser.open(url) } }
+        }
+        let application = try stage.application { $0.browser = NoBrowser() }
+        #expect(try await application.acquireTokenInteractively(parameters).source == .identityProvider)
+        #expect(told.value == ["No browser here."])
+        parameters.requiresBrowser = true
+        try await expectError(.browserUnavailable) { try await application.acquireTokenInteractively(parameters) }
+        #expect(told.value.count == 1)
     }
 
     @Test func tellHowLongThePersonHas() async throws {
