@@ -9,7 +9,8 @@ struct AuthorityResolver: Sendable {
     /// Hosts that the program vouches for.
     let knownHosts: Set<String>
 
-    /// The endpoints: published and checked or, where a Microsoft provider cannot be asked now, known from the form.
+    /// The endpoints: published and checked or, where a Microsoft provider is there and does not publish them now, known from
+    /// the form.
     ///
     /// - Throws: `.network` or `.serverUnavailable` when nobody answers and nothing is kept; `.issuerMismatch`,
     ///   `.untrustedAuthority` or `.malformedResponse` when what is published is not believed.
@@ -31,7 +32,10 @@ struct AuthorityResolver: Sendable {
                 check: { json in _ = try AuthorityMetadata(published: json, by: authority) }
             )
             return try AuthorityMetadata(published: document.json, by: authority)
-        } catch let error as AuthenticationError where .network ~= error.code || .serverUnavailable ~= error.code {
+        } catch let error as AuthenticationError
+            where .serverUnavailable ~= error.code || error.code == .networkTimedOut
+        {
+            // Where there is no way to the provider at all, the browser would only show that at an address that is guessed.
             guard let templates = authority.templates else { throw error }
             return templates
         }

@@ -148,7 +148,11 @@ extension ProviderOptions {
         switch (try source.given("authority", authority), try source.given("issuer", issuer)) {
         case (let given?, nil):
             if let endpoint { throw endpoint.error("goes with --issuer; a Microsoft authority needs none.") }
-            return try given.checked { try Authority(url: given.text) }
+            do {
+                return try Authority(url: given.text)
+            } catch let refusal as AuthenticationError {
+                throw given.error("\(refusal.message) Its option is --issuer.")
+            }
         case (nil, let given?):
             let authority = try given.checked { try Authority.openIDConnect(issuer: given.text) }
             guard let endpoint else { return authority }

@@ -216,7 +216,7 @@ import Testing
     }
 
     /// protocol.md §11 item 7: known hosts work from the table while nobody answers.
-    @Test(arguments: [.failure(.nameNotResolved), .answer(503, ""), .answer(429, "")] as [ScriptedTransport.Step])
+    @Test(arguments: [.failure(.networkTimedOut), .answer(503, ""), .answer(429, "")] as [ScriptedTransport.Step])
     func usesTheTemplatesWhileMicrosoftCannotBeAsked(step: ScriptedTransport.Step) async throws {
         let metadata = try await resolver(ScriptedTransport([step]), InMemoryTokenCache()).metadata(
             for: .entra(),
@@ -228,6 +228,16 @@ import Testing
                 .metadata(for: .openIDConnect(issuer: "https://h"), context: Fixture.context)
         }
         #expect(error.map { .network ~= $0.code || .serverUnavailable ~= $0.code } == true)
+    }
+
+    /// Nobody is sent to an address that is guessed, where a browser would only say that there is no way to it.
+    @Test(arguments: [AuthenticationError.Code.nameNotResolved, .connectionFailed, .tlsFailed, .proxyFailed])
+    func guessesNoEndpointsWhereThereIsNoWayToMicrosoft(code: AuthenticationError.Code) async throws {
+        let error = await #expect(throws: AuthenticationError.self) {
+            try await resolver(ScriptedTransport([.failure(code)]), InMemoryTokenCache())
+                .metadata(for: .entra(), context: Fixture.context)
+        }
+        #expect(error?.code == code)
     }
 
     @Test func looksInBothPlaces() async throws {
