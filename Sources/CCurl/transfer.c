@@ -31,12 +31,21 @@ struct ccurl_transfer {
     char reason[ERROR_BUFFER_SIZE];
 };
 
+/// Wipes and frees what a buffer has, whose count stays as it is.
+static void wipe(struct buffer *buffer) {
+    if (buffer->bytes) explicit_bzero(buffer->bytes, buffer->capacity);
+    free(buffer->bytes);
+}
+
 static bool append(struct buffer *buffer, const void *bytes, size_t count) {
     if (buffer->capacity - buffer->count < count) {
         size_t capacity = buffer->capacity ? buffer->capacity * 2 : 1024;
         while (capacity - buffer->count < count) capacity *= 2;
-        uint8_t *grown = realloc(buffer->bytes, capacity);
+        // Not realloc, which may leave codes and tokens behind where they were.
+        uint8_t *grown = malloc(capacity);
         if (!grown) return false;
+        if (buffer->bytes) memcpy(grown, buffer->bytes, buffer->count);
+        wipe(buffer);
         buffer->bytes = grown;
         buffer->capacity = capacity;
     }
@@ -214,12 +223,10 @@ void ccurl_transfer_free(ccurl_transfer *transfer) {
     if (transfer->started) library->multi_remove(transfer->driver->multi, transfer->easy);
     library->easy_cleanup(transfer->easy);
     library->list_free(transfer->fields);
-    // Both may hold codes and tokens.
-    if (transfer->request_body.bytes) explicit_bzero(transfer->request_body.bytes, transfer->request_body.capacity);
-    if (transfer->body.bytes) explicit_bzero(transfer->body.bytes, transfer->body.count);
-    free(transfer->request_body.bytes);
-    free(transfer->head.bytes);
-    free(transfer->body.bytes);
+    // They may hold codes and tokens.
+    wipe(&transfer->request_body);
+    wipe(&transfer->head);
+    wipe(&transfer->body);
     free(transfer);
 }
 

@@ -41,6 +41,11 @@ struct KeyringEncryptionKey: EncryptionKeyProvider {
 
     /// Where the key of a group's files is in the keyring.
     static func item(of group: CacheGroup) -> CacheKey {
-        CacheKey(group: group, kind: CacheKey.Kind(rawValue: "key"), name: "encryption")
+        CacheKey(group: group, kind: .encryptionKey, name: "encryption")
     }
+}
+
+extension CacheKey.Kind {
+    /// The key of encrypted files.
+    static let encryptionKey = CacheKey.Kind(rawValue: "key")
 }

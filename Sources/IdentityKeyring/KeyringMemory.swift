@@ -94,7 +94,8 @@ final class KeyringMemory: Sendable {
             state.forget(key)
             if state.bytes + known.bytes.count > Self.limit { state.forgetAll() }
             if isAlone { state.place(key, at: path) }
-            guard let count else { return known }
+            // Who asks for the key of encrypted files keeps it, where it is wiped.
+            guard let count, key.kind != .encryptionKey else { return known }
             state.entries[key] = Entry(record: known, counter: counter, count: count)
             state.bytes += known.bytes.count
             return known

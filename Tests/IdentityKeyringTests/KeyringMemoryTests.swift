@@ -11,6 +11,16 @@ import Testing
 /// What is remembered, and what happens without a signal.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
 struct KeyringMemoryTests {
+    @Test(.timeLimit(.minutes(1))) func doesNotRememberTheKeyOfEncryptedFiles() async throws {
+        let session = try KeyringSession(.unlocked)
+        let (cache, account) = (try session.cache(), try randomKey())
+        let key = KeyringEncryptionKey.item(of: account.group)
+        for key in [key, account] { #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key)) }
+        #expect(cache.memory.record(for: key) == nil && cache.memory.record(for: account) == CacheRecord("x"))
+        #expect(try await cache.record(for: key) == CacheRecord("x"))
+        #expect(cache.memory.record(for: key) == nil)
+    }
+
     /// The keyring has the new record, and its writer has told nobody of it.
     @Test(.timeLimit(.minutes(1))) func seesWhatAWriterStoredThatWasKilledThen() async throws {
         let session = try KeyringSession(.fake)
