@@ -10,7 +10,7 @@ extension AuthenticationError {
         case ENOSPC, EDQUOT:
             self.init(
                 .cacheFull,
-                "There is no room left to write \(path). Free some space on its disk.",
+                "There is no room left on the disk of \(Self.withoutTemporaryName(path)). Free some space there.",
                 underlyingError: failure
             )
         case EROFS:
@@ -37,7 +37,7 @@ extension AuthenticationError {
             self.init(
                 .cachePermissions,
                 "\(path) is, or leads through, a symbolic link or a file where a plain file or directory is needed. "
-                    + "Remove that, or name another directory.",
+                    + "Name another directory, or move that aside where it is yours.",
                 underlyingError: failure
             )
         default:
@@ -47,6 +47,12 @@ extension AuthenticationError {
                 underlyingError: failure
             )
         }
+    }
+
+    /// The folder of a file that was to become another one: its own name says nothing to anybody.
+    private static func withoutTemporaryName(_ path: String) -> String {
+        let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        return end.flatMap { path[$0...].hasPrefix("/.new-") ? String(path[..<$0]) : nil } ?? path
     }
 
     /// What helps a user whose home is none (`/nonexistent`, `/`), as many services have it.

@@ -106,6 +106,7 @@ import Testing
             try await cache.replace(old, with: large, for: key)
         }
         #expect(full?.code == .cacheFull)
+        #expect(full?.message.contains(".new-") == false)
         #expect(try await FileTokenCache(directory: "\(disk)/cache").record(for: key) == old)
         #expect(try directory.names(in: "disk/cache/suite").allSatisfy { !$0.hasPrefix(".new-") })
         try CallFailed.check(

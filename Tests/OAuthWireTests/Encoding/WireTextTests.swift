@@ -1,0 +1,32 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import OAuthWire
+
+/// Texts of a server, as they are compared and shown.
+@Suite struct WireTextTests {
+    /// What looks the same, and is the same to Swift, is another issuer.
+    @Test func comparesBytes() {
+        let (composed, decomposed) = ("https://caf\u{E9}.example", "https://cafe\u{301}.example")
+        #expect(composed == decomposed)
+        #expect(!WireText.areSame(composed, decomposed))
+        #expect(WireText.areSame(composed, composed))
+        #expect(!WireText.areSame("https://h", "https://h/") && !WireText.areSame("https://h", "https://H"))
+    }
+
+    /// Escape sequences, bidirectional overrides, forged lines and invisible characters.
+    @Test(
+        arguments: [
+            ("a\u{1B}[31mb", "a[31mb"), ("a\u{202E}b\u{200B}c", "abc"), ("one\r\ntwo\u{2028}three", "one two three"),
+            ("\u{9B}31m\u{7F}", "31m"), ("\n\nfirst", "first"), ("plain \u{E9}", "plain \u{E9}"),
+        ]
+    )
+    func showsOneLineThatATerminalDoesNothingWith(text: String, shown: String) {
+        #expect(WireText.clean(text) == shown)
+    }
+
+    @Test func keepsThousandCharacters() {
+        #expect(WireText.clean(String(repeating: "x", count: 5000)).count == 1000)
+    }
+}
