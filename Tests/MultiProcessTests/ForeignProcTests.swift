@@ -63,7 +63,8 @@ private final class ForeignProc: Sendable {
         let deadline = ContinuousClock.now + .seconds(20)
         while true {
             if let namespaces = Self.namespaces(below: keeper.processIdentifier) {
-                let user = Self.isRoot ? [] : ["--user=\(namespaces)/user"]
+                // An ordinary user may set no groups in a user namespace.
+                let user = Self.isRoot ? [] : ["--user=\(namespaces)/user", "--preserve-credentials"]
                 let kinds = ["--mount=\(namespaces)/mnt", "--pid=\(namespaces)/pid_for_children"]
                 entering = ["/usr/bin/nsenter"] + user + kinds + ["--"]
                 return
