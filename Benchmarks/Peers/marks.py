@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 ROUNDS = 25
-TOLERANCE = 1.2
+TOLERANCE = 1.3
 TIMES = 20000  # of one round
 
 

@@ -1,18 +1,24 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Glibc
+import Synchronization
+
 /// A fixed piece of work, none of it the library's. A slow machine slows it down as much as it slows the library.
 ///
-/// It does what a silent hit does most: hashes strings, compares them, counts references, allocates, and awaits.
-/// `Benchmarks/marks.json` holds ratios to it: a change of it calls for new marks (`Scripts/bench --set-marks`).
+/// It does what a silent hit does, in similar parts: it awaits, hashes and compares strings, counts references, locks, and
+/// reads the clock. Processors differ in how fast they do each of these, so a part that is missing here would make the
+/// ratio depend on the machine. `Benchmarks/marks.json` holds ratios to this work: a change of it calls for new marks
+/// (`Scripts/bench --set-marks`).
 struct Calibration {
-    private let table: [String: Box]
+    private let table: [String: Entry]
     private let keys: [String]
-    private let steps: any CalibrationStep = PlainStep()
+    private let steps: any CalibrationStep
 
     init() {
         let keys = (0..<16).map { "calibration-key-number-\($0)" }
         self.keys = keys
-        table = Dictionary(uniqueKeysWithValues: keys.map { ($0, Box(value: $0)) })
+        table = Dictionary(uniqueKeysWithValues: keys.map { ($0, Entry($0)) })
+        steps = LockedStep()
     }
 
     func run() async {
@@ -22,21 +28,37 @@ struct Calibration {
     }
 }
 
-private final class Box: Sendable {
-    let value: String
+/// A value whose copy counts six references.
+private struct Entry: Sendable {
+    final class Text: Sendable {
+        let value: String
 
-    init(value: String) { self.value = value }
+        init(_ value: String) { self.value = value }
+    }
+
+    let texts: (Text, Text, Text, Text, Text, Text)
+
+    init(_ value: String) {
+        texts = (Text(value), Text(value), Text(value), Text(value), Text(value), Text(value))
+    }
 }
 
 private protocol CalibrationStep: Sendable {
-    func length(of key: String, in table: [String: Box]) async -> Int
+    func length(of key: String, in table: [String: Entry]) async -> Int
 }
 
-private struct PlainStep: CalibrationStep {
+private final class LockedStep: CalibrationStep {
+    private let seconds = Mutex(0)
+
     @inline(never)
-    func length(of key: String, in table: [String: Box]) async -> Int {
-        guard let found = table[key] else { return 0 }
-        let copy = Box(value: found.value)
-        return copy.value == key ? copy.value.utf8.count : 0
+    func length(of key: String, in table: [String: Entry]) async -> Int {
+        guard let entry = table[key] else { return 0 }
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        seconds.withLock { $0 = now.tv_sec }
+        return copied(entry).texts.5.value == key ? key.utf8.count : 0
     }
+
+    @inline(never)
+    private func copied(_ entry: Entry) -> Entry { entry }
 }
