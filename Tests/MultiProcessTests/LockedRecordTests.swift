@@ -42,7 +42,7 @@ struct LockedRecordTests {
 
     private func take(_ key: CacheKey, in path: String) throws -> FileLock {
         let stripe = FileCacheName.stripe(try FileCacheName.record(key))
-        guard let directory = try SecureDirectory.open(path, group: key.group),
+        guard let directory = try SecureDirectory.open(path, key.group.name),
             let lock = try FileLock.take(stripe, in: directory)
         else { throw AuthenticationError(.cacheBusy, "The test has it to itself.") }
         return lock

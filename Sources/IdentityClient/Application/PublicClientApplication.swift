@@ -13,7 +13,10 @@
 /// }
 /// ```
 public final class PublicClientApplication: Sendable {
-    /// What the application object was made of.
+    /// The settings of an application object.
+    public typealias Configuration = ClientConfiguration
+
+    /// The settings that the application object was made of.
     public let configuration: Configuration
 
     let environment: FlowEnvironment

@@ -25,8 +25,8 @@ struct RedirectMailbox: Sendable {
         let place = try place()
         return try await Self.queue.run {
             do {
-                try SecureDirectory.create(place, group: Self.group)
-                guard try SecureDirectory.open(place, group: Self.group) != nil else {
+                try SecureDirectory.create(place, Self.group.name)
+                guard try SecureDirectory.open(place, Self.group.name) != nil else {
                     throw AuthenticationError(.redirectUnavailable, "\(place) was removed meanwhile. Try again.")
                 }
             } catch let error as SystemCallError {
@@ -93,7 +93,7 @@ struct RedirectMailbox: Sendable {
     private static func sockets(in place: String, for scheme: CustomScheme) throws -> [String] {
         let directory = "\(place)/\(group.name)"
         do {
-            guard try SecureDirectory.open(place, group: group) != nil else { return [] }
+            guard try SecureDirectory.open(place, group.name) != nil else { return [] }
         } catch let error as SystemCallError {
             throw AuthenticationError(.cache, "\(error.path) cannot be used: \(error.reason).")
         }

@@ -35,7 +35,7 @@ public final class CurlTransport: StreamingHTTPTransport {
     ///
     /// - Parameters:
     ///   - timeout: How long a request may take in all, the connection included, counted in whole milliseconds, at least
-    ///     one. A minute unless given, so that ``PublicClientApplication/Configuration/requestTimeout`` decides.
+    ///     one. A minute unless given, so that ``ClientConfiguration/requestTimeout`` decides.
     ///   - connectTimeout: How long finding the host, connecting and the TLS handshake may take together. 10 s unless
     ///     given.
     ///   - maximumResponseBytes: The largest body that is accepted; a larger one is refused while it arrives. 1 MiB unless

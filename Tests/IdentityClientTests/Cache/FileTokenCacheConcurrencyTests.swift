@@ -145,16 +145,16 @@ import Testing
     }
 
     private func holdLock() throws -> Descriptor {
-        let group = try #require(try SecureDirectory.open(path, group: key.group)?.path)
+        let group = try #require(try SecureDirectory.open(path, key.group.name)?.path)
         #expect(group == "\(path)/suite")
-        guard let directory = try SecureDirectory.open(path, group: key.group) else { throw CallFailed(call: "open") }
+        guard let directory = try SecureDirectory.open(path, key.group.name) else { throw CallFailed(call: "open") }
         let file = try directory.lockFile(String(lock.dropFirst(group.utf8.count + 1)))
         #expect(try file.tryLock())
         return file
     }
 
     private func lockIsHeld() throws -> Bool {
-        guard let directory = try SecureDirectory.open(path, group: key.group) else { return false }
+        guard let directory = try SecureDirectory.open(path, key.group.name) else { return false }
         return try FileLock.take(FileCacheName.stripe("account-a.json"), in: directory) == nil
     }
 

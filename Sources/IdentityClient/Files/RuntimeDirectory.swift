@@ -30,6 +30,6 @@ package enum RuntimeDirectory {
         guard let home = SystemCall.home(ofUser: user), home.hasPrefix("/") else {
             throw AuthenticationError(.cache, "User \(user) has neither a runtime directory nor a home directory.")
         }
-        return FileCacheLocation.clean("\(home)/.local/state/swift-identity-client/run")
+        return FilePath.normalized("\(home)/.local/state/swift-identity-client/run")
     }
 }

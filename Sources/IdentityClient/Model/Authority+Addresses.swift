@@ -90,49 +90,6 @@ extension Authority {
         }
     }
 
-    /// The endpoints that follow from the form; `nil` where only the provider can tell.
-    package var templates: AuthorityMetadata? {
-        let root: String
-        var query = ""
-        switch kind {
-        case .entra, .externalID, .b2c(_, _, _, .path), .b2c(_, _, _, .tfp):
-            root = url + "oauth2/v2.0/"
-        case .b2c(let base, let tenant, _, .query(let spelled)):
-            root = "\(base.origin)/\(tenant)/oauth2/v2.0/"
-            query = "?p=\(spelled)"
-        case .adfs:
-            root = url + "oauth2/"
-        case .oauth2(let endpoints):
-            var metadata = AuthorityMetadata(
-                issuer: endpoints.issuer,
-                authorizationEndpoint: endpoints.authorization,
-                tokenEndpoint: endpoints.token,
-                deviceAuthorizationEndpoint: endpoints.deviceAuthorization,
-                revocationEndpoint: endpoints.revocation
-            )
-            metadata.namesIssuerInResponse = endpoints.issuer != nil
-            return metadata
-        case .openIDConnect:
-            return nil
-        }
-        return AuthorityMetadata(
-            authorizationEndpoint: root + "authorize" + query,
-            tokenEndpoint: root + "token" + query,
-            deviceAuthorizationEndpoint: root + "devicecode" + query,
-            endSessionEndpoint: root + "logout" + query,
-            jwksURI: keysTemplate
-        )
-    }
-
-    private var keysTemplate: String {
-        switch kind {
-        case .b2c(let base, let tenant, _, .query(let spelled)):
-            "\(base.origin)/\(tenant)/discovery/v2.0/keys?p=\(spelled)"
-        case .adfs: url + "discovery/keys"
-        default: url + "discovery/v2.0/keys"
-        }
-    }
-
     /// The same authority with another tenant; unchanged where there is none to replace.
     package func replacingTenant(with tenant: String) -> Authority {
         guard case .entra(let base, _) = kind else { return self }

@@ -2,22 +2,22 @@
 
 /// A directory that holds tokens: opened only if it is safe, and made so that it is.
 enum SecureDirectory {
-    /// Opens the directory of `group` in `path`, or gives `nil` when one of them does not exist.
+    /// Opens the directory `name` in `path`, or gives `nil` when one of them does not exist.
     /// - Throws: `.cachePermissions` when one of them is a link, another user's, or open to others' writing.
-    static func open(_ path: String, group: CacheGroup) throws -> Descriptor? {
+    static func open(_ path: String, _ name: String) throws -> Descriptor? {
         guard let root = try Descriptor.directory(path) else { return nil }
         try SecureFile.checkDirectory(root.status(), path: root.path)
-        guard let directory = try root.directory(group.name) else { return nil }
+        guard let directory = try root.directory(name) else { return nil }
         try SecureFile.checkDirectory(directory.status(), path: directory.path)
         return directory
     }
 
-    /// Makes the directory of `group` in `path`, and all above it that is missing, for the user alone (0700).
+    /// Makes the directory `name` in `path`, and all above it that is missing, for the user alone (0700).
     /// - Throws: `.cachePermissions` for a program under `sudo` in a place that is another user's.
-    static func create(_ path: String, group: CacheGroup) throws {
+    static func create(_ path: String, _ name: String) throws {
         let parents = ancestors(of: path)
         try refuseForeignHome(parents + [path])
-        for directory in parents + [path, "\(path)/\(group.name)"] {
+        for directory in parents + [path, "\(path)/\(name)"] {
             // What is there may be anything; it is checked when it is opened.
             if try SystemCall.status(of: directory, followingLinks: true) != nil { continue }
             guard try SystemCall.makeDirectory(directory) else { continue }

@@ -5,7 +5,7 @@ import Logging
 
 /// What every flow works with: the configuration, and the parts that are made from it once.
 final class FlowEnvironment: Sendable {
-    let configuration: PublicClientApplication.Configuration
+    let configuration: ClientConfiguration
     let store: CredentialStore
     let accountsInUse: AccountsInUseRecord
     let userData: UserDataRecords
@@ -23,7 +23,7 @@ final class FlowEnvironment: Sendable {
     let scopeRule: ScopeRule
     let expirationLeeway: Int64
 
-    init(_ configuration: PublicClientApplication.Configuration) {
+    init(_ configuration: ClientConfiguration) {
         self.configuration = configuration
         partition = configuration.authority.partition
         hasTenants = configuration.authority.hasTenants

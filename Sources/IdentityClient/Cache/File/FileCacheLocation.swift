@@ -23,11 +23,6 @@ final class FileCacheLocation: Sendable {
     }
 
     static func absolute(_ path: String, in workingDirectory: String) -> String {
-        clean(path.hasPrefix("/") ? path : "\(workingDirectory)/\(path)")
-    }
-
-    /// The path without empty parts and `.`, which would let a link at its end go unseen. `..` stays, for the system.
-    static func clean(_ path: String) -> String {
-        "/" + path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+        FilePath.normalized(path.hasPrefix("/") ? path : "\(workingDirectory)/\(path)")
     }
 }

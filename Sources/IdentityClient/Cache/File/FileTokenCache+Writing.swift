@@ -36,9 +36,9 @@ extension FileTokenCache {
     ) throws -> Value? {
         let root = try location.path()
         for _ in 0..<5 {
-            guard let directory = try SecureDirectory.open(root, group: key.group) else {
+            guard let directory = try SecureDirectory.open(root, key.group.name) else {
                 if let valueWithoutDirectory { return valueWithoutDirectory }
-                try SecureDirectory.create(root, group: key.group)
+                try SecureDirectory.create(root, key.group.name)
                 continue
             }
             do {

@@ -49,7 +49,7 @@ extension FileTokenCache {
 
     func readRecord(for key: CacheKey) throws -> CacheRecord? {
         let name = try FileCacheName.record(key)
-        guard let directory = try SecureDirectory.open(location.path(), group: key.group) else {
+        guard let directory = try SecureDirectory.open(location.path(), key.group.name) else {
             forget(key)
             return nil
         }
@@ -89,7 +89,7 @@ extension FileTokenCache {
     }
 
     func readRecords(of kind: CacheKey.Kind, in group: CacheGroup) throws -> [CacheKey: CacheRecord] {
-        guard let directory = try SecureDirectory.open(location.path(), group: group) else { return [:] }
+        guard let directory = try SecureDirectory.open(location.path(), group.name) else { return [:] }
         var records: [CacheKey: CacheRecord] = [:]
         for name in try directory.names() {
             guard let key = FileCacheName.key(name, kind: kind, group: group) else { continue }

@@ -8,7 +8,7 @@ extension Authority {
     /// name begins with `b2c_`; use ``b2c(host:tenant:policy:)`` for others.
     ///
     /// Any other address with a path is taken for Entra ID: at a host that is no known cloud's and not in
-    /// ``PublicClientApplication/Configuration/knownHosts``, the first call that needs the provider throws
+    /// ``ClientConfiguration/knownHosts``, the first call that needs the provider throws
     /// `.untrustedAuthority`.
     /// - Throws: `AuthenticationError.configuration` when the address has none of these forms.
     public init(url: String) throws {

@@ -20,7 +20,7 @@ extension FileTokenCache {
     /// The same, and what ``hint(at:)`` hints at.
     package func changesHereAndElsewhere(in group: CacheGroup) -> AsyncStream<CacheKey>? {
         // Without the directory hints are not given. Where it cannot be made, every other call says why.
-        if let root = try? location.path() { try? SecureDirectory.create(root, group: group) }
+        if let root = try? location.path() { try? SecureDirectory.create(root, group.name) }
         return changes(in: group)
     }
 
@@ -30,7 +30,7 @@ extension FileTokenCache {
     package func hint(at key: CacheKey) async throws {
         let (root, name) = (try location.path(), try FileCacheName.record(key))
         try await readers.doing {
-            guard let directory = try SecureDirectory.open(root, group: key.group) else { return }
+            guard let directory = try SecureDirectory.open(root, key.group.name) else { return }
             _ = try directory.lockFile(name)
             try directory.remove(name)
         }

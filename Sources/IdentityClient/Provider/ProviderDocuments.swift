@@ -52,7 +52,7 @@ final class ProviderDocuments: Sendable {
             return document
         } catch let error as AuthenticationError where error.isNoAnswer {
             guard let kept, kept.isUsable(at: now) else { throw error }
-            let pause = min(max(Self.pause, error.retryAfter?.components.seconds ?? 0), Throttle.longest)
+            let pause = min(max(Self.pause, error.retryAfter?.components.seconds ?? 0), Self.maximumPause)
             pauses.withLock { $0[urls[0]] = now + pause }
             context.logger.debug(
                 "Using a published document of an earlier day",
@@ -64,10 +64,11 @@ final class ProviderDocuments: Sendable {
 
     /// Seconds.
     private static let pause: Int64 = 60
+    private static let maximumPause: Int64 = 3600
 
     private func isPaused(_ url: String, at now: Int64) -> Bool {
         // A clock that was set back must not make it longer than it can have been.
-        pauses.withLock { $0[url] }.map { $0 > now && $0 - now <= Throttle.longest } ?? false
+        pauses.withLock { $0[url] }.map { $0 > now && $0 - now <= Self.maximumPause } ?? false
     }
 
     /// Once in five minutes, so that a stream of forged tokens does not become a stream of requests.

@@ -2,7 +2,7 @@
 
 import OAuthWire
 
-extension PublicClientApplication.Configuration {
+extension ClientConfiguration {
     /// The scopes that are asked for beside the program's own.
     func scopesToAdd(for authority: Authority, _ metadata: AuthorityMetadata) -> [String] {
         if let defaultScopes { return defaultScopes.map(\.rawValue).sorted() }

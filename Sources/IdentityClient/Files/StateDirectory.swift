@@ -24,11 +24,11 @@ enum StateDirectory {
     /// The same as a pure decision.
     static func path(home: String?, isFlatpak: Bool, variable: (String) -> String?) -> String? {
         if let stateHome = variable("XDG_STATE_HOME"), stateHome.hasPrefix("/") {
-            return FileCacheLocation.clean("\(stateHome)/swift-identity-client")
+            return FilePath.normalized("\(stateHome)/swift-identity-client")
         }
         guard let home, home.hasPrefix("/") else { return nil }
         let base = isFlatpak ? inFlatpak(home, variable) : inSnap(home, variable)
-        return FileCacheLocation.clean("\(base ?? home)/.local/state/swift-identity-client")
+        return FilePath.normalized("\(base ?? home)/.local/state/swift-identity-client")
     }
 
     /// What Flatpak 1.13 and later name in `XDG_STATE_HOME`: the rest of the home may be gone when the program ends.
@@ -40,7 +40,7 @@ enum StateDirectory {
     /// What all revisions of a snap share. Where the home is one revision's, going back to an older one would bring back
     /// refresh tokens that are spent.
     private static func inSnap(_ home: String, _ variable: (String) -> String?) -> String? {
-        guard let data = variable("SNAP_USER_DATA"), FileCacheLocation.clean(data) == FileCacheLocation.clean(home),
+        guard let data = variable("SNAP_USER_DATA"), FilePath.normalized(data) == FilePath.normalized(home),
             let common = variable("SNAP_USER_COMMON"), common.hasPrefix("/")
         else { return nil }
         return common

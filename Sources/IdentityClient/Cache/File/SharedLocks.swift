@@ -98,8 +98,8 @@ package final class SharedLocks: Sendable {
 
     private static func open(_ group: CacheGroup, in root: String) throws -> Descriptor {
         for _ in 0..<5 {
-            if let directory = try SecureDirectory.open(root, group: group) { return directory }
-            try SecureDirectory.create(root, group: group)
+            if let directory = try SecureDirectory.open(root, group.name) { return directory }
+            try SecureDirectory.create(root, group.name)
         }
         throw AuthenticationError(.cache, "\(root) is being removed again and again while it is in use.")
     }
