@@ -7,7 +7,7 @@ import Synchronization
 /// Gives out the link to the keyring, and makes a new one when the old one is gone.
 final class KeyringConnector: Sendable {
     private struct Attempt {
-        let result: SharedResult<KeyringLink>
+        let result: Promise<KeyringLink>
         let start: ContinuousClock.Instant
         let startsKeyring: Bool
     }
@@ -44,7 +44,7 @@ final class KeyringConnector: Sendable {
             if let link = state.link, link.isUsable { return (link, nil, false) }
             state.link = nil
             if let attempt = state.attempt { return (nil, attempt, false) }
-            let attempt = Attempt(result: SharedResult(), start: .now, startsKeyring: startsKeyring)
+            let attempt = Attempt(result: Promise(), start: .now, startsKeyring: startsKeyring)
             state.attempt = attempt
             return (nil, attempt, true)
         }

@@ -12,7 +12,7 @@ import Synchronization
 final class KeyringPrompter: Sendable {
     private enum State {
         case none
-        case open(SharedResult<Void>)
+        case open(Promise<Void>)
         /// Another program's dialog was open for as long as anybody waited here: nobody waits for it again.
         case elsewhere
         /// The person said no, or nothing: nobody is asked again before the keyring has been seen unlocked.
@@ -57,7 +57,7 @@ final class KeyringPrompter: Sendable {
         }
         let end = ContinuousClock.now + deadline
         try await turnstile.enter()
-        let dialog: SharedResult<Void>?
+        let dialog: Promise<Void>?
         do {
             defer { turnstile.pass() }
             dialog = try await self.dialog(for: obstacle, link, until: end, within: timeout)
@@ -72,7 +72,7 @@ final class KeyringPrompter: Sendable {
         _ link: KeyringLink,
         until end: ContinuousClock.Instant,
         within timeout: Duration
-    ) async throws -> SharedResult<Void>? {
+    ) async throws -> Promise<Void>? {
         let patience: Duration
         switch state.withLock({ $0 }) {
         case .open(let result): return result
@@ -88,9 +88,9 @@ final class KeyringPrompter: Sendable {
             throw AuthenticationError.keyringDialogElsewhere
         }
         guard try await !link.isGone(obstacle, within: timeout) else { return nil }
-        let result = SharedResult<Void>()
+        let result = Promise<Void>()
         state.withLock { $0 = .open(result) }
-        let answer = SharedResult<Void>()
+        let answer = Promise<Void>()
         Task {
             // Longer than anybody waits here: while the dialog is open, no other program is to open one. Not for good, as
             // some keyring may forget to tell that it is closed.
@@ -114,7 +114,7 @@ final class KeyringPrompter: Sendable {
     }
 
     /// Waits for the answer until the deadline; the dialog may stay open.
-    private func run(_ answer: SharedResult<Void>, _ result: SharedResult<Void>, _ deadline: Duration) async {
+    private func run(_ answer: Promise<Void>, _ result: Promise<Void>, _ deadline: Duration) async {
         let outcome: Result<Void, any Error>
         do {
             outcome = .success(try await withDeadline(deadline) { try await answer.value() })

@@ -96,7 +96,7 @@ extension TokenCacheConformance {
 
     /// Runs `work`, but not for longer than `limit`; then, and when the caller is cancelled, `work` is cancelled.
     ///
-    /// - Parameter ending: How long cancelled work is waited for, since it may have something to remove; `patience` unless
+    /// - Parameter ending: How long cancelled work is waited for, since it may have something to remove; `timeout` unless
     ///   given. Work that never ends is left behind.
     func bounded(
         by limit: Duration,
@@ -121,7 +121,7 @@ extension TokenCacheConformance {
         } catch {
             worker.cancel()
             // In a task of its own, which is not cancelled. How the work ended tells nothing any more.
-            await Task { _ = try? await outcome.value(within: ending ?? patience, for: rule.description) }.value
+            await Task { _ = try? await outcome.value(within: ending ?? timeout, for: rule.description) }.value
             throw error is WaitTimedOut ? Failure(rule, "it took longer than \(limit).") : error
         }
     }

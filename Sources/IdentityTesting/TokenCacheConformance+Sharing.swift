@@ -95,7 +95,7 @@ extension TokenCacheConformance {
     func checkCancellation(in room: Room) async throws {
         let (old, new) = (CacheRecord(text: "old"), CacheRecord(text: "new"))
         try await room.replace(nil, with: old, at: room.key, "Storing a record")
-        try await bounded(by: patience, room.rule) {
+        try await bounded(by: timeout, room.rule) {
             let task = Task {
                 try? await Task.sleep(for: .seconds(3600))  // ends when the task is cancelled, and is so from then on
                 _ = try await room.cache.record(for: room.key)
@@ -120,7 +120,7 @@ extension TokenCacheConformance {
         let next = try room.next()
         try await next.clearing {
             try await next.replace(nil, with: CacheRecord(text: "x"), at: next.key, "Storing in another group")
-            try await bounded(by: patience, room.rule) {
+            try await bounded(by: timeout, room.rule) {
                 try await room.replace(nil, with: CacheRecord(text: "x"), at: room.key, "Storing a record")
                 try await room.wait(for: room.key, in: hints)
             }

@@ -20,7 +20,7 @@ public struct TokenCacheConformance: Sendable {
     public var costRecords: Int?
 
     /// How long a call on behalf of a cancelled task, or a hint, may take. 5 s unless set.
-    public var patience: Duration = .seconds(5)
+    public var timeout: Duration = .seconds(5)
 
     /// How long a rule may take; the one about the cost ten times as long.
     package var timeLimit: Duration = .seconds(60)

@@ -5,7 +5,7 @@ import Glibc
 /// Sockets with a name in the file system, for programs of one user.
 package enum UnixSocket {
     /// Bytes of a path, at most.
-    package static let longestPath = 107
+    package static let maximumPathBytes = 107
 
     /// Binds a socket at `path`, which must not exist, and listens; its owner alone may connect.
     ///
@@ -42,10 +42,10 @@ package enum UnixSocket {
         case none
     }
 
-    /// Posts `body` to the HTTP server at `path`, and waits for the status. It blocks, for `patience` seconds at most.
-    package static func post(_ body: [UInt8], toServerAt path: String, patience: Int) -> Answer {
-        guard path.utf8.count <= longestPath, let descriptor = try? make(isBlocking: true) else { return .none }
-        var timeout = timeval(tv_sec: patience, tv_usec: 0)
+    /// Posts `body` to the HTTP server at `path`, and waits for the status. It blocks, for `timeoutSeconds` seconds at most.
+    package static func post(_ body: [UInt8], toServerAt path: String, timeoutSeconds: Int) -> Answer {
+        guard path.utf8.count <= maximumPathBytes, let descriptor = try? make(isBlocking: true) else { return .none }
+        var timeout = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         guard unsafe setsockopt(descriptor.raw, SOL_SOCKET, SO_RCVTIMEO, &timeout, size) == 0,
             unsafe setsockopt(descriptor.raw, SOL_SOCKET, SO_SNDTIMEO, &timeout, size) == 0
@@ -99,7 +99,7 @@ package enum UnixSocket {
         _ path: String,
         _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
     ) -> Int32 {
-        guard path.utf8.count <= longestPath else {
+        guard path.utf8.count <= maximumPathBytes else {
             errno = ENAMETOOLONG
             return -1
         }

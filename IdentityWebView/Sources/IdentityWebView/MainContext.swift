@@ -32,15 +32,15 @@ package enum MainContext {
 
     /// What `body` gives on the main context.
     ///
-    /// - Throws: ``NotRunning`` when the loop has not come to it within `patience`, `CancellationError`, what `body`
+    /// - Throws: ``NotRunning`` when the loop has not come to it within `timeout`, `CancellationError`, what `body`
     ///   throws. In the first two cases `body` may still run later.
     static func value<Value: Sendable>(
-        within patience: Duration,
+        within timeout: Duration,
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         let reply = Reply<Value>()
         let timer = Task {
-            try await Task.sleep(for: patience)
+            try await Task.sleep(for: timeout)
             reply.settle(.failure(NotRunning()))
         }
         defer { timer.cancel() }

@@ -10,14 +10,14 @@ import FoundationEssentials
 enum SandboxProbe {
     /// What `bwrap` says against it; `nil` where it starts, or where it is not WebKit's way.
     ///
-    /// - Parameter patience: For the main loop to come to it, and then for `bwrap` to end.
+    /// - Parameter timeout: For the main loop to come to it, and then for `bwrap` to end.
     /// - Throws: `MainContext.NotRunning`, `CancellationError`.
-    static func problem(within patience: Duration) async throws -> String? {
+    static func problem(within timeout: Duration) async throws -> String? {
         let variables = ProcessInfo.processInfo.environment
         let exists = { FileManager.default.fileExists(atPath: $0) }
         // Where it is not installed, WebKit was built without it, or knows another path.
         guard isNeeded(variables, exists: exists), let bwrap = path else { return nil }
-        return try await problem(of: [bwrap] + arguments, within: patience)
+        return try await problem(of: [bwrap] + arguments, within: timeout)
     }
 
     /// A sandbox of the kind that WebKit starts, with no more in it than the program needs: to bind `/` would go through
@@ -57,11 +57,11 @@ enum SandboxProbe {
     }
 
     /// Runs a program, without a shell, and gives what it complains of; `nil` when it ends well.
-    static func problem(of command: [String], within patience: Duration) async throws -> String? {
+    static func problem(of command: [String], within timeout: Duration) async throws -> String? {
         let reply = Reply<String?>()
-        let process = try await MainContext.value(within: patience) { Subprocess(command, reply) }
+        let process = try await MainContext.value(within: timeout) { Subprocess(command, reply) }
         let timer = Task {
-            try await Task.sleep(for: patience)
+            try await Task.sleep(for: timeout)
             reply.settle(.success("\(command[0]) did not end in time"))
         }
         defer {

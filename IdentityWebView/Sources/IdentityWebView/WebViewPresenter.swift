@@ -34,7 +34,7 @@ import Synchronization
 public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
     private let title: String
     private let parent: @Sendable () -> OpaquePointer?
-    private let patience: Duration
+    private let timeout: Duration
     private let sandboxProblem: @Sendable (Duration) async throws -> String?
     private let shown: @Sendable (PageWindow) -> Void
     /// The one that is shown, or about to be.
@@ -47,21 +47,21 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
     ///   - parent: Gives the `GtkWindow` that the sign-in belongs to, as an opaque pointer, or `nil` for none. It is
     ///     called on the GTK main context each time. The default is the active window of the running `GtkApplication`.
     public convenience init(title: String = "Sign in", parent: (@Sendable () -> OpaquePointer?)? = nil) {
-        self.init(title: title, parent: parent, patience: .seconds(10)) { _ in }
+        self.init(title: title, parent: parent, timeout: .seconds(10)) { _ in }
     }
 
     init(
         title: String = "Sign in",
         parent: (@Sendable () -> OpaquePointer?)? = nil,
-        patience: Duration = .seconds(10),
-        sandboxProblem: @escaping @Sendable (Duration) async throws -> String? = { patience in
-            try await SandboxProbe.problem(within: patience)
+        timeout: Duration = .seconds(10),
+        sandboxProblem: @escaping @Sendable (Duration) async throws -> String? = { timeout in
+            try await SandboxProbe.problem(within: timeout)
         },
         shown: @escaping @Sendable (PageWindow) -> Void
     ) {
         self.title = title
         self.parent = parent ?? { Self.activeWindow() }
-        self.patience = patience
+        self.timeout = timeout
         self.sandboxProblem = sandboxProblem
         self.shown = shown
     }
@@ -121,8 +121,8 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
             )
         }
         do {
-            if let problem = try await sandboxProblem(patience) { throw Self.noSandbox(problem) }
-            try await MainContext.value(within: patience) { [title, parent, shown] in
+            if let problem = try await sandboxProblem(timeout) { throw Self.noSandbox(problem) }
+            try await MainContext.value(within: timeout) { [title, parent, shown] in
                 guard gtk_is_initialized() != 0, gdk_display_get_default() != nil else { throw Self.noDisplay }
                 let page = PageWindow.Page(address: address, redirect: redirect, redirectURI: signIn.redirectURI)
                 let window = PageWindow(title: title, page: page) { [weak signIn] event in

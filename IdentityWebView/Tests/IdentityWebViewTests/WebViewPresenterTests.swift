@@ -10,7 +10,7 @@ import Testing
     /// In a process of its own, where nothing runs GTK's main loop.
     @Test func saysThatNoMainLoopRuns() async throws {
         await #expect(processExitsWith: .success) {
-            let presenter = WebViewPresenter(patience: .milliseconds(50)) { _ in }
+            let presenter = WebViewPresenter(timeout: .milliseconds(50)) { _ in }
             let listener = try await presenter.start(for: .loopback, responseMode: .query)
             let url = try #require(URL(string: "https://example.com/"))
             await #expect { try await presenter.open(url) } throws: { error in

@@ -42,7 +42,7 @@ public final class PublicClientApplication: Sendable {
                 "The client secret is empty, or longer than 1,024 bytes. Leave it out for a client that has none."
             )
         }
-        guard configuration.requestTimeout > .zero, configuration.requestTimeout <= EndpointClient.longestDeadline,
+        guard configuration.requestTimeout > .zero, configuration.requestTimeout <= EndpointClient.maximumDeadline,
             configuration.expirationLeeway >= .zero, configuration.clockTolerance >= .zero
         else {
             throw AuthenticationError(

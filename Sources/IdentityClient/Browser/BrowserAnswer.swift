@@ -8,7 +8,7 @@ func answer<Value: Sendable>(
     whileOpening open: @escaping @Sendable () async throws -> Void,
     _ answer: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
-    let result = SharedResult<Value>()
+    let result = Promise<Value>()
     let opener = Task {
         do { try await open() } catch { result.finish(.failure(error)) }
     }

@@ -13,15 +13,15 @@ import LoopbackHTTP
 /// Prefer the loopback interface where the provider allows it: another program of the user can take a scheme over.
 /// - SeeAlso: [RFC 8252 §7.1](https://www.rfc-editor.org/rfc/rfc8252#section-7.1)
 public struct CustomSchemeRedirectReceiver: RedirectReceiver {
-    private let mailbox: RedirectMailbox
+    private let mailbox: CustomSchemeRelay
 
     /// Creates a receiver.
     public init() {
-        mailbox = RedirectMailbox(directory: nil)
+        mailbox = CustomSchemeRelay(directory: nil)
     }
 
     init(directory: String) {
-        mailbox = RedirectMailbox(directory: directory)
+        mailbox = CustomSchemeRelay(directory: directory)
     }
 
     /// Begins to listen.
@@ -55,7 +55,7 @@ public struct CustomSchemeRedirectReceiver: RedirectReceiver {
     /// - Throws: `AuthenticationError.configuration` when it has no scheme of a program's own, or is longer than 16 KiB;
     ///   `.cache` when the runtime directory is not safe; `CancellationError`.
     public static func deliver(_ url: URL) async throws -> Bool {
-        try await RedirectMailbox(directory: nil).deliver(url)
+        try await CustomSchemeRelay(directory: nil).deliver(url)
     }
 
     func deliver(_ url: URL) async throws -> Bool {
@@ -81,7 +81,7 @@ public struct CustomSchemeRedirectReceiver: RedirectReceiver {
         }
         let path = try await mailbox.newPath(for: scheme)
         var limits = LoopbackServer.Limits()
-        limits.maximumBodyLength = RedirectMailbox.longestAddress
+        limits.maximumBodyLength = CustomSchemeRelay.maximumAddressBytes
         let server: LoopbackServer
         do {
             server = try LoopbackServer.start(unixSocket: path, limits: limits) { await inbox.respond(to: $0) }
@@ -113,7 +113,7 @@ final class CustomSchemeRedirectListener: RedirectListener {
 
     deinit {
         inbox.close()
-        RedirectMailbox.remove(path)
+        CustomSchemeRelay.remove(path)
     }
 
     func receive() async throws -> ReceivedRedirect {
@@ -125,7 +125,7 @@ final class CustomSchemeRedirectListener: RedirectListener {
     }
 
     func close() async {
-        RedirectMailbox.remove(path)
+        CustomSchemeRelay.remove(path)
         inbox.close()
         await inbox.delivered(within: .seconds(1))
         server.close()

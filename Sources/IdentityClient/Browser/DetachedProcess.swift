@@ -7,7 +7,7 @@ import LoopbackHTTP
 /// Starts a program that goes on after this one.
 enum DetachedProcess {
     enum Outcome: Hashable, Sendable {
-        /// It still runs when patience ends.
+        /// It still runs when timeout ends.
         case running
         case exited(status: Int32)
         case signalled(Int32)
@@ -23,7 +23,7 @@ enum DetachedProcess {
         _ executable: String,
         arguments: [String],
         environment: [String: String],
-        patience: Duration
+        timeout: Duration
     ) async throws -> Outcome {
         try Task.checkCancellation()
         let (outcomes, thread) = AsyncStream.makeStream(of: Outcome.self)
@@ -44,7 +44,7 @@ enum DetachedProcess {
                 throw CancellationError()
             }
             group.addTask {
-                try await Task.sleep(for: patience)
+                try await Task.sleep(for: timeout)
                 return .running
             }
             defer { group.cancelAll() }

@@ -7,7 +7,7 @@
 ///
 /// ```swift
 /// let environment = InteractionEnvironment.current()
-/// guard environment.recommendation.way == .browser else { return explain(environment.recommendation.reason) }
+/// guard environment.recommendation.method == .browser else { return explain(environment.recommendation.reason) }
 /// ```
 public struct InteractionEnvironment: Hashable, Sendable {
     /// The programs that would be tried to open an address, as absolute paths, the first one first.
@@ -38,25 +38,25 @@ public struct InteractionEnvironment: Hashable, Sendable {
 
 extension InteractionEnvironment {
     /// A way to sign in.
-    public struct Way: Hashable, Sendable, CustomStringConvertible {
+    public struct SignInMethod: Hashable, Sendable, CustomStringConvertible {
         /// Its name.
         public let description: String
 
         /// With the browser of this computer: ``PublicClientApplication/acquireTokenInteractively(_:)``.
-        public static let browser = Way(description: "browser")
+        public static let browser = SignInMethod(description: "browser")
 
         /// With a browser elsewhere: the person is shown the address of
         /// ``PublicClientApplication/prepareAuthorization(_:)``, and pastes the one that the browser ends at.
         ///
         /// The device code needs no more than this. Whether it may stand in its place is the program's to say: many
         /// organisations forbid it, and so it is never recommended.
-        public static let manualPaste = Way(description: "manual paste")
+        public static let manualPaste = SignInMethod(description: "manual paste")
     }
 
     /// A way, and why.
     public struct Recommendation: Hashable, Sendable {
         /// How to sign in; `nil` where nobody is there to do so: the program best ends, and says what a person has to do.
-        public let way: Way?
+        public let method: SignInMethod?
         /// Why, in words that fit into a sentence.
         public let reason: String
     }
@@ -64,15 +64,15 @@ extension InteractionEnvironment {
     /// What the facts speak for: the browser where one can be opened, else manual paste where somebody is there.
     public var recommendation: Recommendation {
         guard let problem = browserProblem else {
-            return Recommendation(way: .browser, reason: "\(browsers.first ?? "a browser") can show the page")
+            return Recommendation(method: .browser, reason: "\(browsers.first ?? "a browser") can show the page")
         }
         guard isAttended else {
             return Recommendation(
-                way: nil,
+                method: nil,
                 reason: "\(problem), and there is no terminal at which the address could be shown"
             )
         }
-        return Recommendation(way: .manualPaste, reason: problem)
+        return Recommendation(method: .manualPaste, reason: problem)
     }
 
     /// Why no browser can be opened, in words that fit into a sentence; `nil` where one can be tried.

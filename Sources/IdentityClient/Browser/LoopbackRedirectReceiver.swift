@@ -78,21 +78,21 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
                 answers: question
             )
         }
-        let httpsVisits = HTTPSVisits()
-        let server = try listen(on: host, ports: ports, inbox: inbox, httpsVisits: httpsVisits)
+        let httpsRedirects = HTTPSRedirects()
+        let server = try listen(on: host, ports: ports, inbox: inbox, httpsRedirects: httpsRedirects)
         let text = "http://\(host.rawValue):\(server.port)\(path)"
         guard let url = URL(string: text), url.absoluteString == text else {
             throw AuthenticationError(.redirectUnavailable, "\(text) is not a valid address.")
         }
         inbox.open(at: url, port: server.port)
-        return LoopbackRedirectListener(redirectURI: url, server: server, inbox: inbox, httpsVisits: httpsVisits)
+        return LoopbackRedirectListener(redirectURI: url, server: server, inbox: inbox, httpsRedirects: httpsRedirects)
     }
 
     private func listen(
         on host: RedirectURI.LoopbackHost,
         ports: ClosedRange<UInt16>?,
         inbox: RedirectInbox,
-        httpsVisits: HTTPSVisits
+        httpsRedirects: HTTPSRedirects
     ) throws -> LoopbackServer {
         let hosts: [LoopbackServer.Host] =
             switch host {
@@ -109,7 +109,7 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
                     port: port,
                     limits: limits,
                     refuse: { inbox.refusal($0) },
-                    onTLS: { httpsVisits.note() },
+                    onTLS: { httpsRedirects.note() },
                     respond: { await inbox.respond(to: $0) }
                 )
             } catch LoopbackServerError.portInUse, LoopbackServerError.portNotPermitted {
@@ -144,13 +144,13 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
 final class LoopbackRedirectListener: RedirectListener {
     let redirectURI: URL
     /// Why the redirect may not arrive.
-    let visits: HTTPSVisits
+    let visits: HTTPSRedirects
     private let server: LoopbackServer
     private let inbox: RedirectInbox
 
-    init(redirectURI: URL, server: LoopbackServer, inbox: RedirectInbox, httpsVisits: HTTPSVisits) {
+    init(redirectURI: URL, server: LoopbackServer, inbox: RedirectInbox, httpsRedirects: HTTPSRedirects) {
         self.redirectURI = redirectURI
-        visits = httpsVisits
+        visits = httpsRedirects
         self.server = server
         self.inbox = inbox
     }

@@ -9,7 +9,7 @@ final class PageDeliveries: Sendable {
         /// Those that the browser was sent elsewhere for.
         var redirected: Set<UInt64> = []
         /// Comes when all have ended, where somebody waits for that.
-        var end: SharedResult<Void>?
+        var end: Promise<Void>?
     }
 
     private let state = Mutex(State())
@@ -34,7 +34,7 @@ final class PageDeliveries: Sendable {
     }
 
     private func end(_ pages: Set<UInt64>) {
-        let end = state.withLock { state -> SharedResult<Void>? in
+        let end = state.withLock { state -> Promise<Void>? in
             state.underway.subtract(pages)
             guard state.underway.isEmpty else { return nil }
             defer { state.end = nil }
@@ -43,16 +43,16 @@ final class PageDeliveries: Sendable {
         end?.finish(.success(()))
     }
 
-    /// Returns when all have ended, after `patience`, or when the task is cancelled.
-    func ended(within patience: Duration) async {
-        let end = state.withLock { state -> SharedResult<Void>? in
+    /// Returns when all have ended, after `timeout`, or when the task is cancelled.
+    func ended(within timeout: Duration) async {
+        let end = state.withLock { state -> Promise<Void>? in
             guard !state.underway.isEmpty else { return nil }
-            let end = state.end ?? SharedResult()
+            let end = state.end ?? Promise()
             state.end = end
             return end
         }
         guard let end else { return }
         // Late, or cancelled: whoever waits goes on.
-        try? await withDeadline(patience) { try await end.value() }
+        try? await withDeadline(timeout) { try await end.value() }
     }
 }

@@ -202,8 +202,8 @@ final class RedirectInbox: Sendable {
         }
     }
 
-    /// Returns when the answers have reached the browser, after `patience`, or when the task is cancelled.
-    func delivered(within patience: Duration) async {
-        await deliveries.ended(within: patience)
+    /// Returns when the answers have reached the browser, after `timeout`, or when the task is cancelled.
+    func delivered(within timeout: Duration) async {
+        await deliveries.ended(within: timeout)
     }
 }

@@ -13,7 +13,7 @@ final class StartAddress: Sendable {
     /// On the loopback interface, with a path that cannot be guessed.
     let url: URL
     private let server: LoopbackServer
-    private let visit: SharedResult<Void>
+    private let visit: Promise<Void>
 
     /// Begins to listen; it ends when this object does.
     ///
@@ -23,7 +23,7 @@ final class StartAddress: Sendable {
     /// - Throws: `LoopbackServerError`
     init(leadingTo target: String, sender: RedirectSender = .current) throws {
         let path = "/" + SecureRandom.token()
-        let visit = SharedResult<Void>()
+        let visit = Promise<Void>()
         let isTaken = Mutex(false)
         let template = RedirectPageTemplate()
         let refusal = { @Sendable (status: Int) in template.response(RedirectPage(outcome: .refused), status: status) }
@@ -52,12 +52,12 @@ final class StartAddress: Sendable {
         self.visit = visit
     }
 
-    /// Returns when the browser was sent on, or after `patience`.
+    /// Returns when the browser was sent on, or after `timeout`.
     ///
     /// - Throws: `CancellationError`
-    func visited(within patience: Duration) async throws {
+    func visited(within timeout: Duration) async throws {
         do {
-            try await withDeadline(patience) { [visit] in try await visit.value() }
+            try await withDeadline(timeout) { [visit] in try await visit.value() }
         } catch is DeadlineExceeded {}
     }
 

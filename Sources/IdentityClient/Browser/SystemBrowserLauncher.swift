@@ -30,7 +30,7 @@ public struct SystemBrowserLauncher: BrowserLauncher {
     private let command: [String]?
     private let withheld: Set<String>
     private let environment: @Sendable () -> LaunchEnvironment
-    private let patience: Duration
+    private let timeout: Duration
     private let passesAddress: Bool
 
     /// Creates a launcher.
@@ -40,14 +40,14 @@ public struct SystemBrowserLauncher: BrowserLauncher {
     ///   - variables: Names of environment variables that the browser is not given, such as those with a secret in them.
     ///     The default is none.
     public init(command: [String]? = nil, withholding variables: Set<String> = []) {
-        self.init(command: command, withholding: variables, patience: .seconds(2)) { .current }
+        self.init(command: command, withholding: variables, timeout: .seconds(2)) { .current }
     }
 
     /// - Parameter passesAddress: Whether the command line has the address itself, as where nothing can listen.
     init(
         command: [String]? = nil,
         withholding variables: Set<String> = [],
-        patience: Duration,
+        timeout: Duration,
         passesAddress: Bool = false,
         environment: @escaping @Sendable () -> LaunchEnvironment
     ) {
@@ -55,7 +55,7 @@ public struct SystemBrowserLauncher: BrowserLauncher {
         withheld = variables
         self.passesAddress = passesAddress
         self.environment = environment
-        self.patience = patience
+        self.timeout = timeout
     }
 
     /// Opens `url`, and returns when the browser has asked for the page.
@@ -85,7 +85,7 @@ public struct SystemBrowserLauncher: BrowserLauncher {
                 executable,
                 arguments: [candidate.program] + candidate.arguments(for: address),
                 environment: environment.variables,
-                patience: patience
+                timeout: timeout
             )
             switch outcome {
             case .running, .exited(status: 0): return

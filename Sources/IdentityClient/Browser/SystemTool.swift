@@ -4,12 +4,12 @@
 package enum SystemTool {
     /// Runs `program`, looked up in the absolute directories of `$PATH`.
     ///
-    /// - Returns: Whether it ended well within `patience`; `nil` when it is not installed.
+    /// - Returns: Whether it ended well within `timeout`; `nil` when it is not installed.
     /// - Throws: `CancellationError`; the program then goes on.
     package static func run(
         _ program: String,
         _ arguments: [String],
-        patience: Duration = .seconds(10)
+        timeout: Duration = .seconds(10)
     ) async throws -> Bool? {
         let environment = LaunchEnvironment.current
         guard let executable = environment.executable(program) else { return nil }
@@ -17,7 +17,7 @@ package enum SystemTool {
             executable,
             arguments: [program] + arguments,
             environment: environment.variables,
-            patience: patience
+            timeout: timeout
         )
         return outcome == .exited(status: 0)
     }

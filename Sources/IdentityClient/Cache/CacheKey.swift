@@ -51,3 +51,15 @@ extension CacheKey {
         public static let lease = Kind(rawValue: "lease")
     }
 }
+
+extension CacheKey {
+    /// The lease that guards the refresh of the credentials under this key.
+    var lease: CacheKey {
+        CacheKey(group: group, kind: .lease, name: name)
+    }
+
+    /// The credentials whose refresh the lease under this key guards.
+    var credential: CacheKey {
+        CacheKey(group: group, kind: .account, name: name)
+    }
+}

@@ -44,7 +44,7 @@ final class CacheWatch<View: Sendable, Change: Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// What was posted and not yet asked for goes beyond this; the oldest goes first.
-    private static var mostPosted: Int { 100 }
+    private static var maximumPosted: Int { 100 }
 
     /// Listens from now on; ``begin()`` says what there is to compare with.
     ///
@@ -94,7 +94,7 @@ final class CacheWatch<View: Sendable, Change: Sendable>: Sendable {
     /// Tells of something that no cache knows.
     func post(_ change: Change) {
         state.withLock { state in
-            if state.posted.count >= Self.mostPosted { state.posted.removeFirst() }
+            if state.posted.count >= Self.maximumPosted { state.posted.removeFirst() }
             state.posted.append(change)
         }
         wake.yield()

@@ -68,7 +68,7 @@ package final class CachedAccessToken: Sendable {
     package func isUsable(at now: Int64, leeway: Int64, minimumValidity: Int64 = 0) -> Bool {
         let lifetime = expiresOn - cachedAt
         let validity = Swift.min(minimumValidity, lifetime - Swift.max(1, lifetime / 10))
-        return cachedAt <= now + 300 && lifetime > 0 && lifetime <= Int64(JSONObject.longestDuration)
+        return cachedAt <= now + 300 && lifetime > 0 && lifetime <= Int64(JSONObject.maximumDuration)
             && expiresOn - now > Swift.max(validity, Swift.min(leeway, lifetime / 10))
     }
 

@@ -12,7 +12,7 @@ package struct RefreshRefusal: Hashable, Sendable {
     /// Seconds for which the token is not sent after it, at most an hour.
     package var pause: Int64
 
-    private static let mostCounted = 1000
+    private static let maximumCount = 1000
     private static let longest: Int64 = 3600
     /// How many are remembered with one refresh token.
     static let most = 8
@@ -20,7 +20,7 @@ package struct RefreshRefusal: Hashable, Sendable {
     package init(digest: String, at: Int64, count: Int, pause: Int64) {
         self.digest = digest
         self.at = at
-        self.count = max(1, min(count, Self.mostCounted))
+        self.count = max(1, min(count, Self.maximumCount))
         self.pause = max(0, min(pause, Self.longest))
     }
 

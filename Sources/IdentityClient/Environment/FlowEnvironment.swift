@@ -45,7 +45,7 @@ final class FlowEnvironment: Sendable {
         keptLeases = KeptLeases(store: store, request: client.deadline)
         userData = UserDataRecords(store: store, scope: configuration.authority.accountScope)
         accountsInUse = AccountsInUseRecord(store: store, scope: configuration.authority.accountScope)
-        let documents = ProviderDocuments(
+        let documents = DiscoveryCache(
             client: client,
             cache: configuration.cache,
             group: store.group,

@@ -31,6 +31,6 @@ extension TokenGrant {
     /// Deviation: GitHub's tokens for OAuth apps have no end, no `expires_in` and no refresh token. After an hour a person
     /// would have to sign in for a token that is still good, so that it is kept, and the resource's 401 tells when it is not.
     static func unstatedLifetime(of response: TokenResponse, _ authority: Authority) -> Int {
-        authority.issuesIDTokens || response.refreshToken != nil ? usualLifetime : JSONObject.longestDuration
+        authority.issuesIDTokens || response.refreshToken != nil ? usualLifetime : JSONObject.maximumDuration
     }
 }

@@ -5,7 +5,7 @@ import OAuthWire
 
 /// Finds an authority's endpoints and keys, and decides whether they are believed.
 struct AuthorityResolver: Sendable {
-    let documents: ProviderDocuments
+    let documents: DiscoveryCache
     /// Hosts that the program vouches for.
     let knownHosts: Set<String>
 
@@ -74,7 +74,7 @@ struct AuthorityResolver: Sendable {
     ///
     /// - Parameter willFetch: Is called before they are fetched; not where those that are kept do.
     func keys(
-        at place: KeyPlace,
+        at place: JWKSLocation,
         authority: Authority,
         context: RequestContext,
         willFetch: @Sendable () async -> Void = {}

@@ -30,8 +30,8 @@ package struct EndpointAnswer: Sendable {
 
 /// Sends requests to a provider's endpoints through the replaceable transport, with a deadline.
 package struct EndpointClient: Sendable {
-    /// The longest that a program can set.
-    static let longestDeadline = Duration.seconds(60)
+    /// The largest deadline that a program can set.
+    static let maximumDeadline = CurlTransport.defaultTimeout
 
     let transport: any HTTPTransport
     /// The most that one request may take.

@@ -46,7 +46,7 @@ struct IDTokenVerifier: Sendable {
         }
         let metadata = try await self.metadata(admitting: algorithm, expectation, metadata, context)
         if metadata.jwksURI == nil, allowsUnpublishedKeys { return algorithm }
-        let places = metadata.keyPlaces(for: expectation.clientID, of: expectation.authority)
+        let places = metadata.jwksLocations(for: expectation.clientID, of: expectation.authority)
         guard !places.isEmpty else {
             throw AuthenticationError(
                 .unsupported,

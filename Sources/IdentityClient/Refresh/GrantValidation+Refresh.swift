@@ -100,7 +100,7 @@ extension GrantValidation {
     ///
     /// - Returns: Why they could not be had.
     func fetchKeys(_ metadata: AuthorityMetadata, of authority: Authority) async -> AuthenticationError? {
-        guard let place = metadata.keyPlaces(for: environment.clientID, of: authority).first else { return nil }
+        guard let place = metadata.jwksLocations(for: environment.clientID, of: authority).first else { return nil }
         do {
             try await withDeadline(environment.client.deadline) { [environment, context] in
                 _ = try await environment.resolver.keys(at: place, authority: authority, context: context)

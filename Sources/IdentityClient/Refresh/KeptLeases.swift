@@ -49,7 +49,7 @@ private struct Writing: Sendable {
     let store: CredentialStore
     let id: RecordID
     /// When there is nothing to write any more.
-    let end: SharedResult<Void>
+    let end: Promise<Void>
     let lease: RefreshLeaseHolder.Held
     let request: Duration
 

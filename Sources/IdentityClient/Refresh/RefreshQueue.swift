@@ -13,7 +13,7 @@ final class RefreshQueue<Wish: Hashable & Sendable, Value: Sendable>: Sendable {
     private final class Flight: Sendable {
         let wish: Wish
         let isForced: Bool
-        let result = SharedResult<Value>()
+        let result = Promise<Value>()
         let work: @Sendable () async throws -> Value
         let failed: @Sendable (any Error) -> Void
 

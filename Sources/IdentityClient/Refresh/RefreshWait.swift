@@ -15,7 +15,7 @@ final class RefreshWait: Sendable {
         case time
     }
 
-    private let next = Mutex(SharedResult<End>())
+    private let next = Mutex(Promise<End>())
     private let listener: Mutex<Task<Void, Never>?>
     private let clock = ContinuousClock()
     private let begin: ContinuousClock.Instant
@@ -43,7 +43,7 @@ final class RefreshWait: Sendable {
     ///
     /// - Throws: `CancellationError`.
     func pause(_ count: Int) async throws -> End {
-        let longest = Self.longestPause(count, after: begin.duration(to: clock.now), hasHints: hasHints)
+        let longest = Self.maximumPause(count, after: begin.duration(to: clock.now), hasHints: hasHints)
         let pause = next.withLock { $0 }
         let timer = Task {
             try await Task.sleep(for: longest)
@@ -52,7 +52,7 @@ final class RefreshWait: Sendable {
         defer { timer.cancel() }
         let end = try await pause.value()
         // What changes from here on is for the next pause; what changed until here, the caller will see.
-        next.withLock { $0 = SharedResult() }
+        next.withLock { $0 = Promise() }
         return end
     }
 
@@ -61,7 +61,7 @@ final class RefreshWait: Sendable {
     }
 
     /// 5, 10 and then 20 ms in the first two seconds, 200 ms in the end; where there are hints, no less than 40.
-    static func longestPause(_ count: Int, after elapsed: Duration, hasHints: Bool) -> Duration {
+    static func maximumPause(_ count: Int, after elapsed: Duration, hasHints: Bool) -> Duration {
         let growing = min(5 << min(count, 6), elapsed < .seconds(2) ? 20 : 200)
         return .milliseconds(hasHints ? max(40, growing) : growing)
     }

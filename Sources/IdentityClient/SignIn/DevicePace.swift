@@ -9,7 +9,7 @@ struct DevicePace: Hashable, Sendable {
     private var failures = 0
     private var retryAfter = Duration.zero
 
-    private static let longestBackOff = Duration.seconds(60)
+    private static let maximumBackOff = Duration.seconds(60)
 
     init(interval seconds: Int) {
         interval = .seconds(seconds)
@@ -18,7 +18,7 @@ struct DevicePace: Hashable, Sendable {
     /// The wait before the next question.
     var wait: Duration {
         var wait = interval
-        for _ in 0..<min(failures, 10) { wait = min(wait * 2, max(interval, Self.longestBackOff)) }
+        for _ in 0..<min(failures, 10) { wait = min(wait * 2, max(interval, Self.maximumBackOff)) }
         return max(wait, retryAfter)
     }
 

@@ -7,7 +7,7 @@ final class InteractionGate: Sendable {
     private final class Session: Sendable {
         /// Later ones have higher numbers.
         let number: Int
-        let ended = SharedResult<Void>()
+        let ended = Promise<Void>()
         let isSuperseded = Mutex(false)
         let cancel = Mutex<(@Sendable () -> Void)?>(nil)
 

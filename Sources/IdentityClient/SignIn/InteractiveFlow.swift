@@ -56,7 +56,9 @@ struct InteractiveFlow: Sendable {
     ) async throws -> (ReceivedRedirect, Result<AuthorizationResponse, any Error>) {
         let timeout = request.parameters.timeout
         // At once: who sees it need not wait for the end. A browser may still fall back to http.
-        listener.httpsVisits?.report { [logger = context.logger] in logger.warning("\(HTTPSVisits.signInExplanation)") }
+        listener.httpsRedirects?.report { [logger = context.logger] in
+            logger.warning("\(HTTPSRedirects.signInExplanation)")
+        }
         // Here and not where the browser is opened: that may go on when the sign-in has ended.
         request.parameters.onProgress?(.waitingForPerson(until: .now + timeout))
         do {
@@ -69,7 +71,7 @@ struct InteractiveFlow: Sendable {
             throw AuthenticationError(
                 .interactionTimedOut,
                 "Sign-in was not finished within \(timeout.components.seconds) seconds."
-                    + (listener.httpsVisits?.isSeen == true ? " \(HTTPSVisits.signInExplanation)" : ""),
+                    + (listener.httpsRedirects?.isSeen == true ? " \(HTTPSRedirects.signInExplanation)" : ""),
                 correlationID: context.correlationID
             )
         }

@@ -15,7 +15,7 @@ struct BrowserSessionEnd: Sendable {
     let idToken: String?
 
     /// A longer one makes an address that servers refuse.
-    private static let longestHint = 8 * 1024
+    private static let maximumHintBytes = 8 * 1024
 
     /// - Parameter endpoint: The provider's `end_session_endpoint`.
     func run(at endpoint: String?) async throws -> SignOutResult.Outcome {
@@ -30,7 +30,7 @@ struct BrowserSessionEnd: Sendable {
         let listener = try await environment.configuration.redirectReceiver.startSignOut(
             for: target.resolved(for: authority)
         )
-        listener.httpsVisits?.report { [logger = context.logger] in logger.warning("\(HTTPSVisits.explanation)") }
+        listener.httpsRedirects?.report { [logger = context.logger] in logger.warning("\(HTTPSRedirects.explanation)") }
         let outcome: Result<SignOutResult.Outcome, any Error>
         do {
             let state = SecureRandom.token()
@@ -66,7 +66,7 @@ struct BrowserSessionEnd: Sendable {
     /// Entra ID takes a logout hint in its place, and the less of a person an address tells the better.
     private var usesIDTokenHint: Bool {
         if case .entra = authority.kind { return false }
-        return parameters.sendsIDTokenHint && (idToken?.utf8.count ?? 0) <= Self.longestHint
+        return parameters.sendsIDTokenHint && (idToken?.utf8.count ?? 0) <= Self.maximumHintBytes
     }
 
     /// Entra's optional claim, made for this; a username in its place is not understood.

@@ -159,7 +159,7 @@ extension SilentParameters {
             guard minimumValidity > .zero else {
                 throw AuthenticationError(.invalidArgument, "The minimum validity of the token is negative.")
             }
-            let parts = min(minimumValidity, .seconds(JSONObject.longestDuration)).components
+            let parts = min(minimumValidity, .seconds(JSONObject.maximumDuration)).components
             return parts.seconds + (parts.attoseconds > 0 ? 1 : 0)
         }
     }

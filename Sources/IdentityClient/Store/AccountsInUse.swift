@@ -23,7 +23,7 @@ package struct AccountsInUse: Hashable, Sendable {
     package var version = Self.currentVersion
 
     package static let currentVersion = 1
-    private static let mostSignedOut = 20
+    private static let maximumSignedOut = 20
 
     package init() {}
 }
@@ -51,7 +51,7 @@ extension AccountsInUse {
             current = nil
         }
         signedOut.removeAll { $0.id == account.id }
-        signedOut = Array(([Mention(account)] + signedOut).prefix(Self.mostSignedOut))
+        signedOut = Array(([Mention(account)] + signedOut).prefix(Self.maximumSignedOut))
         asksAgain = true
     }
 

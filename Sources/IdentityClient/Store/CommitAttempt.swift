@@ -82,7 +82,7 @@ struct CommitAttempt {
             hadRecord: isAsBefore || isSignIn ? hadRecord : before?.hadRecord ?? true,
             overwrites: overwrites.map { $0.union(before.incarnations) },
             replacesDamaged: isSignIn || before?.replacesDamaged ?? false,
-            end: before?.end ?? SharedResult(),
+            end: before?.end ?? Promise(),
             nextAttempt: nextAttempt,
             refresh: refresh,
             change: beneath

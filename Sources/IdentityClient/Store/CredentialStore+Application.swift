@@ -14,7 +14,7 @@ extension CredentialStore {
 
     /// Reads, changes and writes until no one else wrote in between.
     func updateApplicationRecord(_ key: CacheKey, _ change: (CacheRecord?) throws -> CacheRecord?) async throws {
-        for _ in 0..<Self.mostAttempts {
+        for _ in 0..<Self.maximumAttempts {
             let record = try await applicationRecord(key)
             let next = try change(record)
             if next == record { return }

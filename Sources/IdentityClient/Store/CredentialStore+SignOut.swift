@@ -12,7 +12,7 @@ extension CredentialStore {
         // by now the record is read.
         state.withLock { $0.signOuts[key, default: SignOuts()].begin() }
         defer { state.withLock { $0.endSignOut(of: key) } }
-        for _ in 0..<Self.mostAttempts {
+        for _ in 0..<Self.maximumAttempts {
             let record = try await wrapping { try await cache.record(for: key) }
             if let record {
                 guard try await remove(record, key) else { continue }

@@ -11,7 +11,7 @@ package final class CredentialStore: Sendable {
     let state = Mutex(State())
 
     /// How often a write is tried. Each refusal means that another one succeeded, so that nobody honest comes near it.
-    static let mostAttempts = 1000
+    static let maximumAttempts = 1000
     /// How long a write that is stuck is left alone by who has an answer in memory.
     let pause: Duration
 
@@ -97,7 +97,7 @@ package final class CredentialStore: Sendable {
         _ change: (AccountCredentials?) throws -> AccountCredentials?
     ) async throws -> CredentialSnapshot? {
         let key = key(for: id)
-        for _ in 0..<Self.mostAttempts {
+        for _ in 0..<Self.maximumAttempts {
             let record = try await wrapping { try await cache.record(for: key) }
             let known = state.withLock { $0.entries[id]?.snapshot }
             let current =

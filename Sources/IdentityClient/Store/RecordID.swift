@@ -28,15 +28,3 @@ package struct RecordID: Hashable, Sendable {
         )
     }
 }
-
-extension CacheKey {
-    /// The lease that guards the refresh of the credentials under this key.
-    var lease: CacheKey {
-        CacheKey(group: group, kind: .lease, name: name)
-    }
-
-    /// The credentials whose refresh the lease under this key guards.
-    var credential: CacheKey {
-        CacheKey(group: group, kind: .account, name: name)
-    }
-}

@@ -12,7 +12,7 @@ struct UnsavedCommit: Sendable {
     /// Whether a record that is damaged gives way.
     let replacesDamaged: Bool
     /// Comes when it is written or forgotten, and no later one has taken its place.
-    let end: SharedResult<Void>
+    let end: Promise<Void>
     /// While its write is stuck: when it is tried again though what is in memory would do.
     var nextAttempt: ContinuousClock.Instant?
     /// The refreshes since ``change``, as one.

@@ -8,7 +8,7 @@ package func withDeadline<Value: Sendable>(
     _ duration: Duration,
     _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
-    let result = SharedResult<Value>()
+    let result = Promise<Value>()
     let worker = Task { await result.finish(by: work) }
     // It does nothing but wait: no other thread is woken for that.
     let timer = Task.immediate {

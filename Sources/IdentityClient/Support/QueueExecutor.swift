@@ -31,7 +31,7 @@ final class QueueExecutor: Sendable {
     ///
     /// - Throws: What `work` throws, or `CancellationError`.
     func runUnlessCancelled<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        let result = SharedResult<Value>()
+        let result = Promise<Value>()
         enqueue { result.finish(Result(catching: work)) }
         return try await result.value()
     }

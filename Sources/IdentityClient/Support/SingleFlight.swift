@@ -6,12 +6,12 @@ import Synchronization
 ///
 /// The work runs in a task of its own: cancelling any caller, or all of them, does not end it.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private let flights = Mutex<[Key: SharedResult<Value>]>([:])
+    private let flights = Mutex<[Key: Promise<Value>]>([:])
 
     func run(_ key: Key, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let (flight, isNew) = flights.withLock { flights in
             if let flight = flights[key] { return (flight, false) }
-            let flight = SharedResult<Value>()
+            let flight = Promise<Value>()
             flights[key] = flight
             return (flight, true)
         }

@@ -39,7 +39,7 @@ final class CurlDriver: Sendable {
 
     /// Who waits for it.
     enum Caller: Sendable {
-        case answer(SharedResult<Answer>)
+        case answer(Promise<Answer>)
         case stream(CurlStream)
 
         func fail(_ error: any Error) {
@@ -51,7 +51,7 @@ final class CurlDriver: Sendable {
     }
 
     /// What callers left since the thread last looked.
-    struct Mail {
+    struct Commands {
         var jobs: [Job] = []
         var abandoned: [UInt64] = []
         /// No more requests are taken; the thread ends when it has none left.
@@ -61,9 +61,9 @@ final class CurlDriver: Sendable {
     }
 
     private struct State {
-        var mail = Mail()
+        var commands = Commands()
         var lastTicket: UInt64 = 0
-        /// Since when the thread is to look for mail.
+        /// Since when the thread is to look for commands.
         var wokenSince: SuspendingClock.Instant?
     }
 
@@ -96,39 +96,39 @@ final class CurlDriver: Sendable {
 
     /// Takes a request in; `nil` when the driver is retired.
     func submit(_ request: CurlRequest, _ caller: Caller) -> UInt64? {
-        leave { state in
-            guard !state.mail.isRetired else { return nil }
+        enqueue { state in
+            guard !state.commands.isRetired else { return nil }
             state.lastTicket += 1
-            state.mail.jobs.append(Job(ticket: state.lastTicket, request: request, caller: caller))
+            state.commands.jobs.append(Job(ticket: state.lastTicket, request: request, caller: caller))
             return state.lastTicket
         }
     }
 
     /// Nobody waits for this answer any more.
     func abandon(_ ticket: UInt64) {
-        leave { $0.mail.abandoned.append(ticket) }
+        enqueue { $0.commands.abandoned.append(ticket) }
     }
 
     /// Something was given to a stream, or taken from it.
     func nudge() {
-        leave { _ in }
+        enqueue { _ in }
     }
 
     /// Takes no more requests, finishes those under way and ends the thread.
     func retire() {
-        leave { $0.mail.isRetired = true }
+        enqueue { $0.commands.isRetired = true }
     }
 
-    var isRetired: Bool { state.withLock { $0.mail.isRetired } }
+    var isRetired: Bool { state.withLock { $0.commands.isRetired } }
 
     /// Whether the computer has slept since the driver was made. Routers and servers forget connections meanwhile, and
     /// libcurl takes them for fresh: its clock stood still.
     var hasSlept: Bool { settings.timeAsleep() - timeAsleepBefore > .seconds(2) }
 
-    /// Whether the thread has let mail lie for so long: something in libcurl holds it, a resolver for example.
-    func isHeldUp(for patience: Duration) -> Bool {
+    /// Whether the thread has let commands lie for so long: something in libcurl holds it, a resolver for example.
+    func isHeldUp(for heldUpTimeout: Duration) -> Bool {
         guard let since = state.withLock({ $0.wokenSince }) else { return false }
-        return SuspendingClock.now - since >= patience
+        return SuspendingClock.now - since >= heldUpTimeout
     }
 
     static func exhausted() -> AuthenticationError {
@@ -138,7 +138,7 @@ final class CurlDriver: Sendable {
         )
     }
 
-    private func leave<T: Sendable>(_ change: (inout State) -> T) -> T {
+    private func enqueue<T: Sendable>(_ change: (inout State) -> T) -> T {
         let (result, wakes) = state.withLock { state in
             let result = change(&state)
             guard state.wokenSince == nil else { return (result, false) }
@@ -153,18 +153,18 @@ final class CurlDriver: Sendable {
 // The thread's side.
 extension CurlDriver {
     /// What came in since the last time.
-    func takeMail() -> Mail {
+    func drain() -> Commands {
         state.withLock { state in
-            let mail = state.mail
-            state.mail.jobs = []
-            state.mail.abandoned = []
+            let commands = state.commands
+            state.commands.jobs = []
+            state.commands.abandoned = []
             state.wokenSince = nil
-            return mail
+            return commands
         }
     }
 
     /// Retires unless something came in meanwhile.
     func retireIfIdle() {
-        state.withLock { if $0.mail.isEmpty { $0.mail.isRetired = true } }
+        state.withLock { if $0.commands.isEmpty { $0.commands.isRetired = true } }
     }
 }

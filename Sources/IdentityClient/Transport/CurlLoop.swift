@@ -40,9 +40,9 @@ import FoundationEssentials
 
     /// One round: new work, progress, answers, sleep. `false` when there is nothing left to do.
     private mutating func step() -> Bool {
-        let mail = driver.takeMail()
-        for job in mail.jobs { start(job) }
-        for ticket in mail.abandoned { abandon(ticket) }
+        let commands = driver.drain()
+        for job in commands.jobs { start(job) }
+        for ticket in commands.abandoned { abandon(ticket) }
 
         moveStreams()
         guard unsafe ccurl_driver_perform(handle) == 0 else { return false }
@@ -51,7 +51,7 @@ import FoundationEssentials
 
         // A driver with stragglers is retired: to wait for them here would hold up nobody's request any more.
         guard transfers.isEmpty else { return unsafe ccurl_driver_wait(handle, 1000) == 0 }
-        guard !mail.isRetired else { return false }
+        guard !commands.isRetired else { return false }
         return sleep()
     }
 
@@ -70,7 +70,7 @@ import FoundationEssentials
     /// Leaves no caller waiting, whatever happened.
     private mutating func end(because error: AuthenticationError) {
         driver.retire()
-        for job in driver.takeMail().jobs { job.caller.fail(error) }
+        for job in driver.drain().jobs { job.caller.fail(error) }
         for transfer in transfers.values { transfer.caller.fail(error) }
         for transfer in transfers.values { unsafe ccurl_transfer_free(transfer.pointer) }
         for transfer in stragglers.values { unsafe ccurl_transfer_free(transfer.pointer) }

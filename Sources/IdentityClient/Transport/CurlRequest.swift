@@ -30,7 +30,7 @@ struct CurlRequest: Sendable {
         self.body = body ?? (saysLength ? [] : nil)
         let hasBody = self.body != nil || streamedLength != nil
         guard method != "HEAD" || !hasBody else {
-            throw AuthenticationError(.invalidArgument, "A HEAD has no body: leave it out, or use another method.")
+            throw AuthenticationError(.invalidArgument, "A HEAD has no body: enqueue it out, or use another method.")
         }
 
         var lines: [String] = []
@@ -72,7 +72,7 @@ struct CurlSettings: Sendable {
     /// How long a thread without work keeps its connections.
     var idleTime = Duration.seconds(60)
     /// How long libcurl may keep the thread from looking for new work before requests go to another one.
-    var patience = Duration.seconds(10)
+    var heldUpTimeout = Duration.seconds(10)
     /// How long the computer has slept so far, reckoned from any moment that stays the same.
     var timeAsleep: @Sendable () -> Duration = { [meter = SleepMeter()] in meter.timeAsleep }
     /// A newer libcurl is used as if it were this one (`0xXXYYZZ`).

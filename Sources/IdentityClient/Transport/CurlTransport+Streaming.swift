@@ -16,13 +16,13 @@ extension CurlTransport {
         let feeder = body.map { body in
             Task { await Self.feed(stream, from: body, driver, ticket) }
         }
-        let reins = CurlReins(stream: stream, driver: driver, ticket: ticket, feeder: feeder)
+        let handle = StreamHandle(stream: stream, driver: driver, ticket: ticket, feeder: feeder)
         let response = try await withTaskCancellationHandler {
             try await stream.head()
         } onCancel: {
-            reins.cancel()
+            handle.cancel()
         }
-        return CurlExchange(response: response, reins: reins)
+        return CurlExchange(response: response, handle: handle)
     }
 
     private static func feed(
@@ -48,7 +48,7 @@ extension CurlTransport {
 }
 
 /// What holds a streamed transfer: dropped, it ends it.
-final class CurlReins: Sendable {
+final class StreamHandle: Sendable {
     let stream: CurlStream
     private let driver: CurlDriver
     private let ticket: UInt64
@@ -81,13 +81,13 @@ final class CurlReins: Sendable {
 /// A streamed answer.
 struct CurlExchange: HTTPExchange {
     let response: HTTPResponse
-    let reins: CurlReins
+    let handle: StreamHandle
 
     func next() async throws -> [UInt8]? {
         try await withTaskCancellationHandler {
-            try await reins.next()
+            try await handle.next()
         } onCancel: {
-            reins.cancel()
+            handle.cancel()
         }
     }
 }

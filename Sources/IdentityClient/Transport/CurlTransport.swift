@@ -25,8 +25,11 @@ public final class CurlTransport: StreamingHTTPTransport {
     private struct State {
         var driver: CurlDriver?
         /// How long the next driver may be held up. Each that was doubles it, since its thread stays behind.
-        var patience: Duration
+        var heldUpTimeout: Duration
     }
+
+    /// The time that one request may take unless the program says otherwise.
+    static let defaultTimeout = Duration.seconds(60)
 
     let settings: CurlSettings
     private let state: Mutex<State>
@@ -56,7 +59,7 @@ public final class CurlTransport: StreamingHTTPTransport {
     ) {
         self.init(
             CurlSettings(
-                timeoutMilliseconds: (timeout ?? EndpointClient.longestDeadline).curlMilliseconds,
+                timeoutMilliseconds: (timeout ?? Self.defaultTimeout).curlMilliseconds,
                 connectTimeoutMilliseconds: connectTimeout.curlMilliseconds,
                 maximumResponseBytes: max(0, maximumResponseBytes),
                 stallMilliseconds: (timeout ?? .seconds(30)).curlMilliseconds,
@@ -68,7 +71,7 @@ public final class CurlTransport: StreamingHTTPTransport {
 
     init(_ settings: CurlSettings) {
         self.settings = settings
-        state = Mutex(State(patience: settings.patience))
+        state = Mutex(State(heldUpTimeout: settings.heldUpTimeout))
     }
 
     deinit {
@@ -85,7 +88,7 @@ public final class CurlTransport: StreamingHTTPTransport {
     ///   libcurl; `CancellationError` when the task was cancelled.
     public func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         try Task.checkCancellation()
-        let pending = SharedResult<CurlDriver.Answer>()
+        let pending = Promise<CurlDriver.Answer>()
         let (driver, ticket) = try submit(CurlRequest(request, body: body), .answer(pending))
         let answer = try await withTaskCancellationHandler {
             try await pending.value()
@@ -125,9 +128,9 @@ public final class CurlTransport: StreamingHTTPTransport {
     /// thread holds up no further request.
     private static func retireWhatIsOfNoUse(_ state: inout State) {
         guard let driver = state.driver, !driver.isRetired else { return }
-        let isHeldUp = driver.isHeldUp(for: state.patience)
+        let isHeldUp = driver.isHeldUp(for: state.heldUpTimeout)
         guard isHeldUp || driver.hasSlept else { return }
-        if isHeldUp { state.patience *= 2 }
+        if isHeldUp { state.heldUpTimeout *= 2 }
         driver.retire()
         state.driver = nil
     }

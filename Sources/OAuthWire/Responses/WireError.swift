@@ -50,9 +50,9 @@ extension JSONObject {
     func optionalDuration(_ name: String) throws(WireError) -> Int? {
         guard let value = self[name], !value.isNull, value != .string("") else { return nil }
         guard let seconds = value.roundedDown, seconds >= 0 else { throw WireError.wrongType(name) }
-        return Int(min(seconds, Int64(Self.longestDuration)))
+        return Int(min(seconds, Int64(Self.maximumDuration)))
     }
 
     /// Ten years, in seconds.
-    package static var longestDuration: Int { 315_360_000 }
+    package static var maximumDuration: Int { 315_360_000 }
 }

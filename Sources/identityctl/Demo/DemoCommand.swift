@@ -25,7 +25,7 @@ struct DemoCommand: ToolCommand {
     func run(in session: Session) async throws {
         let environment = session.environment
         let command = try browser.command(environment)
-        let way = command == nil ? InteractionEnvironment.current().recommendation.way : .browser
+        let way = command == nil ? InteractionEnvironment.current().recommendation.method : .browser
         let isHeadless = try environment.isOn("headless", headless) || way != .browser
         let directory = try TemporaryDirectory()
         defer { directory.remove() }

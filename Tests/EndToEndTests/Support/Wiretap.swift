@@ -78,8 +78,8 @@ final class Wiretap: HTTPTransport {
 
 /// Where the provider's answers wait between the wire and the program.
 final class AnswerGate: Sendable {
-    private let arrival = SharedResult<Void>()
-    private let opening = SharedResult<Void>()
+    private let arrival = Promise<Void>()
+    private let opening = Promise<Void>()
 
     /// Waits until an answer is there: the provider has rotated the refresh token, and the program does not know it.
     func answer() async throws {

@@ -119,7 +119,7 @@ import Testing
     private func resolver(_ transport: ScriptedTransport, _ cache: any TokenCache, knownHosts: Set<String> = []) throws
         -> AuthorityResolver
     {
-        let documents = ProviderDocuments(
+        let documents = DiscoveryCache(
             client: EndpointClient(transport: transport),
             cache: cache,
             group: try CacheGroup("group"),
@@ -287,7 +287,7 @@ import Testing
         let authority = try Authority.openIDConnect(issuer: "https://h")
         // Each is another process: what it goes by lies in the cache.
         for (age, requests) in [(0, 1), (seconds - 1, 1), (seconds, 2)] {
-            let documents = ProviderDocuments(
+            let documents = DiscoveryCache(
                 client: EndpointClient(transport: transport),
                 cache: cache,
                 group: try CacheGroup("group"),

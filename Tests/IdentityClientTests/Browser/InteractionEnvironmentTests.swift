@@ -8,7 +8,7 @@ import Testing
 @Suite struct InteractionEnvironmentTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var facts: String
-        var way: InteractionEnvironment.Way?
+        var method: InteractionEnvironment.SignInMethod?
         var reason: String
 
         var testDescription: String { facts }
@@ -39,26 +39,26 @@ import Testing
     static let unattended = ", and there is no terminal at which the address could be shown"
 
     @Test(arguments: [
-        Row(facts: "browser display person", way: .browser, reason: opens),
+        Row(facts: "browser display person", method: .browser, reason: opens),
         // A program with windows is no worse than one at a terminal.
-        Row(facts: "browser display", way: .browser, reason: opens),
+        Row(facts: "browser display", method: .browser, reason: opens),
         // $BROWSER counts without a display: editors forward it to the computer where the person is.
-        Row(facts: "browser person ssh", way: .browser, reason: opens),
-        Row(facts: "browser missing display ssh container", way: .browser, reason: opens),
-        Row(facts: "person", way: .manualPaste, reason: headless),
-        Row(facts: "person ssh", way: .manualPaste, reason: overSSH),
-        Row(facts: "person container", way: .manualPaste, reason: contained),
-        Row(facts: "person display missing", way: .manualPaste, reason: missing),
-        Row(facts: "person missing ssh", way: .manualPaste, reason: "\(missing), and \(overSSH)"),
-        Row(facts: "person display", way: .manualPaste, reason: "no command is known"),
-        Row(facts: "browser display person sudo", way: .manualPaste, reason: sudo),
-        Row(facts: "", way: nil, reason: headless + unattended),
-        Row(facts: "container", way: nil, reason: contained + unattended),
-        Row(facts: "display missing", way: nil, reason: missing + unattended),
-        Row(facts: "browser display sudo", way: nil, reason: sudo + unattended),
+        Row(facts: "browser person ssh", method: .browser, reason: opens),
+        Row(facts: "browser missing display ssh container", method: .browser, reason: opens),
+        Row(facts: "person", method: .manualPaste, reason: headless),
+        Row(facts: "person ssh", method: .manualPaste, reason: overSSH),
+        Row(facts: "person container", method: .manualPaste, reason: contained),
+        Row(facts: "person display missing", method: .manualPaste, reason: missing),
+        Row(facts: "person missing ssh", method: .manualPaste, reason: "\(missing), and \(overSSH)"),
+        Row(facts: "person display", method: .manualPaste, reason: "no command is known"),
+        Row(facts: "browser display person sudo", method: .manualPaste, reason: sudo),
+        Row(facts: "", method: nil, reason: headless + unattended),
+        Row(facts: "container", method: nil, reason: contained + unattended),
+        Row(facts: "display missing", method: nil, reason: missing + unattended),
+        Row(facts: "browser display sudo", method: nil, reason: sudo + unattended),
     ])
     func recommendsWithAReason(_ row: Row) {
-        #expect(row.environment.recommendation.way == row.way)
+        #expect(row.environment.recommendation.method == row.method)
         #expect(row.environment.recommendation.reason == row.reason)
     }
 

@@ -32,7 +32,7 @@ import Testing
         deliveries.end(1)
         deliveries.redirect(2)
         deliveries.endAllRedirected()
-        // One page is under way, so that this ends by its patience. Whoever was released too early has gone on by then.
+        // One page is under way, so that this ends by its timeout. Whoever was released too early has gone on by then.
         await deliveries.ended(within: .milliseconds(50))
         isLast.withLock { $0 = true }
         deliveries.end(3)

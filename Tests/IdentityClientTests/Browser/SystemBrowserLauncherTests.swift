@@ -39,7 +39,7 @@ private struct FakeSystem: ~Copyable {
 
     func launcher(
         _ command: [String]? = nil,
-        patience: Duration = .seconds(30),
+        timeout: Duration = .seconds(30),
         variables: [String: String] = ["DISPLAY": ":0"],
         isSudo: Bool = false,
         passesAddress: Bool = true,
@@ -49,7 +49,7 @@ private struct FakeSystem: ~Copyable {
         return SystemBrowserLauncher(
             command: command,
             withholding: withheld,
-            patience: patience,
+            timeout: timeout,
             passesAddress: passesAddress
         ) {
             LaunchEnvironment(variables: variables, isWSL: false, isSudo: isSudo)
@@ -160,7 +160,7 @@ private struct FakeSystem: ~Copyable {
             "echo $$ > '\(system.path("pid"))'; echo end >> '\(system.path("pid"))'; exec /bin/sleep 3600"
         )
         let started = ContinuousClock.now
-        try await system.launcher(patience: .milliseconds(200)).open(url(address))
+        try await system.launcher(timeout: .milliseconds(200)).open(url(address))
         #expect(ContinuousClock.now - started < .seconds(10))
         let report = try await system.report("pid")
         let process = try #require(report.split(separator: "\n").first.flatMap { pid_t($0) })
@@ -176,7 +176,7 @@ private struct FakeSystem: ~Copyable {
             "xdg-open",
             "echo $$ > '\(system.path("pid"))'; echo end >> '\(system.path("pid"))'; exec /bin/sleep 3600"
         )
-        let launcher = system.launcher(patience: .seconds(3600))
+        let launcher = system.launcher(timeout: .seconds(3600))
         let opening = Task { try await launcher.open(URL(filePath: "/").appending(path: "x")) }
         await #expect(throws: AuthenticationError.self) { try await opening.value }
         let address = try url(address)

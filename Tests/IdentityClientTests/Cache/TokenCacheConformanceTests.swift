@@ -22,7 +22,7 @@ import Testing
     @Test(.timeLimit(.minutes(1)), arguments: defects)
     func seesEachBrokenPromise(defect: BrokenCache.Defect, rule: Rule) async throws {
         var kit = TokenCacheConformance(isShared: false, costRecords: 2_000) { BrokenCache(defect) }
-        kit.patience = .milliseconds(200)
+        kit.timeout = .milliseconds(200)
         let failure = await #expect(throws: TokenCacheConformance.Failure.self) { try await kit.run(rule) }
         #expect(failure?.rule == rule)
         #expect(failure?.description.hasPrefix(rule.rawValue) == true)
@@ -74,7 +74,7 @@ import Testing
     func leavesNothingBehindOfARuleThatIsBroken(defect: BrokenCache.Defect, rule: Rule) async throws {
         let storage = InMemoryTokenCache()
         var kit = TokenCacheConformance { BrokenCache(defect, on: storage) }
-        kit.patience = .milliseconds(100)
+        kit.timeout = .milliseconds(100)
         await #expect(throws: TokenCacheConformance.Failure.self) { try await kit.run(rule) }
         #expect(storage.recordCount == 0)
     }

@@ -18,7 +18,7 @@ import Testing
         ] as [(Int, Int, Bool, Int)]
     )
     func looksLessOftenAsTimeGoesOn(_ count: Int, elapsed: Int, hasHints: Bool, milliseconds: Int) {
-        let pause = RefreshWait.longestPause(count, after: .milliseconds(elapsed), hasHints: hasHints)
+        let pause = RefreshWait.maximumPause(count, after: .milliseconds(elapsed), hasHints: hasHints)
         #expect(pause == .milliseconds(milliseconds))
     }
 

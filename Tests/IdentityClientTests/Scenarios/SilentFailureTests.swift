@@ -188,7 +188,7 @@ struct SilentFailureTests {
         }
         #expect(try await stage.storedCredentials(of: application) == before)
         #expect(stage.provider.count(of: .token) == 3)
-        // Without patience this is a reuse, which the server refuses: now a person is needed.
+        // Without timeout this is a reuse, which the server refuses: now a person is needed.
         try await expectError(.signInExpired) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }

@@ -6,7 +6,7 @@ import Testing
 
 /// Opens once; who comes before waits.
 final class Barrier: Sendable {
-    private let opened = SharedResult<Void>()
+    private let opened = Promise<Void>()
 
     func open() { opened.finish(.success(())) }
 
@@ -17,7 +17,7 @@ struct Trouble: Error {}
 
 @Suite(.timeLimit(.minutes(1))) struct SharedResultTests {
     @Test func releasesEverybodyWithTheFirstOutcome() async throws {
-        let result = SharedResult<Int>()
+        let result = Promise<Int>()
         let waiters = (0..<1000).map { _ in Task { try await result.value() } }
         result.finish(.success(1))
         result.finish(.success(2))
@@ -26,7 +26,7 @@ struct Trouble: Error {}
     }
 
     @Test func aCancelledWaiterLeavesTheOthersWaiting() async throws {
-        let result = SharedResult<Int>()
+        let result = Promise<Int>()
         let first = Task { try await result.value() }
         let second = Task { try await result.value() }
         first.cancel()
@@ -38,7 +38,7 @@ struct Trouble: Error {}
     @Test func neverWaitsInACancelledTask() async throws {
         let task = Task {
             while !Task.isCancelled { await Task.yield() }
-            return try await SharedResult<Int>().value()
+            return try await Promise<Int>().value()
         }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
@@ -101,7 +101,7 @@ struct Trouble: Error {}
 
     /// Even work that does not listen is left behind.
     @Test func releasesTheCallerAtTheDeadline() async throws {
-        let stuck = SharedResult<Void>()
+        let stuck = Promise<Void>()
         await #expect(throws: DeadlineExceeded.self) {
             try await withDeadline(.milliseconds(20)) { await Task { try? await stuck.value() }.value }
         }
@@ -114,7 +114,7 @@ struct Trouble: Error {}
             let caller = Task.immediate {
                 try await withDeadline(duration) {
                     try await withTaskCancellationHandler {
-                        try await SharedResult<Void>().value()
+                        try await Promise<Void>().value()
                     } onCancel: {
                         cancelled.open()
                     }

@@ -84,7 +84,7 @@ extension CurlTransport {
     static func withoutPatience(certificateAuthorities: String) -> CurlTransport {
         var settings = usual
         settings.certificateAuthorities = certificateAuthorities
-        settings.patience = .zero
+        settings.heldUpTimeout = .zero
         return CurlTransport(settings)
     }
 

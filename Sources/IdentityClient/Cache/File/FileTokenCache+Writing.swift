@@ -57,13 +57,13 @@ extension FileTokenCache {
 /// How long a writer has waited for another process, and how long it waits next.
 struct LockWait {
     private let timeout: Duration
-    private let longestPause: Duration
+    private let maximumPause: Duration
     private var deadline: SuspendingClock.Instant?
     private var pause = Duration.milliseconds(1)
 
-    init(timeout: Duration, longestPause: Duration = .milliseconds(10)) {
+    init(timeout: Duration, maximumPause: Duration = .milliseconds(10)) {
         self.timeout = timeout
-        self.longestPause = longestPause
+        self.maximumPause = maximumPause
     }
 
     /// Waits a moment: 1 ms at first, and twice as long each time.
@@ -76,7 +76,7 @@ struct LockWait {
         }
         self.deadline = deadline
         try await Task.sleep(for: pause, clock: .suspending)
-        pause = min(pause * 2, longestPause)
+        pause = min(pause * 2, maximumPause)
     }
 
     static func busy(_ lock: String, holder: Int32?, timeout: Duration) -> AuthenticationError {

@@ -37,7 +37,7 @@ package final class SharedLocks: Sendable {
 
     private func take(_ stripe: Stripe) async throws -> HeldLock {
         let root = directory
-        var wait = LockWait(timeout: timeout, longestPause: pause)
+        var wait = LockWait(timeout: timeout, maximumPause: pause)
         while true {
             if let lock = try await queue.doing({ try Self.tryTake(stripe, in: root) }) { return lock }
             try await wait.again(for: "\(root)/\(stripe.group.name)/\(FileCacheName.lock(stripe.number))")

@@ -3,7 +3,7 @@
 import Synchronization
 
 /// One outcome that many tasks wait for. A waiter that is cancelled stops waiting; the others and the work go on.
-package final class SharedResult<Value: Sendable>: Sendable {
+package final class Promise<Value: Sendable>: Sendable {
     private struct State {
         var outcome: Result<Value, any Error>?
         var waiters: [UInt64: CheckedContinuation<Value, any Error>] = [:]
@@ -68,7 +68,7 @@ package final class SharedResult<Value: Sendable>: Sendable {
 func regardlessOfCancellation<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
-    let result = SharedResult<Value>()
+    let result = Promise<Value>()
     Task { await result.finish(by: work) }
     return try await result.value()
 }

@@ -5,7 +5,7 @@ import OAuthWire
 import Synchronization
 
 /// Fetches what providers publish, once for any number of callers, and keeps it in memory and in the cache.
-final class ProviderDocuments: Sendable {
+final class DiscoveryCache: Sendable {
     private let client: EndpointClient
     private let cache: any TokenCache
     private let group: CacheGroup

@@ -7,9 +7,9 @@ import OAuthWire
 /// The directory in which programs of a user listen for redirects to schemes of their own, each on a socket.
 ///
 /// A socket's name begins with a fingerprint of the scheme, so that an address reaches only those who may want it.
-struct RedirectMailbox: Sendable {
+struct CustomSchemeRelay: Sendable {
     /// Bytes of an address, at most.
-    static let longestAddress = 16 * 1024
+    static let maximumAddressBytes = 16 * 1024
     private static let group = CacheGroup(unchecked: "redirects")
     private static let queue = QueueExecutor("identity.redirects", width: 4)
 
@@ -44,7 +44,8 @@ struct RedirectMailbox: Sendable {
     func deliver(_ url: URL) async throws -> Bool {
         let address = url.absoluteString
         let scheme = try CustomScheme(url.scheme ?? "")
-        guard address.utf8.count <= Self.longestAddress, address.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard address.utf8.count <= Self.maximumAddressBytes, address.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
             throw AuthenticationError(
                 .invalidArgument,
                 "The address is too long, or has other than visible characters."
@@ -71,7 +72,7 @@ struct RedirectMailbox: Sendable {
 
     /// Whether whoever listens at `path` takes the address.
     private static func offer(_ address: String, at path: String) -> Bool {
-        switch UnixSocket.post(Array(address.utf8), toServerAt: path, patience: 60) {
+        switch UnixSocket.post(Array(address.utf8), toServerAt: path, timeoutSeconds: 60) {
         case .status(200): return true
         case .gone:
             remove(path)

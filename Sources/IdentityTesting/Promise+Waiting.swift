@@ -2,10 +2,7 @@
 
 import IdentityClient
 
-/// What a part of the testing product promises to who waits for it.
-typealias Promise = SharedResult
-
-extension SharedResult {
+extension Promise {
     /// The outcome, or ``WaitTimedOut`` when there is none after `timeout` of real time. It may be waited for again then.
     func value(within timeout: Duration, for what: String) async throws -> Value {
         do {
@@ -16,7 +13,7 @@ extension SharedResult {
     }
 }
 
-extension SharedResult where Value == Void {
+extension Promise where Value == Void {
     func fulfil() { finish(.success(())) }
 }
 

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A browser does that for a host that has once asked for https alone (HSTS, which counts for all ports), or that its own
 /// settings want https for. The person then sees an error page, and the program would wait in silence.
-final class HTTPSVisits: Sendable {
+final class HTTPSRedirects: Sendable {
     private struct State {
         var isSeen = false
         var report: (@Sendable () -> Void)?
@@ -50,5 +50,5 @@ final class HTTPSVisits: Sendable {
 
 extension RedirectListener {
     /// What came to its port by https, where it has one.
-    var httpsVisits: HTTPSVisits? { (self as? LoopbackRedirectListener)?.visits }
+    var httpsRedirects: HTTPSRedirects? { (self as? LoopbackRedirectListener)?.visits }
 }

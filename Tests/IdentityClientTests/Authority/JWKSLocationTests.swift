@@ -14,7 +14,7 @@ import Testing
     ])
     func entraHasASetOfTheApplicationsOwn(published: String, own: String) throws {
         for authority in [try Authority.entra(.organizations), try .externalID(host: "contoso.ciamlogin.com")] {
-            let places = metadata(keys: published).keyPlaces(for: "a&b", of: authority)
+            let places = metadata(keys: published).jwksLocations(for: "a&b", of: authority)
             #expect(places.map(\.url) == [published, own, own, published])
             #expect(places.map(\.isRefetch) == [false, false, true, true])
         }
@@ -26,12 +26,14 @@ import Testing
             try .b2c(host: "contoso.b2clogin.com", tenant: "contoso.onmicrosoft.com", policy: "b2c_1_susi"),
         ]
         for authority in others {
-            let places = metadata(keys: "https://h/keys").keyPlaces(for: "client", of: authority)
-            #expect(places == [KeyPlace(url: "https://h/keys"), KeyPlace(url: "https://h/keys", isRefetch: true)])
+            let places = metadata(keys: "https://h/keys").jwksLocations(for: "client", of: authority)
+            #expect(
+                places == [JWKSLocation(url: "https://h/keys"), JWKSLocation(url: "https://h/keys", isRefetch: true)]
+            )
         }
     }
 
     @Test func thereIsNoneWhereNoKeysArePublished() throws {
-        #expect(metadata(keys: nil).keyPlaces(for: "client", of: try .entra(.organizations)).isEmpty)
+        #expect(metadata(keys: nil).jwksLocations(for: "client", of: try .entra(.organizations)).isEmpty)
     }
 }

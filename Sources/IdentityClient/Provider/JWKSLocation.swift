@@ -3,7 +3,7 @@
 import OAuthWire
 
 /// Where keys for ID tokens are looked for.
-struct KeyPlace: Hashable, Sendable {
+struct JWKSLocation: Hashable, Sendable {
     let url: String
     /// Whether a kept set is passed over, because no key in it has signed the token.
     var isRefetch = false
@@ -17,13 +17,15 @@ extension AuthorityMetadata {
     /// too. A kept set of that kind is tried before it is fetched anew: such an application needs it for every token. The
     /// common set is asked last once more, so that no sign-in hangs on a set that most do not need.
     /// - SeeAlso: [Access tokens, validating the signature](https://learn.microsoft.com/entra/identity-platform/access-tokens#validate-the-signature)
-    func keyPlaces(for clientID: String, of authority: Authority) -> [KeyPlace] {
+    func jwksLocations(for clientID: String, of authority: Authority) -> [JWKSLocation] {
         guard let url = jwksURI else { return [] }
-        guard authority.hasApplicationKeys else { return [KeyPlace(url: url), KeyPlace(url: url, isRefetch: true)] }
+        guard authority.hasApplicationKeys else {
+            return [JWKSLocation(url: url), JWKSLocation(url: url, isRefetch: true)]
+        }
         let own = url + (url.contains("?") ? "&" : "?") + FormURLEncoded.encode([("appid", clientID)])
         return [
-            KeyPlace(url: url), KeyPlace(url: own), KeyPlace(url: own, isRefetch: true),
-            KeyPlace(url: url, isRefetch: true),
+            JWKSLocation(url: url), JWKSLocation(url: own), JWKSLocation(url: own, isRefetch: true),
+            JWKSLocation(url: url, isRefetch: true),
         ]
     }
 }
