@@ -11,10 +11,10 @@ let cache = DesktopTokenCache(applicationName: "Example")
 let app = try PublicClientApplication(.init(clientID: clientID, authority: authority, cache: cache))
 
 do {
-    // Without asking anyone where that can be had, and else through the browser.
+    // Silently if possible, otherwise through the browser.
     let result = try await app.acquireToken(scopes: ["email"])
     let origin = result.source == .cache ? "from the cache" : "from the identity provider"
-    print("\(result.account.username ?? "Somebody") is signed in until \(result.expiresOn), with a token \(origin)")
+    print("\(result.account.username ?? "The account") is signed in until \(result.expiresOn), with a token \(origin)")
     try await app.finishPendingRefreshes()
 } catch let error as AuthenticationError {
     print(error.message)
