@@ -212,7 +212,9 @@ class Program:
         geometry = subprocess.run(
             ["xdotool", "getwindowgeometry", "--shell", window], capture_output=True, text=True, check=True).stdout
         size = dict(line.split("=") for line in geometry.split())
-        at = widget.queryComponent().getExtents(self.desk.atspi.WINDOW_COORDS)
+        # A widget is there before it has its place.
+        place = lambda: widget.queryComponent().getExtents(self.desk.atspi.WINDOW_COORDS)
+        at = wait(f"the place of “{name}”", lambda: place().width > 1 and place())
         # The window's edge, which can be dragged, is not the program's.
         x = at.x + at.width // 2 + (int(size["WIDTH"]) - frame.width) // 2
         y = at.y + at.height // 2 + (int(size["HEIGHT"]) - frame.height) // 2
