@@ -38,7 +38,7 @@ let package = Package(
         ),
         .testTarget(
             name: "DesktopKitTests",
-            dependencies: ["DesktopKit", "TestSupport", identityClient, argumentParser]
+            dependencies: ["DesktopKit", "TestSupport", identityClient, argumentParser, httpTypes]
         ),
 
         // GTK's thread for tests.

@@ -4,6 +4,8 @@
 
 BINARIES is where the programs were built; screenshots of the main states go to IMAGES.
 """
+import os
+import pathlib
 import subprocess
 import time
 
@@ -11,6 +13,9 @@ from desk import SUPPORT, expect, main, step, wait
 
 BUTTON = "push button|button"
 QUICK_PERSON = {"BROWSER": str(SUPPORT / "browser" / "form-person")}
+HERE = pathlib.Path(__file__).resolve().parent
+DESKTOP_PERSON = {"BROWSER": str(HERE / "desktop-person")}
+SCHEME = "io.github.identity.quickstart"
 NOBODY, LOG = "Nobody is signed in", "What happened"
 
 
@@ -47,6 +52,17 @@ def unlock_in_dialog(desk):
     time.sleep(1)  # it takes the keyboard when it is there
     subprocess.run(["xdotool", "windowfocus", window, "type", "throw-away"], check=True)
     subprocess.run(["xdotool", "key", "Return"], check=True)
+
+
+def install_desktop_file(desk):
+    """Makes QuickStart the program for the addresses of its scheme, as its package would."""
+    data = desk.home / ".local" / "share" / "applications"
+    data.mkdir(parents=True)
+    name = "io.github.identity.QuickStart.desktop"
+    (data / name).write_text((HERE.parent / "share" / name).read_text())
+    config = desk.home / ".config"
+    config.mkdir(exist_ok=True)
+    (config / "mimeapps.list").write_text(f"[Default Applications]\nx-scheme-handler/{SCHEME}={name}\n")
 
 
 def drive(desk, images):
@@ -88,6 +104,7 @@ def drive(desk, images):
     quick.see("Alice Example")
     says(quick, "Microsoft Graph answered with status 200")
     says(quick, '"displayName" : "Alice Example"')
+    says(quick, "The token came from the identity provider.")
     expect("another program" not in log(quick), "the window knows that it was itself")
     shoot(quick, "signed-in")
 
@@ -95,6 +112,7 @@ def drive(desk, images):
     openings = desk.openings()
     call(quick)
     says(quick, "Microsoft Graph answered with status 200", times=2)
+    says(quick, "The token came from the cache.")
     expect(desk.openings() == openings, "no browser was opened")
 
     step("Graph demands more of the token, which is renewed without her")
@@ -138,13 +156,73 @@ def drive(desk, images):
     quick.see("Alice Example")
     quit(quick)
 
-    step("what only an administrator can allow is explained")
-    asking = desk.start("QuickStart", *options, "--scope", "Directory.Read.All", "--cache", "memory", **QUICK_PERSON)
+    step("what only an administrator can allow is explained; one refuses, and allows it")
+    asking = desk.start("QuickStart", *options, "--scope", "Directory.Read.All", "--cache", "memory", **DESKTOP_PERSON)
     asking.see(NOBODY)
     call(asking)
-    says(asking, "Only an administrator of your organisation can allow this.")
+    says(asking, "Only an administrator of your organization can allow this.")
     shoot(asking, "administrator")
+    desk.seat(mode="cancel")
+    asking.click("Ask an Administrator", BUTTON)
+    says(asking, "The administrator has not allowed the program. AADSTS65004")
+    says(asking, "/v2.0/adminconsent?client_id=")
+    desk.seat()
+    asking.click("Retry", BUTTON)
+    says(asking, "An administrator of the organization contoso has allowed it.")
+    asking.see("Ask an Administrator", BUTTON)  # the stand-in has not heard of it
     quit(asking)
+
+    step("the browser comes back by the program's own scheme, and the desktop brings the redirect")
+    install_desktop_file(desk)
+    path = f"{desk.binaries}:{os.environ['PATH']}"
+    schemed = desk.start(
+        "QuickStart", *options, "--redirect-uri", SCHEME + "://auth", "--cache", "memory", PATH=path, **DESKTOP_PERSON)
+    schemed.see(NOBODY)
+    call(schemed)
+    schemed.see("Alice Example")
+    quit(schemed)
+
+    step("one that no program waits for is answered by a window that says so")
+    stale = desk.start("QuickStart", SCHEME + "://auth?code=a&state=b")
+    stale.see("No program waits for this sign-in. Start it again.")
+    stale.keys("Escape")
+    expect(stale.ended() == 1, "status 1")
+
+    step("three people have signed in, and one of them out: the program asks which of the others it is")
+    shared = [*options, "--cache", "file", "--cache-directory", str(desk.home / "several"), "--group", "office"]
+    people = desk.start("GraphSearch", *shared, **QUICK_PERSON)
+    people.click("Sign In", BUTTON)
+    people.see("Given name")
+    for username, password in (("bob@example.test", "battery staple"), ("maire@example.test", "correct horse")):
+        desk.seat(username, password)
+        openings = desk.openings()
+        people.keys("ctrl+n")
+        wait("the browser", lambda: desk.openings() > openings)
+        people.gone("Cancel", BUTTON)
+        people.keys("alt+a")
+        people.see(username)
+        people.keys("Escape")
+    quit(people)
+    desk.seat()
+    several = desk.start("QuickStart", *shared, **QUICK_PERSON)
+    several.see("Máire O'Neill")
+    several.keys("ctrl+shift+o")
+    several.see("Choose an Account")
+    quit(several)
+    several = desk.start("QuickStart", *shared, **QUICK_PERSON)
+    several.see("Choose an Account")
+    shoot(several, "choose")
+    several.press("Bob Example", "list item")
+    says(several, "bob@example.test was chosen.")
+    call(several)
+    says(several, "The token came from the cache.")
+    says(several, '"displayName" : "Bob Example"')
+    quit(several)
+    several = desk.start("QuickStart", *shared, **QUICK_PERSON)
+    says(several, "bob@example.test is still signed in.")
+    several.keys("ctrl+shift+o")
+    several.see("Alice Example")  # who is the only one left
+    quit(several)
 
     step("a settings file says that the computer is shared: the browser is signed out, too")
     settings = desk.home / "settings.json"

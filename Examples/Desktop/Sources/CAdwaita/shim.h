@@ -28,6 +28,30 @@ static inline gulong kit_connect_answering(
     );
 }
 
+// Calls handler(data, address) for each address that the program is opened with.
+typedef struct {
+    gpointer data;
+    void (*handler)(gpointer data, const char *address);
+} KitOpening;
+
+static inline void kit_opened(GApplication *application, GFile **files, gint count, const char *hint, KitOpening *to) {
+    for (gint index = 0; index < count; index++) {
+        char *address = g_file_get_uri(files[index]);
+        to->handler(to->data, address);
+        g_free(address);
+    }
+}
+
+static inline void kit_connect_open(
+    gpointer application, gpointer data, void (*handler)(gpointer data, const char *address)
+) {
+    KitOpening *opening = g_new(KitOpening, 1);
+    *opening = (KitOpening){data, handler};
+    g_signal_connect_data(
+        application, "open", G_CALLBACK(kit_opened), opening, (GClosureNotify)(void (*)(void))g_free, 0
+    );
+}
+
 // What a screen reader says.
 static inline void kit_set_accessible_label(GtkWidget *widget, const char *label) {
     gtk_accessible_update_property(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);

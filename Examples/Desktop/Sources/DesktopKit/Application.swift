@@ -10,7 +10,8 @@ public final class Application {
     private(set) var shortcuts: [Shortcut] = []
 
     private init(id: String) {
-        pointer = adw_application_new(id, G_APPLICATION_NON_UNIQUE)
+        let flags = G_APPLICATION_NON_UNIQUE.rawValue | G_APPLICATION_HANDLES_OPEN.rawValue
+        pointer = adw_application_new(id, GApplicationFlags(flags))
     }
 
     /// Runs a program until its last window is closed. Call it on the process's first thread.
@@ -18,11 +19,14 @@ public final class Application {
     /// - Parameters:
     ///   - id: The program's name on the bus and for the desktop, for example `org.example.Mail`.
     ///   - name: What people call it.
+    ///   - address: The redirect that the desktop has started the program with. It is handed to the program of this
+    ///     user that waits for it, and no window is opened.
     ///   - start: Opens the first window. What it gives is kept until the end.
-    /// - Returns: The status to exit with.
+    /// - Returns: The status to exit with: 1 where no program has waited for the redirect.
     public nonisolated static func run(
         id: String,
         name: String,
+        opening address: String? = nil,
         start: @escaping @MainContext (Application) -> AnyObject
     ) -> Int32 {
         g_main_context_acquire(g_main_context_default())
@@ -31,19 +35,29 @@ public final class Application {
             Translation.begin()
             g_set_prgname(id)
             g_set_application_name(name)
-            return Application(id: id).run(start)
+            return Application(id: id).run(opening: address, start)
         }
     }
 
-    private func run(_ start: @escaping @MainContext (Application) -> AnyObject) -> Int32 {
+    private func run(
+        opening address: String?,
+        _ start: @escaping @MainContext (Application) -> AnyObject
+    ) -> Int32 {
         let program = Holder()
         connect(pointer, "activate") { [unowned self] in
             if program.object == nil { program.object = start(self) }
         }
-        let status = g_application_run(cast(pointer), 0, nil)
+        let delivery = RedirectDelivery(self)
+        delivery.connect()
+        // GLib takes the first word for the program's name, and the rest for what it is opened with.
+        var words = ([g_get_prgname().map { String(cString: $0) } ?? ""] + [address].compactMap { $0 }).map {
+            strdup($0)
+        }
+        defer { for word in words { free(word) } }
+        let status = g_application_run(cast(pointer), Int32(words.count), &words)
         program.object = nil
         g_object_unref(pointer)
-        return status
+        return status == 0 ? delivery.status : status
     }
 
     /// Ends the main loop.

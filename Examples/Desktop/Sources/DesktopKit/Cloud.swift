@@ -12,7 +12,7 @@ public struct Cloud: Sendable {
     public let graphURL: URL
     /// The root of the stand-in's services; `nil` at a real cloud.
     public let standInURL: URL?
-    private let page: PageChoice
+    private let options: ProgramOptions
     /// Kept, so that it goes on running.
     private let running: StandIn?
 
@@ -22,40 +22,51 @@ public struct Cloud: Sendable {
     ///   - options: What was chosen.
     ///   - fallback: The registration that a settings file names.
     ///   - graphURL: Graph's root at the real cloud.
-    public static func open(_ options: ProgramOptions, else fallback: Registration?, graphURL: URL) async throws
-        -> Cloud
-    {
-        if let registration = try options.registration ?? fallback {
-            return Cloud(registration, graphURL: graphURL, standInURL: nil, options.page, running: nil)
+    ///   - redirectURI: Where the browser comes back to, if it is neither the registration's nor the stand-in's.
+    public static func open(
+        _ options: ProgramOptions,
+        else fallback: Registration?,
+        graphURL: URL,
+        redirectURI: RedirectURI? = nil
+    ) async throws -> Cloud {
+        if var registration = try options.registration(else: fallback) {
+            registration.redirectURI = redirectURI ?? registration.redirectURI
+            return Cloud(registration, graphURL: graphURL, standInURL: nil, options, running: nil)
         }
+        let redirectURI = redirectURI ?? .loopback
         if let root = options.standIn {
             guard let url = URL(string: root) else { throw ValidationFailure("--stand-in is not an address: \(root)") }
-            return Cloud(try await StandIn.Addresses(at: url), options.page, running: nil)
+            return Cloud(try await StandIn.Addresses(at: url), redirectURI, options, running: nil)
         }
         let standIn = try await StandIn.start()
-        return Cloud(standIn.addresses, options.page, running: standIn)
+        return Cloud(standIn.addresses, redirectURI, options, running: standIn)
     }
 
     private init(
         _ registration: Registration,
         graphURL: URL,
         standInURL: URL?,
-        _ page: PageChoice,
+        _ options: ProgramOptions,
         running: StandIn?
     ) {
         self.registration = registration
         self.graphURL = graphURL
         self.standInURL = standInURL
-        self.page = page
+        self.options = options
         self.running = running
     }
 
-    private init(_ addresses: StandIn.Addresses, _ page: PageChoice, running: StandIn?) {
+    private init(
+        _ addresses: StandIn.Addresses,
+        _ redirectURI: RedirectURI,
+        _ options: ProgramOptions,
+        running: StandIn?
+    ) {
         self.init(
-            Registration(clientID: addresses.clientID, authority: addresses.authority),
+            Registration(clientID: addresses.clientID, authority: addresses.authority, redirectURI: redirectURI),
             graphURL: addresses.graph,
             standInURL: addresses.root,
-            page,
+            options,
             running: running
         )
     }
@@ -68,8 +79,9 @@ public struct Cloud: Sendable {
             cache: cache
         )
         configuration.clientCapabilities = ["cp1"]
+        configuration.cacheGroup = try options.cacheGroup
         configuration.redirectURI = registration.redirectURI
-        configuration.show(page)
+        configuration.show(options.page)
         return try PublicClientApplication(configuration)
     }
 }

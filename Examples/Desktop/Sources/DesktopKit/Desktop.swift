@@ -12,10 +12,13 @@ public enum Desktop {
     }
 
     /// Tells something over the program's active window, until the person closes it.
-    static func tell(_ title: String, _ text: String) {
+    ///
+    /// - Parameter application: Goes on until then, also where it has no window.
+    static func tell(_ title: String, _ text: String, in application: Application? = nil) {
         let active = g_application_get_default().flatMap { gtk_application_get_active_window(cast($0)) }
         guard let dialog = adw_message_dialog_new(active, title, text) else { return }
         adw_message_dialog_add_response(cast(dialog), "close", tr("_Close"))
+        if let application { gtk_application_add_window(cast(application.pointer), cast(dialog)) }
         gtk_window_present(cast(dialog))
     }
 

@@ -100,6 +100,12 @@ public final class Row: Widget {
     public func add(_ suffix: Widget) {
         adw_action_row_add_suffix(pointer(), suffix.widget)
     }
+
+    /// Calls `action` when it is clicked, or chosen with Return.
+    public func onActivation(_ action: @escaping @MainContext () -> Void) -> Self {
+        connect(widget, "activated", action)
+        return self
+    }
 }
 
 /// A round picture of a person: the initials, in a colour made from the name.

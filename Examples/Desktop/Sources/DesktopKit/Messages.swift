@@ -30,9 +30,11 @@ public final class ErrorBar: Widget {
     ///
     /// - Parameters:
     ///   - text: What, and what to do.
+    ///   - title: What the button says.
     ///   - retry: What the button does; without it there is none.
-    public func show(_ text: String, retry: (@MainContext () -> Void)? = nil) {
+    public func show(_ text: String, title: String = tr("_Retry"), retry: (@MainContext () -> Void)? = nil) {
         label.text = text
+        button.setText(title)
         self.retry = retry
         button.isVisible = retry != nil
         gtk_info_bar_set_revealed(opaque, 1)

@@ -14,11 +14,15 @@ public enum PageChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
 }
 
 extension PublicClientApplication.Configuration {
-    /// Has the sign-in page shown where `page` says.
+    /// Has the sign-in page shown where `page` says, and the redirect taken as its address demands. Set that first.
     public mutating func show(_ page: PageChoice) {
         let program = g_get_application_name().map { String(cString: $0) } ?? clientID.rawValue
         guard page == .embedded else {
-            redirectReceiver = LoopbackRedirectReceiver(applicationName: program, texts: .translated)
+            let isLoopback = (try? redirectURI.addressWithoutListener())?.scheme == "http"
+            redirectReceiver =
+                isLoopback
+                ? LoopbackRedirectReceiver(applicationName: program, texts: .translated)
+                : CustomSchemeRedirectReceiver()
             return
         }
         // By itself it opens over the active window of the application that runs.

@@ -21,4 +21,12 @@ extension RedirectPage.Texts {
         texts.caution = tr("For your security, do not share this page or its address with anyone.")
         return texts
     }
+
+    /// The same where an administrator was asked to allow the program.
+    static var ofAdministrators: RedirectPage.Texts {
+        var texts = translated
+        texts.succeeded = Statement(title: tr("Allowed"), sentence: tr("The program may be used now."))
+        texts.failed = Statement(title: tr("Not allowed"), sentence: tr("The program was not allowed."))
+        return texts
+    }
 }

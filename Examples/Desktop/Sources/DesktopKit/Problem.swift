@@ -61,8 +61,8 @@ extension Problem {
         case AuthenticationError.adminConsentRequired:
             tr(
                 """
-                Only an administrator of your organisation can allow this. Ask them to open the program's page in the \
-                Microsoft Entra admin centre and choose “Grant admin consent”, then try again.
+                Only an administrator of your organization can allow this. Ask them to open the program's page in the \
+                Microsoft Entra admin center and choose “Grant admin consent”, then try again.
                 """
             )
         case AuthenticationError.accessDenied: tr("The sign-in was refused, in the browser or by the provider.")

@@ -34,26 +34,52 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     @Option(help: ArgumentHelp("Where --cache file and desktop keep their files.", valueName: "path"))
     public var cacheDirectory: String?
 
+    /// The programs that share a sign-in.
+    @Option(help: ArgumentHelp("Share the sign-in with the programs that name the same group.", valueName: "name"))
+    public var group: String?
+
     /// Nothing is chosen yet: the parser does that.
     public init() {}
 
-    /// Refuses half a registration, and an address that is none.
+    /// Refuses half a registration, an address that is none, and a group whose name cannot be used.
     public func validate() throws {
-        guard (clientID == nil) == (authority == nil) else {
-            throw ValidationError("--client-id and --authority go together; with neither, the cloud is a stand-in.")
+        guard clientID == nil || authority != nil else {
+            throw ValidationError("--client-id needs --authority too; with neither, the cloud is a stand-in.")
         }
-        _ = try registration
+        _ = try namedAuthority
+        _ = try cacheGroup
+    }
+
+    private var namedAuthority: Authority? {
+        get throws { try naming("--authority") { try authority.map { try Authority(url: $0) } } }
+    }
+
+    /// The group that was named; `nil` means this program alone.
+    public var cacheGroup: CacheGroup? {
+        get throws { try naming("--group") { try group.map { try CacheGroup($0) } } }
     }
 
     /// The registration at a real provider; `nil` means the stand-in.
-    public var registration: Registration? {
-        get throws {
-            guard let clientID, let authority else { return nil }
-            do {
-                return Registration(clientID: ClientID(rawValue: clientID), authority: try Authority(url: authority))
-            } catch let error as AuthenticationError {
-                throw ValidationError("--authority: \(error.message)")
-            }
+    ///
+    /// - Parameter settings: The registration that a settings file names. Options take the place of its parts.
+    /// - Throws: `ValidationError` when there is a provider and no client id.
+    public func registration(else settings: Registration? = nil) throws -> Registration? {
+        guard let authority = try namedAuthority else { return settings }
+        guard let clientID = clientID.map({ ClientID(rawValue: $0) }) ?? settings?.clientID else {
+            throw ValidationError("--authority needs --client-id too; with neither, the cloud is a stand-in.")
+        }
+        return Registration(
+            clientID: clientID,
+            authority: authority,
+            redirectURI: settings?.redirectURI ?? .loopback
+        )
+    }
+
+    private func naming<Value>(_ option: String, _ make: () throws -> Value) throws -> Value {
+        do {
+            return try make()
+        } catch let error as AuthenticationError {
+            throw ValidationError("\(option): \(error.message)")
         }
     }
 

@@ -98,6 +98,29 @@ public final class SignInBar {
         return result
     }
 
+    /// Has an administrator allow on the page what the program asks for, while this is shown.
+    ///
+    /// - Parameter onAddress: Is told the page's address, which an administrator on another computer can open, too.
+    /// - Returns: The identifier of the organization that it is allowed in.
+    /// - Throws: `AuthenticationError.userCancelled` when it was refused; `.unsupported` when the provider has no such page;
+    ///   `.redirectUnavailable`; `CancellationError`.
+    public func askAdministrator(
+        with application: PublicClientApplication,
+        scopes: Set<Scope>,
+        onAddress: @escaping @MainContext (String) -> Void
+    ) async throws -> String {
+        isShown = true
+        text.text = tr("Have an administrator allow the program, on the page.")
+        defer { isShown = false }
+        return try await AdminConsent.ask(application, for: scopes) { [weak self] url in
+            let address = url.absoluteString
+            onMainContext {
+                self?.offer(address)
+                onAddress(address)
+            }
+        }
+    }
+
     private func show(_ phase: SignInPhase) {
         show(isFinishing: phase == .redirectReceived)
         // The page's own window closes, and leaves the program's in front.

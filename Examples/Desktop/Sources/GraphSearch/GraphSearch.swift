@@ -13,8 +13,8 @@ struct GraphSearch: ParsableCommand {
         abstract: "Searches the people of an organisation.",
         discussion: """
             With no options the cloud is a stand-in on this machine with 500 people: choose any of them on its page.
-            The settings file has the keys clientId, redirectUri, graphApiUrlString and apiversion, as JSON or property \
-            list; options go before it.
+            The settings file has the keys clientId, authority, redirectUri, graphApiUrlString and apiversion, as JSON or \
+            property list; options go before it.
             """
     )
 
@@ -48,6 +48,7 @@ struct Choices: Sendable {
             let page = command.program.page
             let file = try command.settings.map { try SettingsFile(path: $0) }
             settings = try file.map { try SearchSettings($0, page: page) } ?? SearchSettings()
+            _ = try program.registration(else: settings.registration)  // half of one is refused
         } catch let failure as ValidationFailure {
             throw ValidationError(failure.description)
         }

@@ -8,6 +8,8 @@ import IdentityClient
 struct SearchSettings: Sendable, Equatable {
     /// `clientId`; without it, and without --client-id, the cloud is the stand-in.
     var clientID: ClientID?
+    /// `authority`: who signs people in; work, school and personal accounts unless given.
+    var authority: Authority
     /// `redirectUri`: a loopback address; any other where the page is in a window of the program's own.
     var redirectURI = RedirectURI.loopback
     /// `graphApiUrlString` and `apiversion`: Graph's root with its version.
@@ -15,6 +17,7 @@ struct SearchSettings: Sendable, Equatable {
 
     /// What counts where there is no file.
     init() throws {
+        authority = try .entra(.common)
         graphURL = try Self.graphURL(nil, version: nil)
     }
 
@@ -22,6 +25,8 @@ struct SearchSettings: Sendable, Equatable {
     init(_ file: SettingsFile, page: PageChoice) throws {
         clientID = file["clientId"].map { ClientID(rawValue: $0) }
         do {
+            if file["secret"] != nil { throw Self.secret }
+            authority = try Self.authority(file["authority"])
             if let text = file["redirectUri"] { redirectURI = try Self.redirectURI(text, page: page) }
             graphURL = try Self.graphURL(file["graphApiUrlString"], version: file["apiversion"])
         } catch let failure as ValidationFailure {
@@ -29,11 +34,23 @@ struct SearchSettings: Sendable, Equatable {
         }
     }
 
-    /// The registration that the file names, for work, school and personal accounts.
+    /// The registration that the file names.
     var registration: Registration? {
-        get throws {
-            guard let clientID else { return nil }
-            return Registration(clientID: clientID, authority: try .entra(.common), redirectURI: redirectURI)
+        clientID.map { Registration(clientID: $0, authority: authority, redirectURI: redirectURI) }
+    }
+
+    private static let secret = ValidationFailure(
+        """
+        secret has to be empty or absent: everybody who has this program could read a secret in it, so it would protect \
+        nothing. Register the program as a public client, and use its client id alone.
+        """
+    )
+
+    private static func authority(_ text: String?) throws -> Authority {
+        do {
+            return try text.map { try Authority(url: $0) } ?? .entra(.common)
+        } catch let error as AuthenticationError {
+            throw ValidationFailure("authority: \(error.message)")
         }
     }
 

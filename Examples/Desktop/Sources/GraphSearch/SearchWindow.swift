@@ -88,7 +88,7 @@ final class SearchWindow {
 
     private func openedCloud() async throws -> Cloud {
         if let cloud { return cloud }
-        let registration = try choices.settings.registration
+        let registration = choices.settings.registration
         return try await Cloud.open(choices.program, else: registration, graphURL: choices.settings.graphURL)
     }
 

@@ -25,9 +25,29 @@ struct QuickStart: ParsableCommand {
     @Option(help: ArgumentHelp("A settings file with sharedDeviceMode, JSON or property list.", valueName: "path"))
     var settings: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Where the browser comes back to, for example io.github.identity.quickstart://auth; a loopback address unless given.",
+            valueName: "address"
+        )
+    )
+    var redirectURI: String?
+
+    @Argument(
+        help: ArgumentHelp(
+            "What the desktop starts the program with when the browser comes back.",
+            valueName: "redirect"
+        )
+    )
+    var redirect: String?
+
     func run() throws {
         let choices = try Choices(self)
-        let status = Application.run(id: "io.github.identity.QuickStart", name: tr("Quick Start")) { application in
+        let status = Application.run(
+            id: "io.github.identity.QuickStart",
+            name: tr("Quick Start"),
+            opening: redirect
+        ) { application in
             QuickStartWindow(application, choices)
         }
         throw ExitCode(status)
@@ -40,18 +60,34 @@ struct Choices: Sendable {
     let graphURL: URL
     let scopes: Set<Scope>
     let isSharedDevice: Bool
+    /// Where the browser comes back to; `nil` means the loopback interface.
+    let redirectURI: RedirectURI?
 
     init(_ command: QuickStart) throws {
         program = command.program
+        _ = try program.registration()  // half of one is refused
         guard let url = URL(string: command.graphURL), url.host != nil else {
             throw ValidationError("--graph-url is not an address: \(command.graphURL)")
         }
         graphURL = url
         scopes = Set(command.scope.map { Scope(rawValue: $0) })
+        redirectURI = try command.redirectURI.map { try Self.redirectURI($0, page: command.program.page) }
         do {
             isSharedDevice = try command.settings.map { try SettingsFile(path: $0) }?.flag("sharedDeviceMode") ?? false
         } catch let failure as ValidationFailure {
             throw ValidationError(failure.description)
         }
+    }
+
+    /// An address with a scheme of the program's own; any but plain http where the page is in the program's window.
+    private static func redirectURI(_ text: String, page: PageChoice) throws -> RedirectURI {
+        guard let url = URL(string: text), let scheme = url.scheme, scheme != "http",
+            page == .embedded || scheme.contains(".")
+        else {
+            throw ValidationError(
+                "--redirect-uri is an address with a scheme of the program's own, such as com.example.app://auth."
+            )
+        }
+        return try .custom(url)
     }
 }

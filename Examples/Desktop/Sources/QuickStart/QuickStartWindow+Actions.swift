@@ -27,12 +27,12 @@ extension QuickStartWindow {
     }
 
     /// Calls Graph; signs in first where that is needed.
-    func callGraph() {
+    func callGraph(asSomebodyElse: Bool = false) {
         guard let session = program?.session else { return }
         errors.hide()
         application.setAction("cancel", isEnabled: true)
         activity.start { [weak self, signInBar] in
-            try await session.callGraph { parameters in
+            try await session.callGraph(asSomebodyElse: asSomebodyElse) { parameters in
                 self?.news.willSignIn()
                 return try await signInBar.signIn(with: session.application, parameters)
             }
@@ -50,11 +50,40 @@ extension QuickStartWindow {
                 note(tr("{0} has signed in.", answer.account.label))
             }
             show(answer.account)
+            note(answer.sourceText)
             note(tr("Microsoft Graph answered with status {0}:", "\(answer.status)"))
             log.append(answer.text)
         case .failure(let error):
             guard let problem = Problem(error) else { return note(tr("The sign-in was cancelled.")) }
-            report(problem) { [weak self] in self?.callGraph() }
+            switch (error as? AuthenticationError)?.code {
+            case AuthenticationError.accountSelectionRequired?: begin(asksToUnlock: true)
+            case AuthenticationError.adminConsentRequired?:
+                note(problem.full)
+                errors.show(problem.text, title: tr("_Ask an Administrator")) { [weak self] in
+                    self?.askAdministrator()
+                }
+            default: report(problem) { [weak self] in self?.callGraph() }
+            }
+        }
+    }
+
+    /// Opens the page on which an administrator allows what the program asks for, and calls Graph when they have.
+    private func askAdministrator() {
+        guard let session = program?.session else { return }
+        errors.hide()
+        application.setAction("cancel", isEnabled: true)
+        activity.start { [weak self, signInBar] in
+            try await signInBar.askAdministrator(with: session.application, scopes: session.scopes) { address in
+                self?.note(tr("An administrator on another computer can open this address: {0}", address))
+            }
+        } then: { [weak self] outcome in
+            self?.application.setAction("cancel", isEnabled: false)
+            switch outcome {
+            case .success(let organization):
+                self?.note(tr("An administrator of the organization {0} has allowed it.", organization))
+                self?.callGraph()
+            case .failure(let error): self?.failed(error) { [weak self] in self?.askAdministrator() }
+            }
         }
     }
 
@@ -65,12 +94,12 @@ extension QuickStartWindow {
         for line in news.didSignIn(nil) { note(line) }  // a sign-in that was under way is given up
         news.willSignOut(account)
         activity.start {
-            try await session.signOut(account)
+            (try await session.signOut(account), try await session.accounts())
         } then: { [weak self] outcome in
             guard let self else { return }
             switch outcome {
-            case .success(let result):
-                show(nil)
+            case .success((let result, let accounts)):
+                show(accounts)
                 note(tr("{0} was signed out on this computer.", account.label))
                 if let line = Self.line(for: result.browserSession) { note(line) }
             case .failure(let error):

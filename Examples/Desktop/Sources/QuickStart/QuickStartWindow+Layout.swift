@@ -13,8 +13,18 @@ extension QuickStartWindow {
 
         stack.add(.starting, StatusPage(icon: "network-server-symbolic", title: tr("Starting…")))
         stack.add(.ready, ready)
+        stack.add(.choosing, choosing)
         stack.add(.failed, failure)
         window.content = Box.column(header, stack.expanding(vertically: true))
+    }
+
+    private var choosing: Widget {
+        StatusPage(
+            icon: "system-users-symbolic",
+            title: tr("Choose an Account"),
+            description: tr("Several people are signed in here. Who is at this computer now?"),
+            action: Clamp(people.margin(horizontal: 18), width: 420)
+        )
     }
 
     private var ready: Widget {

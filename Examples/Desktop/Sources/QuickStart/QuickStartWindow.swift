@@ -7,7 +7,7 @@ import IdentityClient
 /// The window: who is signed in, three buttons, and what happened.
 @MainContext
 final class QuickStartWindow {
-    enum Page: String { case starting, ready, failed }
+    enum Page: String { case starting, ready, choosing, failed }
 
     let window: Window
     let application: Application
@@ -19,6 +19,7 @@ final class QuickStartWindow {
     let name = Label().onOneLine().styled("heading")
     let username = Label().onOneLine().styled("dim-label")
     let errors = ErrorBar()
+    let people = ListBox(.boxed)
     let log = LogView(name: tr("What happened"))
     private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] in self?.cancel() }
     private(set) lazy var activity = Activity { [weak self] in self?.spinner.isSpinning = $0 }
@@ -84,7 +85,12 @@ final class QuickStartWindow {
 
     private func openedCloud() async throws -> Cloud {
         if let cloud = program?.cloud { return cloud }
-        let cloud = try await Cloud.open(choices.program, else: nil, graphURL: choices.graphURL)
+        let cloud = try await Cloud.open(
+            choices.program,
+            else: nil,
+            graphURL: choices.graphURL,
+            redirectURI: choices.redirectURI
+        )
         if let url = cloud.standInURL {
             log.append(tr("The cloud is a stand-in on this machine: {0}", url.absoluteString))
         }
@@ -94,16 +100,16 @@ final class QuickStartWindow {
     private func follow(_ session: Session) async throws {
         let changes = try await session.application.accountChanges()
         let accounts = try await session.accounts()
-        stack.show(.ready)
-        show(accounts.current)
+        show(accounts)
         note(greeting(accounts))
         for await change in changes {
             if let line = news.line(for: change) { note(line) }
-            show(try await session.accounts().current)
+            show(try await session.accounts())
         }
     }
 
-    private func greeting(_ accounts: CurrentAccount) -> String {
+    private func greeting(_ accounts: Session.Accounts) -> String {
+        guard case .known(let accounts) = accounts else { return tr("Several people are signed in.") }
         if let current = accounts.current { return tr("{0} is still signed in.", current.label) }
         if let previous = accounts.previous { return tr("Nobody is signed in. The last one was {0}.", previous.label) }
         return tr("Nobody is signed in.")
@@ -116,8 +122,18 @@ final class QuickStartWindow {
         await program?.session.application.finishPendingRefreshes(within: .seconds(3))
     }
 
+    /// Shows whom the program works for, or asks.
+    func show(_ accounts: Session.Accounts) {
+        switch accounts {
+        case .known(let accounts): show(accounts.current)
+        // A sign-in that is under way decides it.
+        case .choice(let accounts): if !activity.isRunning { askWho(among: accounts) }
+        }
+    }
+
     /// Shows who is signed in.
     func show(_ account: Account?) {
+        stack.show(.ready)
         current = account
         avatar.show(account?.displayName ?? account?.label ?? "")
         name.text = account.map { $0.displayName ?? $0.label } ?? tr("Nobody is signed in")

@@ -13,29 +13,54 @@ struct Session: Sendable {
     /// Whether the browser's session ends with the program's.
     let endsBrowserSession: Bool
 
-    /// Who is signed in, and who was before.
-    func accounts() async throws -> CurrentAccount {
-        try await application.currentAccount()
+    /// Whom the program works for.
+    enum Accounts: Sendable {
+        /// Somebody who is signed in, or nobody; and who it was before.
+        case known(CurrentAccount)
+        /// One of several who are signed in: the person in front of the window says which.
+        case choice([Account])
+    }
+
+    /// Who is signed in.
+    func accounts() async throws -> Accounts {
+        do {
+            return .known(try await application.currentAccount())
+        } catch AuthenticationError.accountSelectionRequired {
+            return .choice(try await application.allAccounts())
+        }
+    }
+
+    /// Has the program work for one of several people.
+    func choose(_ account: Account) async throws {
+        try await application.setCurrentAccount(account)
     }
 
     /// Graph's answer to who the person is: silently first, and with the person's help when it is needed.
     ///
-    /// - Parameter signIn: Signs in through the browser.
+    /// - Parameters:
+    ///   - asSomebodyElse: Whether a person signs in who is not signed in yet.
+    ///   - signIn: Signs in through the browser.
+    /// - Throws: `AuthenticationError.accountSelectionRequired` when several people are signed in, and none was chosen.
     func callGraph(
+        asSomebodyElse: Bool = false,
         signIn: @MainContext (InteractiveParameters) async throws -> AuthenticationResult
     ) async throws -> GraphAnswer {
         var parameters = InteractiveParameters(scopes: scopes)
-        guard let account = try await accounts().current else {
+        guard !asSomebodyElse, let account = try await application.currentAccount().current else {
             parameters.prompt = .selectAccount
-            return try await me(try await signIn(parameters).account, wasInteractive: true)
+            return try await me(try await signIn(parameters), wasInteractive: true)
         }
         do {
-            return try await me(account, wasInteractive: false)
+            return try await me(try await token(account), wasInteractive: false)
         } catch let error as AuthenticationError where .interactionRequired ~= error.code {
             parameters.account = account
             parameters.claims = error.claims
-            return try await me(try await signIn(parameters).account, wasInteractive: true)
+            return try await me(try await signIn(parameters), wasInteractive: true)
         }
+    }
+
+    private func token(_ account: Account) async throws -> AuthenticationResult {
+        try await application.acquireTokenSilently(scopes: scopes, account: account)
     }
 
     /// Forgets the person's tokens on this computer.
@@ -45,14 +70,18 @@ struct Session: Sendable {
         return try await application.signOut(account, parameters)
     }
 
-    private func me(_ account: Account, wasInteractive: Bool) async throws -> GraphAnswer {
+    private func me(_ token: AuthenticationResult, wasInteractive: Bool) async throws -> GraphAnswer {
+        let account = token.account
         let graph = AuthenticatedClient(application: application, account: account, scopes: scopes)
         let (response, body) = try await graph.get(graphURL.appending(path: "me"))
+        // The client renews a token that Graph refuses.
+        let used = try await self.token(account)
         return GraphAnswer(
             account: account,
             status: response.status.code,
             body: Array(body),
-            wasInteractive: wasInteractive
+            wasInteractive: wasInteractive,
+            source: used.accessToken == token.accessToken ? token.source : .identityProvider
         )
     }
 }
@@ -64,6 +93,13 @@ struct GraphAnswer: Sendable {
     let body: [UInt8]
     /// Whether the person had to sign in for it.
     let wasInteractive: Bool
+    /// Where the access token came from.
+    let source: AuthenticationResult.Source
+
+    /// What the log says of that.
+    var sourceText: String {
+        source == .cache ? tr("The token came from the cache.") : tr("The token came from the identity provider.")
+    }
 
     /// The body for people: JSON with a line for each member, in the order of the names; anything else as it came.
     var text: String {

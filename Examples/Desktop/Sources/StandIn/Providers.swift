@@ -7,10 +7,13 @@ import IdentityTesting
 enum Providers {
     static let clientID: ClientID = "7d1f0f5c-5a3e-4a0e-9c41-2f0d3f6f9a10"
     static let b2cTenant = "contoso.onmicrosoft.com"
-    /// The loopback interface, and the address that programs with a web view of their own have long used.
+    /// The loopback interface, the scheme of a program of its own, and the address that programs with a web view of their
+    /// own have long used.
     private static let client = TestIdentityProvider.Client(
         id: clientID,
-        redirectURIs: ["http://localhost", "http://127.0.0.1", "urn:ietf:wg:oauth:2.0:oob"]
+        redirectURIs: [
+            "http://localhost", "http://127.0.0.1", "io.github.identity.quickstart://auth", "urn:ietf:wg:oauth:2.0:oob",
+        ]
     )
     static let tasksScope = "https://contoso.onmicrosoft.com/tasks/"
     static let graphScope = "https://graph.microsoft.com/"

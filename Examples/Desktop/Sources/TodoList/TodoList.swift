@@ -70,6 +70,7 @@ struct Choices: Sendable {
 
     private static func cloud(_ command: TodoList) throws -> Cloud {
         let program = command.program
+        _ = try program.registration()  // half of one is refused
         guard [command.settings, program.clientID, program.standIn].compactMap({ $0 }).count <= 1 else {
             throw ValidationError("--settings, --client-id and --stand-in exclude each other.")
         }

@@ -84,7 +84,11 @@ final class TodoWindow {
         }
         let page = choices.program.page
         let cache = choices.tokenCache(settings, asksToUnlock: asksToUnlock)
-        return try TodoSession(settings: settings, cache: cache) { $0.show(page) }
+        let group = try choices.program.cacheGroup
+        return try TodoSession(settings: settings, cache: cache) { configuration in
+            configuration.cacheGroup = group ?? configuration.cacheGroup
+            configuration.show(page)
+        }
     }
 
     /// Shows whoever is signed in now, which another program of the group may have changed.

@@ -1,13 +1,16 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
 import DesktopKit
+import Foundation
 import IdentityClient
 import Testing
 
 @Suite struct ProgramOptionsTests {
     @Test func usesTheStandInUnlessTold() throws {
         let options = try ProgramOptions.parse([])
-        #expect(try options.registration == nil)
+        #expect(try options.registration() == nil)
+        #expect(try options.cacheGroup == nil)
         #expect(options.cache == .desktop)
     }
 
@@ -15,11 +18,46 @@ import Testing
         let options = try ProgramOptions.parse([
             "--client-id", "abc", "--authority", "https://login.microsoftonline.com/common",
         ])
-        #expect(try options.registration == Registration(clientID: "abc", authority: try .entra(.common)))
+        #expect(try options.registration() == Registration(clientID: "abc", authority: try .entra(.common)))
+    }
+
+    @Test func takesTheProviderBeforeThatOfTheSettings() throws {
+        let redirectURI = try RedirectURI.loopback(ports: 8400...8400)
+        let settings = Registration(clientID: "s", authority: try .entra(.common), redirectURI: redirectURI)
+        let named = try ProgramOptions.parse(["--authority", "https://login.microsoftonline.com/organizations"])
+        let expected = Registration(clientID: "s", authority: try .entra(.organizations), redirectURI: redirectURI)
+        #expect(try named.registration(else: settings) == expected)
+        #expect(try ProgramOptions.parse([]).registration(else: settings) == settings)
+    }
+
+    @Test func refusesAProviderWithoutAClient() throws {
+        let options = try ProgramOptions.parse(["--authority", "https://login.microsoftonline.com/common"])
+        #expect(throws: ValidationError.self) { try options.registration() }
+    }
+
+    @Test func sharesTheSignInWithAGroup() async throws {
+        let arguments = ["--client-id", "abc", "--authority", "https://login.microsoftonline.com/common"]
+        let options = try ProgramOptions.parse(arguments + ["--group", "org.example.office"])
+        let url = try #require(URL(string: "https://graph.example.com"))
+        let cloud = try await Cloud.open(options, else: nil, graphURL: url)
+        let configuration = try cloud.application(cache: InMemoryTokenCache()).configuration
+        #expect(configuration.cacheGroup == (try CacheGroup("org.example.office")))
+        #expect(configuration.redirectReceiver is LoopbackRedirectReceiver)
+    }
+
+    @Test func waitsForARedirectByCustomScheme() async throws {
+        let options = try ProgramOptions.parse([
+            "--client-id", "abc", "--authority", "https://login.microsoftonline.com/common",
+        ])
+        let url = try #require(URL(string: "com.example.app://auth"))
+        let cloud = try await Cloud.open(options, else: nil, graphURL: url, redirectURI: .custom(url))
+        let configuration = try cloud.application(cache: InMemoryTokenCache()).configuration
+        #expect(configuration.redirectReceiver is CustomSchemeRedirectReceiver)
+        #expect(configuration.redirectURI == (try .custom(url)))
     }
 
     @Test(arguments: [
-        ["--client-id", "abc"], ["--authority", "https://login.microsoftonline.com/common"],
+        ["--client-id", "abc"], ["--authority", "common"], ["--group", "no group"],
         ["--client-id", "abc", "--authority", "http://example.com/common"], ["--cache", "somewhere"],
     ])
     func refuses(_ arguments: [String]) {

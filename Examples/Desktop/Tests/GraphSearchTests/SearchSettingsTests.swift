@@ -22,14 +22,30 @@ import Testing
         #expect(settings.clientID == "abc")
         #expect(settings.redirectURI == (try .loopback(host: .localhost, ports: 8400...8400, path: "/back")))
         #expect(settings.graphURL.absoluteString == "https://graph.microsoft.us/beta")
-        #expect(try settings.registration?.authority == (try .entra(.common)))
+        #expect(settings.registration?.authority == (try .entra(.common)))
     }
 
     @Test func needsNoneOfThem() throws {
         let settings = try settings("{}")
         #expect(settings == (try SearchSettings()))
         #expect(settings.graphURL.absoluteString == "https://graph.microsoft.com/v1.0")
-        #expect(try settings.registration == nil)
+        #expect(settings.registration == nil)
+    }
+
+    @Test func takesTheAuthorityOfTheFile() throws {
+        let registration = try settings(
+            #"{"clientId": "abc", "authority": "https://login.microsoftonline.us/contoso.com", "secret": ""}"#
+        )
+        .registration
+        #expect(registration?.authority == (try .entra(.tenant("contoso.com"), host: "login.microsoftonline.us")))
+    }
+
+    @Test func refusesASecretWithoutRepeatingIt() throws {
+        let failure = #expect(throws: ValidationFailure.self) {
+            try settings(#"{"clientId": "abc", "secret": "hunter2"}"#)
+        }
+        let text = try #require(failure).description
+        #expect(text.contains("secret has to be empty") && !text.contains("hunter2"))
     }
 
     @Test(arguments: [
@@ -39,6 +55,7 @@ import Testing
         (#"{"redirectUri": "http://localhost/?a=b"}"#, "redirectUri"),
         (#"{"graphApiUrlString": "http://graph.example.com"}"#, "graphApiUrlString"),
         (#"{"graphApiUrlString": "graph"}"#, "graphApiUrlString"),
+        (#"{"authority": "http://login.example.com/common"}"#, "authority"),
         (#"{"apiversion": "v1.0/users?"}"#, "apiversion"),
     ])
     func namesTheKeyThatIsWrong(_ json: String, _ key: String) throws {

@@ -11,7 +11,13 @@ import Testing
     ])
     func isReadable(_ body: String, _ expected: String) {
         let account = Account(id: .init(rawValue: "a"), environment: "e")
-        let answer = GraphAnswer(account: account, status: 200, body: Array(body.utf8), wasInteractive: false)
+        let answer = GraphAnswer(
+            account: account,
+            status: 200,
+            body: Array(body.utf8),
+            wasInteractive: false,
+            source: .cache
+        )
         #expect(answer.text == expected)
     }
 }

@@ -1,0 +1,50 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CAdwaita
+import FoundationEssentials
+import IdentityClient
+
+/// What a program does with a redirect by custom scheme that the desktop has started it with.
+///
+/// The program that waits is another process, or the same one where the desktop opens addresses in one that runs.
+@MainContext
+final class RedirectDelivery {
+    private unowned let application: Application
+    /// The status to exit with.
+    private(set) var status: Int32 = 0
+
+    init(_ application: Application) {
+        self.application = application
+    }
+
+    /// Takes every address that the application is opened with.
+    func connect() {
+        kit_connect_open(application.pointer, Unmanaged.passUnretained(self).toOpaque()) { data, address in
+            guard let data, let address else { return }
+            let delivery = Unmanaged<RedirectDelivery>.fromOpaque(data)
+            let text = String(cString: address)
+            MainContext.assumeIsolated { delivery.takeUnretainedValue().deliver(text) }
+        }
+    }
+
+    private func deliver(_ address: String) {
+        // Without a window, the main loop goes on only while it is held.
+        g_application_hold(cast(application.pointer))
+        Task { @MainContext in
+            do {
+                guard let url = URL(string: address), try await CustomSchemeRedirectReceiver.deliver(url) else {
+                    throw AuthenticationError(.stateMismatch, tr("No program waits for this sign-in. Start it again."))
+                }
+            } catch {
+                status = 1
+                if let problem = Problem(error) { tell(problem) }
+            }
+            g_application_release(cast(application.pointer))
+        }
+    }
+
+    /// Says it in a window of its own: a person has just come from the browser, and sees no terminal.
+    private func tell(_ problem: Problem) {
+        Desktop.tell(tr("Not signed in"), problem.text, in: application)
+    }
+}
