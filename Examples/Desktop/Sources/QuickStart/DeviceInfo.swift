@@ -29,7 +29,7 @@ struct DeviceInfo: Sendable {
     @MainContext
     static func found(cache: any TokenCache, clientID: ClientID, _ choices: Choices) async throws -> DeviceInfo {
         DeviceInfo(
-            store: try await store(cache, group: .application(clientID)),
+            store: try await store(cache, group: choices.program.cacheGroup ?? .application(clientID)),
             keyring: try await keyring(),
             browser: choices.program.page == .embedded
                 ? tr("none: the page is shown in a window of this program")
