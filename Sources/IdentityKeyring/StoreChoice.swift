@@ -51,7 +51,7 @@ enum StoreChoice {
         return AuthenticationError(
             .cache,
             "The sign-ins rest in the store '\(store)', which this program does not accept (it accepts: \(listed)). "
-                + "Accept it in the policy, or move them with DesktopTokenCache.move(to:in:)."
+                + "Accept it, or move them to another store."
         )
     }
 }

@@ -47,7 +47,7 @@ extension EndToEnd {
                 )
             }
             let error = try await #require(throws: AuthenticationError.self) { try await signIn(program) }
-            #expect(error.code == .invalidIDToken)
+            #expect(error.code == .unsupported)
             let last = try #require(program.wire.tokenRequests.last)
             #expect(last.status == 200 && last.answer.accessToken != nil && last.form["code_verifier"] != nil)
         }

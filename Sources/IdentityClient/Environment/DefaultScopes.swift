@@ -22,8 +22,8 @@ extension ClientConfiguration {
         throw AuthenticationError(
             .invalidArgument,
             """
-            This kind of authority needs openid: add it to the default scopes, or use `.oauth2(_:)` for a server without ID \
-            tokens.
+            This kind of authority needs openid: add it to the default scopes. A server without ID tokens is named by its \
+            endpoints, as a plain OAuth 2.0 server.
             """
         )
     }
@@ -37,7 +37,7 @@ extension AuthenticationError {
         guard code == .invalidScope, isAboutScopes, !added.isEmpty else { return self }
         return AuthenticationError(
             code,
-            "\(message) Added by default: \(added.joined(separator: ", ")); `defaultScopes` replaces them.",
+            "\(message) Added by default: \(added.joined(separator: ", ")); set other default scopes to leave one out.",
             serverError: serverError,
             correlationID: correlationID,
             timestamp: timestamp

@@ -4,7 +4,7 @@ import OAuthWire
 
 // What differs between the kinds of providers, and follows from the kind alone.
 extension Authority {
-    var issuesIDTokens: Bool {
+    package var issuesIDTokens: Bool {
         if case .oauth2 = kind { false } else { true }
     }
 

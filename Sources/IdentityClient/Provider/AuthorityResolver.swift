@@ -134,7 +134,7 @@ struct AuthorityResolver: Sendable {
     private static func untrusted(_ host: String, _ context: RequestContext) -> AuthenticationError {
         AuthenticationError(
             .untrustedAuthority,
-            "\(host) is not known to be a Microsoft host. If it is yours, name it in the configuration's known hosts.",
+            "\(host) is not known to be a Microsoft host. Name another provider by its issuer, and a host of your own as a known one.",
             correlationID: context.correlationID
         )
     }

@@ -106,7 +106,7 @@ struct IDTokenVerifier: Sendable {
             """
             it is signed with \(algorithm.rawValue), which is not among the algorithms that the provider publishes (alg, \
             id_token_signing_alg_values_supported) or the program names. If the provider publishes them wrongly, name them \
-            with the authority (idTokenAlgorithms)
+            with the authority
             """
         )
     }

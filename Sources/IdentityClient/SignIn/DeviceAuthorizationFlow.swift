@@ -61,11 +61,11 @@ struct DeviceAuthorizationFlow: Sendable {
             return try await commit.run(response, asked: scopes, nonce: nil, claims: claims, maxAge: nil)
         } catch let error as AuthenticationError where response.idToken == nil && error.code == .invalidIDToken {
             throw AuthenticationError(
-                .invalidIDToken,
+                .unsupported,
                 """
                 The provider issues no ID token for a sign-in on another device, so it does not say who signed in. Sign in \
-                with a browser, or name the provider's endpoints as those of a plain OAuth 2.0 server (`Authority.oauth2`), \
-                which is not asked for openid.
+                with a browser, or name the provider by its endpoints, as a plain OAuth 2.0 server, which is not asked for \
+                openid.
                 """,
                 correlationID: context.correlationID
             )

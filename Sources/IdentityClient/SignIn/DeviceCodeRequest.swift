@@ -35,9 +35,8 @@ struct DeviceCodeRequest: Sendable {
             throw AuthenticationError(
                 .unsupported,
                 """
-                The provider publishes no endpoint for a sign-in on another device (device_authorization_endpoint): use \
-                a browser or, if the provider has one all the same, name it (Authority.openIDConnect's deviceAuthorization,
-                identityctl's --device-authorization-endpoint).
+                The provider publishes no endpoint for a sign-in on another device (device_authorization_endpoint). Sign in \
+                with a browser or, if the provider has one all the same, name it with the authority.
                 """,
                 correlationID: context.correlationID
             )

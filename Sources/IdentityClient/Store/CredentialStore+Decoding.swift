@@ -29,7 +29,7 @@ extension CredentialStore {
         AuthenticationError(
             .cacheUndecryptable,
             "A record of the token cache is encrypted, and this program opens the cache without a key. It was left as it "
-                + "is: use EncryptedTokenCache with its key, or another place for the tokens.",
+                + "is: open the cache with its key, or use another place for the tokens.",
             underlyingError: cause
         )
     }

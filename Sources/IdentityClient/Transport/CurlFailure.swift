@@ -123,7 +123,7 @@ extension CurlFailure {
             AuthenticationError(
                 .transportUnavailable,
                 "libcurl could not be loaded (\(plain(reason))). Install the Debian package libcurl4 (Fedora: libcurl, "
-                    + "Alpine: libcurl), anew where it is installed, or give the configuration a transport of your own."
+                    + "Alpine: libcurl), anew where it is installed."
             )
         }
     }

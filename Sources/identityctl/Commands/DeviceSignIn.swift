@@ -30,6 +30,16 @@ struct DeviceSignIn {
         }
     }
 
+    /// What the person does where the provider lacks something.
+    static func advice(on error: any Error) -> String? {
+        guard case AuthenticationError.unsupported = error else { return nil }
+        return """
+            To name an endpoint that the provider does not publish, give --device-authorization-endpoint URL. Where it has no \
+            ID tokens for other devices, give --authorization-endpoint URL and --token-endpoint URL as well, in place of \
+            --issuer.
+            """
+    }
+
     /// What the person reads. A QR code is only drawn on a terminal that is wide enough.
     private static func lines(_ prompt: DeviceCodePrompt, _ session: Session) -> [String] {
         var lines = [

@@ -33,11 +33,17 @@ struct IDToken: Sendable {
 extension PublicClientApplication {
     /// A result whose ID token is good: it may have expired while the access token has not, and is renewed once.
     ///
-    /// - Throws: `.loginRequired` where the provider renews none, and as `acquireTokenSilently(_:)`.
+    /// - Throws: `.unsupported` at a plain OAuth 2.0 server, `.loginRequired` where the provider renews none, and as `acquireTokenSilently(_:)`.
     func renewingIDToken(
         of result: AuthenticationResult,
         _ parameters: SilentParameters
     ) async throws -> (AuthenticationResult, IDToken) {
+        guard configuration.authority.issuesIDTokens else {
+            throw AuthenticationError(
+                .unsupported,
+                "A plain OAuth 2.0 server issues no ID tokens: it does not say who signed in."
+            )
+        }
         let token = IDToken(of: result)
         if let token, token.isGood(for: parameters.minimumValidity, at: .now) { return (result, token) }
         let alive = token.flatMap { $0.isAlive(at: .now) ? $0 : nil }

@@ -40,8 +40,11 @@ struct LoginCommand: ToolCommand {
     }
 
     func advice(on error: any Error, in session: Session) -> String? {
-        guard (try? way(session.environment)) == .browser else { return nil }  // the options themselves may be wrong
-        return elsewhere.after(error)
+        switch try? way(session.environment) {  // the options themselves may be wrong
+        case .browser: elsewhere.after(error)
+        case .deviceCode: DeviceSignIn.advice(on: error)
+        case .manual, nil: nil
+        }
     }
 
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
@@ -78,13 +81,21 @@ struct LoginCommand: ToolCommand {
             case .none(let result): return try await session.hand(over: result, sparing: sharedOptions, rests: rests)
             case .signIn(let lock): turn = lock
             }
+            // Such a server makes an account of each sign-in, unless it is for one.
+            if wanted == nil, !configuration.authority.issuesIDTokens {
+                parameters.account = try await application.defaultAccount()
+            }
         }
         try await parameters.address(wanted, application)
         let result = try await result(by: way, parameters, wanted, application, session)
         try await application.check(result.account, is: wanted)
         let declined = result.declinedScopes.map(\.rawValue.printable).sorted()
         if !declined.isEmpty { session.console.line("Warning: not granted: \(declined.joined(separator: ", "))") }
-        session.console.line("Signed in as \(result.account.shortLabel).")
+        session.console.line(
+            configuration.authority.issuesIDTokens
+                ? "Signed in as \(result.account.shortLabel)."
+                : "Signed in. The server does not say who that is; the account's id is \(result.account.label)"
+        )
         try await session.hand(over: result, sparing: sharedOptions, rests: rests)
     }
 

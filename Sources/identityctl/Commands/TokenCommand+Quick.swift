@@ -31,6 +31,9 @@ extension TokenCommand {
         provider.clientID = values["--client-id"]
         provider.authority = values["--authority"]
         provider.issuer = values["--issuer"]
+        provider.authorizationEndpoint = values["--authorization-endpoint"]
+        provider.tokenEndpoint = values["--token-endpoint"]
+        provider.revocationEndpoint = values["--revocation-endpoint"]
         provider.deviceAuthorizationEndpoint = values["--device-authorization-endpoint"]
         provider.cache = values["--cache"]
         provider.defaultScopes = values["--default-scopes"]
@@ -59,6 +62,6 @@ extension TokenCommand {
     private static let optionNames: Set<String> = [
         "--client-id", "--authority", "--issuer", "--device-authorization-endpoint", "--cache", "--group", "--scope",
         "--claims", "--account", "--log-level", "--default-scopes", "--client-capabilities", "--min-validity",
-        "--timeout",
+        "--timeout", "--authorization-endpoint", "--token-endpoint", "--revocation-endpoint",
     ]
 }

@@ -27,16 +27,40 @@ struct ProviderOptions: ParsableArguments {
     )
     var authority: String?
 
-    @Option(help: ArgumentHelp("Any other OpenID Connect provider's issuer.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "Any other OpenID Connect provider's issuer; beside --token-endpoint what that server calls itself, if it does.",
+            valueName: "url"
+        )
+    )
     var issuer: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where --device-code asks for a code, if the issuer has such an endpoint and does not publish it.",
+            "Where a plain OAuth 2.0 server, GitHub for example, asks the person. Goes with --token-endpoint.",
+            valueName: "url"
+        )
+    )
+    var authorizationEndpoint: String?
+
+    @Option(help: ArgumentHelp("Where a plain OAuth 2.0 server gives tokens.", valueName: "url"))
+    var tokenEndpoint: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where --device-code asks for a code, if the provider has such an endpoint and does not publish it.",
             valueName: "url"
         )
     )
     var deviceAuthorizationEndpoint: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where 'logout --revoke' revokes tokens, if the provider has such an endpoint and does not publish it.",
+            valueName: "url"
+        )
+    )
+    var revocationEndpoint: String?
 
     @Option(
         help: ArgumentHelp(
@@ -101,19 +125,6 @@ extension ProviderOptions {
         return Set(text.split(whereSeparator: \.isWhitespace).map { Scope(rawValue: String($0)) })
     }
 
-    /// The secret of the environment. A variable only: everybody can read the command line.
-    ///
-    /// `nil` where the command line names another client or provider than the environment does, which then gave no secret.
-    private func clientSecret(_ environment: Environment) throws -> ClientSecret? {
-        func own(_ name: String) -> String? { environment[Environment.variable(for: name)] }
-        let providers = (own("authority"), own("issuer"))
-        let isOtherClient = clientID != nil && own("client-id") != nil && own("client-id") != clientID
-        let isOtherProvider =
-            (authority != nil || issuer != nil) && providers != (nil, nil) && providers != (authority, issuer)
-        guard !isOtherClient, !isOtherProvider else { return nil }
-        return try environment.given("client-secret", nil).map { ClientSecret(rawValue: $0.text) }
-    }
-
     /// Where tokens rest.
     func cacheChoice(_ environment: Environment) throws -> CacheChoice {
         try CacheChoice(environment.given("cache", cache), home: environment["HOME"])
@@ -127,43 +138,6 @@ extension ProviderOptions {
 
     private func namedGroup(_ environment: Environment) throws -> CacheGroup? {
         try environment.given("group", group).map { given in try given.checked { try CacheGroup(given.text) } }
-    }
-
-    private func chosenAuthority(_ environment: Environment) throws -> Authority {
-        if let authority = try authority(environment) { return authority }
-        throw UsageError(
-            """
-            Which provider? Give --authority URL for Entra ID, B2C, External ID and AD FS, or --issuer URL for any \
-            other OpenID Connect provider (or set IDENTITYCTL_AUTHORITY or IDENTITYCTL_ISSUER).
-            """
-        )
-    }
-
-    /// The provider, where one is named.
-    func authority(_ environment: Environment) throws -> Authority? {
-        // What the command line says replaces whichever of the two the environment says.
-        let onCommandLine = authority != nil || issuer != nil
-        let source = onCommandLine ? Environment([:]) : environment
-        let endpoint = try source.given("device-authorization-endpoint", deviceAuthorizationEndpoint)
-        switch (try source.given("authority", authority), try source.given("issuer", issuer)) {
-        case (let given?, nil):
-            if let endpoint { throw endpoint.error("goes with --issuer; a Microsoft authority needs none.") }
-            do {
-                return try Authority(url: given.text)
-            } catch let refusal as AuthenticationError {
-                throw given.error("\(refusal.message) Its option is --issuer.")
-            }
-        case (nil, let given?):
-            let authority = try given.checked { try Authority.openIDConnect(issuer: given.text) }
-            guard let endpoint else { return authority }
-            return try endpoint.checked {
-                try .openIDConnect(issuer: given.text, deviceAuthorization: endpoint.text)
-            }
-        case (let authority?, let issuer?):
-            throw UsageError("Give one of \(authority.origin) and \(issuer.origin), not both.")
-        case (nil, nil):
-            return nil
-        }
     }
 }
 

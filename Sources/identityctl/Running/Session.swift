@@ -82,6 +82,14 @@ final class Session: Sendable {
         }
     }
 
+    /// What the person does about a provider that is not Microsoft's and was named as one.
+    func adviceOnProvider(_ error: any Error) -> String? {
+        guard let authority = application.withLock({ $0 })?.configuration.authority, authority.isMicrosoft,
+            let code = (error as? AuthenticationError)?.code, [.untrustedAuthority, .configuration].contains(code)
+        else { return nil }
+        return ProviderOptions.isNotMicrosoft
+    }
+
     /// Runs `work`, which asks the provider, for at most `limit`, and says on a terminal that it takes long.
     ///
     /// - Throws: What `work` throws; `.networkTimedOut`. What is under way then is finished with the pending work.

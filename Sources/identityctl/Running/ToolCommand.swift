@@ -63,8 +63,8 @@ extension ToolCommand {
             Signals.endByBrokenPipe()
         case .failure(let error):
             let advice =
-                await session.adviceOnStore(error, sharedOptions) ?? self.advice(on: error, in: session)
-                ?? PlainReport.advice(error, sharedOptions)
+                await session.adviceOnStore(error, sharedOptions) ?? session.adviceOnProvider(error)
+                ?? self.advice(on: error, in: session) ?? PlainReport.advice(error, sharedOptions)
             session.report(error, advice: advice)
             return ExitStatus(for: error)
         }

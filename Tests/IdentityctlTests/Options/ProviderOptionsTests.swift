@@ -104,6 +104,46 @@ import Testing
         #expect(try Self.configuration(arguments, variables).authority == named)
     }
 
+    private static let server = [
+        "authorization-endpoint": "https://github.test/authorize", "token-endpoint": "https://github.test/token",
+        "device-authorization-endpoint": "https://github.test/device", "revocation-endpoint": "https://github.test/revoke",
+        "issuer": "https://github.test",
+    ]
+
+    @Test(arguments: [true, false]) func namesAPlainServerByItsEndpoints(areOptions: Bool) throws {
+        let client = ["IDENTITYCTL_CLIENT_ID": "c"]
+        let variables = Dictionary(uniqueKeysWithValues: Self.server.map { (Environment.variable(for: $0.key), $0.value) })
+        let arguments = areOptions ? Self.server.flatMap { ["--\($0.key)", $0.value] } : []
+        let made = try Self.configuration(arguments, areOptions ? client : variables.merging(client) { $1 })
+        let endpoints = Authority.OAuth2Endpoints(
+            authorization: "https://github.test/authorize",
+            token: "https://github.test/token",
+            deviceAuthorization: "https://github.test/device",
+            revocation: "https://github.test/revoke",
+            issuer: "https://github.test"
+        )
+        #expect(made.authority == (try .oauth2(endpoints)))
+    }
+
+    /// A secret of the variables' provider, and an issuer of theirs, are not meant for this server.
+    @Test func takesNothingOfTheEnvironmentForAnotherServer() throws {
+        let variables = Self.complete.merging(["IDENTITYCTL_CLIENT_SECRET": "not so secret"]) { $1 }
+        let arguments = ["--authorization-endpoint", "https://github.test/a", "--token-endpoint", "https://github.test/t"]
+        let made = try Self.configuration(arguments, variables)
+        #expect(made.clientSecret == nil)
+        let endpoints = Authority.OAuth2Endpoints(authorization: "https://github.test/a", token: "https://github.test/t")
+        #expect(made.authority == (try .oauth2(endpoints)))
+    }
+
+    @Test func namesWhereAnIssuerRevokes() throws {
+        let made = try Self.configuration(["--revocation-endpoint", "https://id.example.test/r"], Self.complete)
+        let named = try Authority.openIDConnect(
+            issuer: "https://id.example.test",
+            revocation: "https://id.example.test/r"
+        )
+        #expect(made.authority == named)
+    }
+
     @Test(
         arguments: [
             ([], [:], "Give --client-id"),
@@ -128,6 +168,19 @@ import Testing
                 ["--client-id", "c", "--authority", "https://b.test/x", option, endpoint], [:],
                 "\(option): goes with --issuer"
             ),
+            (
+                ["--client-id", "c", "--authorization-endpoint", "https://b.test/a"], [:],
+                "--authorization-endpoint: a plain OAuth 2.0 server needs --token-endpoint as well"
+            ),
+            (
+                ["--client-id", "c", "--token-endpoint", "https://b.test/t"], [:],
+                "--token-endpoint: a plain OAuth 2.0 server needs --authorization-endpoint as well"
+            ),
+            (
+                ["--client-id", "c", "--authority", "https://b.test/x", "--token-endpoint", endpoint], [:],
+                "one of --authority and --token-endpoint"
+            ),
+            (["--token-endpoint", "http://a.test/t"], complete, "--token-endpoint: An authority is an absolute https"),
             (["--group", "a b"], complete, "--group: "),
             (["--cache", "kwallet"], complete, "'kwallet' is not a cache. Possible are: auto"),
             (["--cache", "file:"], complete, "--cache: 'file:' is not a cache"),

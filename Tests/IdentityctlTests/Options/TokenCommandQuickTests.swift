@@ -13,7 +13,8 @@ import Testing
         "info",
         "--json", "--force-refresh", "--id-token", "--min-validity", "60", "--default-scopes=openid x",
         "--client-capabilities", "cp1", "--timeout",
-        "9",
+        "9", "--authorization-endpoint", "https://i.test/a", "--token-endpoint", "https://i.test/t",
+        "--revocation-endpoint=https://i.test/r",
     ]
 
     @Test(arguments: [
@@ -44,6 +45,7 @@ import Testing
         let provider = command.provider
         return [
             provider.clientID, provider.authority, provider.issuer, provider.deviceAuthorizationEndpoint,
+            provider.authorizationEndpoint, provider.tokenEndpoint, provider.revocationEndpoint,
             provider.cache, provider.group,
             command.token.scopes.joined(separator: "\n"), command.token.claims, command.account.account,
             command.output.logLevel, "\(command.output.json)", "\(command.forceRefresh)",

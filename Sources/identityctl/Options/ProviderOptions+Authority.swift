@@ -1,0 +1,97 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+
+// Which provider it is, and the secret for it.
+extension ProviderOptions {
+    /// What the person does where a Microsoft provider is named and another one is there.
+    static let isNotMicrosoft = """
+        --authority is for Entra ID, B2C, External ID and AD FS. For any other OpenID Connect provider give --issuer URL in \
+        its place.
+        """
+
+    /// What names a provider: the options, with what the command line says.
+    private var names: [(name: String, value: String?)] {
+        [
+            ("authority", authority), ("issuer", issuer), ("authorization-endpoint", authorizationEndpoint),
+            ("token-endpoint", tokenEndpoint),
+        ]
+    }
+
+    private var isOnCommandLine: Bool { names.contains { $0.value != nil } }
+
+    /// The secret of the environment. A variable only: everybody can read the command line.
+    ///
+    /// `nil` where the command line names another client or provider than the environment does, which then gave no secret.
+    func clientSecret(_ environment: Environment) throws -> ClientSecret? {
+        func own(_ name: String) -> String? { environment[Environment.variable(for: name)] }
+        let provider = names.map { own($0.name) }
+        let isOtherClient = clientID != nil && own("client-id") != nil && own("client-id") != clientID
+        let isOtherProvider =
+            isOnCommandLine && provider.contains { $0 != nil } && provider != names.map(\.value)
+        guard !isOtherClient, !isOtherProvider else { return nil }
+        return try environment.given("client-secret", nil).map { ClientSecret(rawValue: $0.text) }
+    }
+
+    func chosenAuthority(_ environment: Environment) throws -> Authority {
+        if let authority = try authority(environment) { return authority }
+        throw UsageError(
+            """
+            Which provider? Give --authority URL for Entra ID, B2C, External ID and AD FS, --issuer URL for any other OpenID \
+            Connect provider, or --authorization-endpoint URL and --token-endpoint URL for a plain OAuth 2.0 server (or set \
+            their variables, for example IDENTITYCTL_ISSUER).
+            """
+        )
+    }
+
+    /// The provider, where one is named.
+    ///
+    /// What the command line says of it replaces all that the environment says.
+    func authority(_ environment: Environment) throws -> Authority? {
+        let source = isOnCommandLine ? Environment([:]) : environment
+        let issuer = try source.given("issuer", issuer)
+        let authorization = try source.given("authorization-endpoint", authorizationEndpoint)
+        let token = try source.given("token-endpoint", tokenEndpoint)
+        let device = try source.given("device-authorization-endpoint", deviceAuthorizationEndpoint)
+        let revocation = try source.given("revocation-endpoint", revocationEndpoint)
+        if let authority = try source.given("authority", authority) {
+            if let other = issuer ?? authorization ?? token {
+                throw UsageError("Give one of \(authority.origin) and \(other.origin), not both.")
+            }
+            if let endpoint = device ?? revocation {
+                throw endpoint.error("goes with --issuer or --token-endpoint; a Microsoft authority needs none.")
+            }
+            return try Self.microsoft(authority)
+        }
+        for given in [issuer, authorization, token, device, revocation].compactMap(\.self) {
+            // Each by itself: the error names its option.
+            _ = try given.checked { try Authority.openIDConnect(issuer: given.text) }
+        }
+        switch (authorization, token) {
+        case (let authorization?, let token?):
+            return try .oauth2(
+                Authority.OAuth2Endpoints(
+                    authorization: authorization.text,
+                    token: token.text,
+                    deviceAuthorization: device?.text,
+                    revocation: revocation?.text,
+                    issuer: issuer?.text
+                )
+            )
+        case (let given?, nil): throw given.error("a plain OAuth 2.0 server needs --token-endpoint as well.")
+        case (nil, let given?): throw given.error("a plain OAuth 2.0 server needs --authorization-endpoint as well.")
+        case (nil, nil):
+            return try issuer.map {
+                try .openIDConnect(issuer: $0.text, deviceAuthorization: device?.text, revocation: revocation?.text)
+            }
+        }
+    }
+
+    private static func microsoft(_ given: Given) throws -> Authority {
+        do {
+            return try Authority(url: given.text)
+        } catch let refusal as AuthenticationError {
+            throw given.error("\(refusal.message) Its option is --issuer.")
+        }
+    }
+}
