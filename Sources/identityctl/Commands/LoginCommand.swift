@@ -9,9 +9,10 @@ import IdentityKeyring
 struct LoginCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "login",
-        abstract: "Signs you in through the browser and prints the access token; not on a terminal, where 'token' can.",
+        abstract: "Signs you in through the browser.",
         discussion: """
-            The tokens are kept, so that 'identityctl token' gives you one from then on. On a computer without a browser, \
+            The tokens are kept, and 'identityctl token' prints one from then on. This command prints none unless it is asked \
+            to, with --print-token or --json: its output may be kept in a log. On a computer without a browser, \
             over SSH for example, use --device-code where the provider offers it: you open a short address anywhere, and \
             type a code. With --manual you open a long one anywhere, and paste the one you end at.
             """
@@ -26,6 +27,9 @@ struct LoginCommand: ToolCommand {
 
     @Flag(help: "Sign in only where 'identityctl token' would end with status 2; of several commands, one does.")
     var ifNeeded = false
+
+    @Flag(help: "Print the access token.")
+    var printToken = false
 
     @Flag(help: "Show the address and ask for the one that the browser ends at.")
     var manual = false
@@ -74,11 +78,14 @@ struct LoginCommand: ToolCommand {
         configuration.redirectReceiver = receiver(for: configuration.redirectURI, way, session)
         let application = try session.application(configuration)
         let rests = !(configuration.cache is InMemoryTokenCache)
+        guard try rests || session.isJSON || prints(environment) else {
+            throw UsageError("--cache memory keeps no token: give --print-token or --json as well, or another cache.")
+        }
         var turn: HeldLock?
         defer { turn?.end() }
         if try environment.isOn("if-needed", ifNeeded) {
             switch try await need(wanted, parameters, application, session.console) {
-            case .none(let result): return try await session.hand(over: result, sparing: sharedOptions, rests: rests)
+            case .none(let result): return try await end(with: result, session, rests: rests)
             case .signIn(let lock): turn = lock
             }
             // Such a server makes an account of each sign-in, unless it is for one.
@@ -96,8 +103,20 @@ struct LoginCommand: ToolCommand {
                 ? "Signed in as \(result.account.shortLabel)."
                 : "Signed in. The server does not say who that is; the account's id is \(result.account.label)"
         )
-        try await session.hand(over: result, sparing: sharedOptions, rests: rests)
+        try await end(with: result, session, rests: rests)
     }
+
+    /// Prints the token where that is asked for, and else says what prints it.
+    private func end(with result: AuthenticationResult, _ session: Session, rests: Bool) async throws {
+        guard try !session.isJSON && !prints(session.environment) else {
+            return try await session.hand(over: result, rests: rests)
+        }
+        if let failure = await session.failureToKeep(result) { throw failure }
+        guard result.source == .identityProvider || session.console.isTerminal else { return }
+        session.console.line("To print the access token, run: \(sharedOptions.command("token"))")
+    }
+
+    private func prints(_ environment: Environment) throws -> Bool { try environment.isOn("print-token", printToken) }
 
     private func result(
         by way: Way,

@@ -37,7 +37,9 @@ struct DefaultScopesTests {
                 try await application.acquireToken(withDeviceCode: DeviceCodeParameters(scopes: ["a"])) { _ in }
             },
         ]
-        #expect(errors.allSatisfy { $0.message.contains("needs openid") && $0.message.contains("plain OAuth 2.0 server") })
+        #expect(
+            errors.allSatisfy { $0.message.contains("needs openid") && $0.message.contains("plain OAuth 2.0 server") }
+        )
         #expect(stage.provider.requests.isEmpty)
     }
 

@@ -106,13 +106,14 @@ import Testing
 
     private static let server = [
         "authorization-endpoint": "https://github.test/authorize", "token-endpoint": "https://github.test/token",
-        "device-authorization-endpoint": "https://github.test/device", "revocation-endpoint": "https://github.test/revoke",
-        "issuer": "https://github.test",
+        "device-authorization-endpoint": "https://github.test/device",
+        "revocation-endpoint": "https://github.test/revoke", "issuer": "https://github.test",
     ]
 
     @Test(arguments: [true, false]) func namesAPlainServerByItsEndpoints(areOptions: Bool) throws {
         let client = ["IDENTITYCTL_CLIENT_ID": "c"]
-        let variables = Dictionary(uniqueKeysWithValues: Self.server.map { (Environment.variable(for: $0.key), $0.value) })
+        let pairs = Self.server.map { (Environment.variable(for: $0.key), $0.value) }
+        let variables = Dictionary(uniqueKeysWithValues: pairs)
         let arguments = areOptions ? Self.server.flatMap { ["--\($0.key)", $0.value] } : []
         let made = try Self.configuration(arguments, areOptions ? client : variables.merging(client) { $1 })
         let endpoints = Authority.OAuth2Endpoints(
@@ -128,10 +129,11 @@ import Testing
     /// A secret of the variables' provider, and an issuer of theirs, are not meant for this server.
     @Test func takesNothingOfTheEnvironmentForAnotherServer() throws {
         let variables = Self.complete.merging(["IDENTITYCTL_CLIENT_SECRET": "not so secret"]) { $1 }
-        let arguments = ["--authorization-endpoint", "https://github.test/a", "--token-endpoint", "https://github.test/t"]
+        let url = "https://github.test"
+        let arguments = ["--authorization-endpoint", "\(url)/a", "--token-endpoint", "\(url)/t"]
         let made = try Self.configuration(arguments, variables)
         #expect(made.clientSecret == nil)
-        let endpoints = Authority.OAuth2Endpoints(authorization: "https://github.test/a", token: "https://github.test/t")
+        let endpoints = Authority.OAuth2Endpoints(authorization: "\(url)/a", token: "\(url)/t")
         #expect(made.authority == (try .oauth2(endpoints)))
     }
 

@@ -15,7 +15,7 @@ import Testing
             "files.read files.write",
             "--account", "alice@example.test",
         ]
-        let variables = ["IDENTITYCTL_BROWSER": BrowserStandIn.name]
+        let variables = ["IDENTITYCTL_BROWSER": BrowserStandIn.name, "IDENTITYCTL_PRINT_TOKEN": "1"]
         let refused = try await Tool.run(["token"] + options, variables)
         #expect(refused.status == 2)
         let line = try #require(refused.errorLines.last)

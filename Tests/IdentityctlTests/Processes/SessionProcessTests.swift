@@ -96,22 +96,37 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: place.directory.appendingPathComponent("cache").path))
     }
 
-    /// It would stay there for whoever scrolls back.
-    @Test(.timeLimit(.minutes(1))) func showsNoTokenOnATerminal() async throws {
+    /// It would stay on the screen, or in the log of a job.
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func printsNoTokenUnlessItIsAskedFor(isTerminal: Bool) async throws {
         let place = try Surroundings()
+        let variables = place.variables.filter { $0.key != "IDENTITYCTL_PRINT_TOKEN" }
         func login(_ arguments: String...) async throws -> (shown: String, errors: String) {
             let terminal = try PseudoTerminal()
-            let tool = try Tool(["login"] + arguments, place.variables, outputPath: terminal.path)
+            let tool = try Tool(["login"] + arguments, variables, outputPath: isTerminal ? terminal.path : nil)
             try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
             let outcome = try await tool.outcome()
             #expect(outcome.status == 0, "\(outcome.errors)")
-            return (terminal.shown(), outcome.errors)
+            return (isTerminal ? terminal.shown() : outcome.output, outcome.errors)
         }
         let plain = try await login("--scope", "files.read")
         #expect(plain.shown.isEmpty, "\(plain.shown)")
-        #expect(plain.errors.hasSuffix("To print it, run: identityctl token --scope files.read\n"), "\(plain.errors)")
+        let advice = "To print the access token, run: identityctl token --scope files.read\n"
+        #expect(plain.errors.hasSuffix(advice), "\(plain.errors)")
+        let again = try await Tool.run(["login", "--if-needed"], variables)
+        #expect(again.status == 0 && again.output.isEmpty && again.errors.isEmpty)
+        let token = try await login("--print-token").shown.trimmingCharacters(in: .newlines)
+        #expect(place.provider.accepts(accessToken: token))
         #expect(try await login("--json").shown.contains(#""accessToken":""#))
-        #expect(try await !login("--cache", "memory").shown.isEmpty)
+    }
+
+    /// Nobody signs in for a token that is shown nowhere.
+    @Test(.timeLimit(.minutes(1))) func refusesASignInOfWhichNothingWouldBeLeft() async throws {
+        let place = try Surroundings()
+        let variables = place.variables.filter { $0.key != "IDENTITYCTL_PRINT_TOKEN" }
+        let refused = try await Tool.run(["login", "--cache", "memory"], variables)
+        #expect(refused.status == 64 && refused.errors.contains("--print-token"), "\(refused.errors)")
+        #expect(place.provider.requests.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func choosesBetweenSeveralAccounts() async throws {

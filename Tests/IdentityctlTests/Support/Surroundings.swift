@@ -27,9 +27,10 @@ final class Surroundings: Sendable {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    /// The variables that stand in for the options every command needs.
+    /// The variables that stand in for the options every command needs. A sign-in prints its token, which tests compare.
     var variables: [String: String] {
         [
+            "IDENTITYCTL_PRINT_TOKEN": "1",
             "IDENTITYCTL_CLIENT_ID": "test-client", "IDENTITYCTL_ISSUER": issuer, "IDENTITYCTL_SCOPE": "files.read",
             "IDENTITYCTL_CACHE": "file:\(directory.path)/cache", "IDENTITYCTL_BROWSER": BrowserStandIn.name,
         ]
