@@ -12,7 +12,7 @@ from desk import expect, main, step
 
 BUTTON = "push button|button"
 CODE, OUT_OF_BAND = "246810", "urn:ietf:wg:oauth:2.0:oob"
-LOG, ANSWERED = "What happened", "Microsoft Graph answered with status 200"
+LOG, ANSWERED = "Log", "Microsoft Graph answered with status 200"
 CLOSED = "The sign-in window was closed before the sign-in was finished."
 
 
@@ -53,7 +53,7 @@ def drive(desk, images):
     shared = desk.home / "shared.json"
     shared.write_text('{"sharedDeviceMode": true}')
     quick = start(desk, "QuickStart", "--stand-in", desk.stand_in, "--settings", str(shared))
-    quick.see("Nobody is signed in")
+    quick.see("No account is signed in")
     quick.click("Call Microsoft Graph", BUTTON)
     opened = page(quick, "Quick Start")
     expect(not quick.has("Copy the page's address"), "no address to be opened elsewhere")

@@ -16,7 +16,7 @@ QUICK_PERSON = {"BROWSER": str(SUPPORT / "browser" / "form-person")}
 HERE = pathlib.Path(__file__).resolve().parent
 DESKTOP_PERSON = {"BROWSER": str(HERE / "desktop-person")}
 SCHEME = "io.github.identity.quickstart"
-NOBODY, LOG = "Nobody is signed in", "What happened"
+NOBODY, LOG = "No account is signed in", "Log"
 
 
 def log(program):
@@ -75,7 +75,7 @@ def drive(desk, images):
     step("nobody is signed in at first")
     quick = desk.start("QuickStart", *options, **QUICK_PERSON)
     quick.see(NOBODY)
-    says(quick, "Nobody is signed in.")
+    says(quick, "No account is signed in.")
     expect(not quick.see("Sign Out", BUTTON).getState().contains(desk.atspi.STATE_SENSITIVE), "nobody can sign out")
 
     step("its keys, and what it is")
@@ -246,6 +246,16 @@ def drive(desk, images):
     unlock_in_dialog(desk)
     locked.see("Alice Example")
     quit(locked)
+
+    step("it speaks the person's language")
+    for language, words in (
+            ("de", ["Schnellstart", "Niemand ist angemeldet", "Microsoft Graph aufrufen"]),
+            ("ja", ["クイック スタート", "サインインしていません"]), ("ko", ["로그인한 계정 없음"]),
+            ("zh_CN", ["没有登录的帐户"])):
+        translated = desk.start("QuickStart", *options, "--cache", "memory", LANGUAGE=language, **QUICK_PERSON)
+        for word in words:
+            translated.see(word)
+        quit(translated)
 
     step("the cloud is a stand-in of the program's own by default")
     alone = desk.start("QuickStart", "--cache", "file", ADW_DEBUG_COLOR_SCHEME="prefer-dark", **QUICK_PERSON)

@@ -4,20 +4,20 @@ import CAdwaita
 import Foundation
 import IdentityClient
 
-/// The page on which an administrator allows, for everybody in the organization, what a program asks for.
+/// The page on which an administrator grants a program's permissions for the whole organization.
 ///
 /// - SeeAlso: [Admin consent](https://learn.microsoft.com/entra/identity-platform/v2-admin-consent)
 struct AdminConsent {
-    /// Where the administrator decides.
+    /// The page's address.
     let url: URL
     private let state: String
 
     /// Makes the address.
     ///
     /// - Parameters:
-    ///   - application: What the program is registered as, and where.
-    ///   - redirectURI: Where the page comes back to, as it is registered.
-    ///   - state: What tells the answer from others: unguessable.
+    ///   - application: The registration and its provider.
+    ///   - redirectURI: The registered redirect URI of the page.
+    ///   - state: An unguessable value that the answer repeats.
     /// - Throws: `AuthenticationError.unsupported` when the provider is none of Microsoft Entra ID's form.
     init(
         _ application: PublicClientApplication,
@@ -48,7 +48,7 @@ struct AdminConsent {
         self.state = state
     }
 
-    /// The organization's identifier out of the page's answer.
+    /// Returns the organization's identifier from the page's answer.
     ///
     /// - Throws: `AuthenticationError.stateMismatch` when it answers something else; `.userCancelled` when it was refused;
     ///   `.malformedResponse` when it says neither.
@@ -75,7 +75,7 @@ struct AdminConsent {
         return tenant
     }
 
-    /// The tenant in an authority's path. No administrator can speak for all there are, nor for personal accounts.
+    /// The tenant in an authority's path. No administrator can consent for all tenants, nor for personal accounts.
     private static func tenant(_ path: String) -> String? {
         let segments = path.split(separator: "/").filter { $0 != "v2.0" }
         guard segments.count == 1, segments[0] != "consumers" else { return nil }

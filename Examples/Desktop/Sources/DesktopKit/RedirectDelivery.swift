@@ -4,9 +4,7 @@ import CAdwaita
 import FoundationEssentials
 import IdentityClient
 
-/// What a program does with a redirect by custom scheme that the desktop has started it with.
-///
-/// The program that waits is another process, or the same one where the desktop opens addresses in one that runs.
+/// Hands a redirect by custom scheme, with which the desktop started the program, to the process that waits for it.
 @MainContext
 final class RedirectDelivery {
     private unowned let application: Application

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import CAdwaita
+import FoundationEssentials
 
 /// The text in the person's language, where there is a translation; what `po/desktop.pot` is made of.
 ///
@@ -19,12 +20,21 @@ public func tr(_ text: StaticString, _ values: String...) -> String {
 enum Translation {
     static let domain = "identity-desktop"
 
-    /// Takes the language from the environment. Translations are looked for in `$IDENTITY_DESKTOP_LOCALES`, else where
-    /// the system has them.
+    /// Takes the language from the environment. The directory of the translations is `$IDENTITY_DESKTOP_LOCALES`, else
+    /// `../share/locale` as seen from the program's folder, else the system's.
     static func begin() {
         setlocale(LC_ALL, "")
-        if let directory = g_getenv("IDENTITY_DESKTOP_LOCALES") { bindtextdomain(domain, directory) }
+        if let directory { bindtextdomain(domain, directory) }
         bind_textdomain_codeset(domain, "UTF-8")
+    }
+
+    private static var directory: String? {
+        let files = FileManager.default
+        if let named = g_getenv("IDENTITY_DESKTOP_LOCALES") { return String(cString: named) }
+        guard let program = try? files.destinationOfSymbolicLink(atPath: "/proc/self/exe") else { return nil }
+        let prefix = URL(filePath: program).deletingLastPathComponent().deletingLastPathComponent()
+        let directory = prefix.appending(path: "share/locale").path
+        return files.fileExists(atPath: directory) ? directory : nil
     }
 
     /// Puts the values in the places of `{0}`, `{1}` and so on, each in one step: a value is never searched for places.

@@ -3,24 +3,24 @@
 import DesktopKit
 import IdentityClient
 
-/// What the log says about people who come and go in other programs; this window tells of its own doings itself.
+/// The log's lines about accounts that other programs sign in and out; the window reports its own actions itself.
 struct AccountNews {
-    /// Who was signed out with this window's button, and is not yet reported as gone.
+    /// The accounts that this window signs out, until their removal is reported.
     private var leaving: Set<Account.ID> = []
-    /// Who came while a sign-in was under way here: it may be the one.
+    /// The accounts added during a sign-in in this window; one of them may be its result.
     private var arrived: [Account]?
 
     /// A sign-in begins here.
     mutating func willSignIn() { arrived = arrived ?? [] }
 
-    /// The sign-in has ended, and who came of it; the lines for those who came from elsewhere meanwhile.
+    /// The sign-in ends with this account, or with none; returns the lines for the accounts added by other programs.
     mutating func didSignIn(_ account: Account?) -> [String] {
         let others = (arrived ?? []).filter { $0.id != account?.id }
         arrived = nil
         return others.map(Self.arrival)
     }
 
-    /// Somebody is signed out here.
+    /// This window signs an account out.
     mutating func willSignOut(_ account: Account) { leaving.insert(account.id) }
 
     /// The line for a change; `nil` for one that this window causes.
@@ -36,7 +36,7 @@ struct AccountNews {
         case .removed:
             if leaving.remove(account.id) != nil { return nil }
             return tr("{0} was signed out, in another program.", account.label)
-        case .updated: return tr("What is known of {0} has changed.", account.label)
+        case .updated: return tr("The details of {0} have changed.", account.label)
         }
     }
 
@@ -46,6 +46,6 @@ struct AccountNews {
 }
 
 extension Account {
-    /// What people call the account.
-    var label: String { username ?? displayName ?? tr("somebody without a name") }
+    /// The account's name for people.
+    var label: String { username ?? displayName ?? tr("an account without a name") }
 }

@@ -5,11 +5,11 @@ import Foundation
 import IdentityClient
 import IdentityKeyring
 
-/// What there is on this computer for signing in, and how it is used.
+/// This computer's means for signing in, and their use.
 struct DeviceInfo: Sendable {
     var store: String
     var keyring: String
-    /// What shows the sign-in page.
+    /// The program that shows the sign-in page.
     var browser: String
     var display: String
     var isSharedDevice: Bool
@@ -39,7 +39,7 @@ struct DeviceInfo: Sendable {
         )
     }
 
-    /// What will open the sign-in page.
+    /// The program that will open the sign-in page.
     static func browser(variable: String?, desktop: String?) -> String {
         if let variable, !variable.isEmpty { return "$BROWSER (\(variable))" }
         return desktop ?? tr("none that the desktop knows of")

@@ -27,7 +27,7 @@ struct QuickStart: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Where the browser comes back to, for example io.github.identity.quickstart://auth; a loopback address unless given.",
+            "The redirect URI, for example io.github.identity.quickstart://auth; the default is a loopback address.",
             valueName: "address"
         )
     )
@@ -35,7 +35,7 @@ struct QuickStart: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "What the desktop starts the program with when the browser comes back.",
+            "The redirect that the desktop starts the program with.",
             valueName: "redirect"
         )
     )
@@ -54,13 +54,13 @@ struct QuickStart: ParsableCommand {
     }
 }
 
-/// What the options and the settings file come to.
+/// The choices of the command line and the settings file.
 struct Choices: Sendable {
     let program: ProgramOptions
     let graphURL: URL
     let scopes: Set<Scope>
     let isSharedDevice: Bool
-    /// Where the browser comes back to; `nil` means the loopback interface.
+    /// The redirect URI; `nil` means the loopback interface.
     let redirectURI: RedirectURI?
 
     init(_ command: QuickStart) throws {

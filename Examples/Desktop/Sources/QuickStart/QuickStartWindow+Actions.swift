@@ -4,7 +4,7 @@ import DesktopKit
 import IdentityClient
 
 extension QuickStartWindow {
-    /// What the buttons, the menu and the keys do.
+    /// Adds the actions of the buttons, the menu and the keys.
     func addActions() {
         application.addAction("call", keys: ["<Control>g", "F5"], title: tr("Call Microsoft Graph")) { [weak self] in
             self?.callGraph()
@@ -27,12 +27,12 @@ extension QuickStartWindow {
     }
 
     /// Calls Graph; signs in first where that is needed.
-    func callGraph(asSomebodyElse: Bool = false) {
+    func callGraph(asAnother: Bool = false) {
         guard let session = program?.session else { return }
         errors.hide()
         application.setAction("cancel", isEnabled: true)
         activity.start { [weak self, signInBar] in
-            try await session.callGraph(asSomebodyElse: asSomebodyElse) { parameters in
+            try await session.callGraph(asAnother: asAnother) { parameters in
                 self?.news.willSignIn()
                 return try await signInBar.signIn(with: session.application, parameters)
             }
@@ -67,7 +67,7 @@ extension QuickStartWindow {
         }
     }
 
-    /// Opens the page on which an administrator allows what the program asks for, and calls Graph when they have.
+    /// Opens the page for administrator consent, and calls Graph after a yes.
     private func askAdministrator() {
         guard let session = program?.session else { return }
         errors.hide()
@@ -108,7 +108,7 @@ extension QuickStartWindow {
         }
     }
 
-    /// What the log says of the browser's session, which ends only on a shared computer.
+    /// The log's line about the browser's session, which ends only on a shared computer.
     static func line(for outcome: SignOutResult.Outcome) -> String? {
         switch outcome {
         case .notRequested, .notNeeded: nil

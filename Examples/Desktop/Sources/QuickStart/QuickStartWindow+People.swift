@@ -4,7 +4,7 @@ import DesktopKit
 import IdentityClient
 
 extension QuickStartWindow {
-    /// Asks which of several people the program works for, or whether it is somebody else.
+    /// Lets the person choose one of several accounts, or sign in with another one.
     func askWho(among accounts: [Account]) {
         show(nil)
         people.removeAll()
@@ -18,11 +18,11 @@ extension QuickStartWindow {
             )
             people.append(row.onActivation { [weak self] in self?.choose(account) })
         }
-        let other = Row(title: tr("Somebody Else"), prefix: Avatar("", size: 32), isActivatable: true)
+        let other = Row(title: tr("Another Account"), prefix: Avatar("", size: 32), isActivatable: true)
         people.append(
             other.onActivation { [weak self] in
                 self?.stack.show(.ready)
-                self?.callGraph(asSomebodyElse: true)
+                self?.callGraph(asAnother: true)
             }
         )
         stack.show(.choosing)
@@ -44,7 +44,7 @@ extension QuickStartWindow {
         }
     }
 
-    /// Shows what went wrong with what the person has just asked for.
+    /// Shows that the person's last command failed.
     func failed(_ error: any Error, retry: @escaping @MainContext () -> Void) {
         guard let problem = Problem(error) else { return }
         stack.show(.ready)

@@ -20,7 +20,7 @@ final class QuickStartWindow {
     let username = Label().onOneLine().styled("dim-label")
     let errors = ErrorBar()
     let people = ListBox(.boxed)
-    let log = LogView(name: tr("What happened"))
+    let log = LogView(name: tr("Log"))
     private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] in self?.cancel() }
     private(set) lazy var activity = Activity { [weak self] in self?.spinner.isSpinning = $0 }
     private var start: Task<Void, Never>?
@@ -29,7 +29,7 @@ final class QuickStartWindow {
     var current: Account?
     var news = AccountNews()
 
-    /// What exists once the cloud is there.
+    /// The parts that need the cloud.
     struct Program {
         let cloud: Cloud
         let cache: any TokenCache
@@ -60,7 +60,7 @@ final class QuickStartWindow {
         start = Task { @MainContext [weak self] in await self?.run(asksToUnlock: asksToUnlock) }
     }
 
-    /// Finds the cloud and whoever is signed in, then follows who comes and goes until the window is closed.
+    /// Finds the cloud and the current account, then follows changes of the accounts until the window is closed.
     private func run(asksToUnlock: Bool) async {
         do {
             let cloud = try await openedCloud()
@@ -111,8 +111,10 @@ final class QuickStartWindow {
     private func greeting(_ accounts: Session.Accounts) -> String {
         guard case .known(let accounts) = accounts else { return tr("Several people are signed in.") }
         if let current = accounts.current { return tr("{0} is still signed in.", current.label) }
-        if let previous = accounts.previous { return tr("Nobody is signed in. The last one was {0}.", previous.label) }
-        return tr("Nobody is signed in.")
+        if let previous = accounts.previous {
+            return tr("No account is signed in. The last one was {0}.", previous.label)
+        }
+        return tr("No account is signed in.")
     }
 
     /// Ends what is under way, a sign-in in the browser included, and lets refreshes finish, for a moment.
@@ -136,7 +138,7 @@ final class QuickStartWindow {
         stack.show(.ready)
         current = account
         avatar.show(account?.displayName ?? account?.label ?? "")
-        name.text = account.map { $0.displayName ?? $0.label } ?? tr("Nobody is signed in")
+        name.text = account.map { $0.displayName ?? $0.label } ?? tr("No account is signed in")
         username.text = account?.username ?? tr("Call Microsoft Graph to sign in.")
         application.setAction("sign-out", isEnabled: account != nil)
     }

@@ -4,7 +4,7 @@ import DesktopKit
 import Foundation
 import IdentityClient
 
-/// What the program does with the library: the steps of the quick start.
+/// The steps of the quick start, with the library's calls.
 struct Session: Sendable {
     let application: PublicClientApplication
     let graphURL: URL
@@ -13,15 +13,15 @@ struct Session: Sendable {
     /// Whether the browser's session ends with the program's.
     let endsBrowserSession: Bool
 
-    /// Whom the program works for.
+    /// The accounts as the window shows them.
     enum Accounts: Sendable {
-        /// Somebody who is signed in, or nobody; and who it was before.
+        /// The current account, if any, and the previous one.
         case known(CurrentAccount)
-        /// One of several who are signed in: the person in front of the window says which.
+        /// Several accounts, none of them the current one: the person chooses.
         case choice([Account])
     }
 
-    /// Who is signed in.
+    /// The accounts that are signed in.
     func accounts() async throws -> Accounts {
         do {
             return .known(try await application.currentAccount())
@@ -30,23 +30,24 @@ struct Session: Sendable {
         }
     }
 
-    /// Has the program work for one of several people.
+    /// Makes one of several accounts the current one.
     func choose(_ account: Account) async throws {
         try await application.setCurrentAccount(account)
     }
 
-    /// Graph's answer to who the person is: silently first, and with the person's help when it is needed.
+    /// Graph's answer about the person: silently first, and with a sign-in if one is needed.
     ///
     /// - Parameters:
-    ///   - asSomebodyElse: Whether a person signs in who is not signed in yet.
+    ///   - asAnother: Whether the person signs in with another account first.
     ///   - signIn: Signs in through the browser.
-    /// - Throws: `AuthenticationError.accountSelectionRequired` when several people are signed in, and none was chosen.
+    /// - Throws: `AuthenticationError.accountSelectionRequired` if several accounts are signed in and none is
+    ///   the current one.
     func callGraph(
-        asSomebodyElse: Bool = false,
+        asAnother: Bool = false,
         signIn: @MainContext (InteractiveParameters) async throws -> AuthenticationResult
     ) async throws -> GraphAnswer {
         var parameters = InteractiveParameters(scopes: scopes)
-        guard !asSomebodyElse, let account = try await application.currentAccount().current else {
+        guard !asAnother, let account = try await application.currentAccount().current else {
             parameters.prompt = .selectAccount
             return try await me(try await signIn(parameters), wasInteractive: true)
         }
@@ -86,17 +87,17 @@ struct Session: Sendable {
     }
 }
 
-/// What Graph answered.
+/// Graph's answer.
 struct GraphAnswer: Sendable {
     let account: Account
     let status: Int
     let body: [UInt8]
     /// Whether the person had to sign in for it.
     let wasInteractive: Bool
-    /// Where the access token came from.
+    /// The access token's source.
     let source: AuthenticationResult.Source
 
-    /// What the log says of that.
+    /// The log's line about the source.
     var sourceText: String {
         source == .cache ? tr("The token came from the cache.") : tr("The token came from the identity provider.")
     }

@@ -33,8 +33,8 @@ struct SessionTests {
         )
     }
 
-    private func call(asSomebodyElse: Bool = false) async throws -> GraphAnswer {
-        try await session.callGraph(asSomebodyElse: asSomebodyElse) { [session] parameters in
+    private func call(asAnother: Bool = false) async throws -> GraphAnswer {
+        try await session.callGraph(asAnother: asAnother) { [session] parameters in
             try await session.application.acquireTokenInteractively(parameters)
         }
     }
@@ -54,12 +54,12 @@ struct SessionTests {
         let alice = try await call().account
         browser.forgetCookies()
         browser.person = .bob
-        let bob = try await call(asSomebodyElse: true).account
+        let bob = try await call(asAnother: true).account
         browser.forgetCookies()
         // The browser types the name and the password; the rest is the provider's to know.
         browser.person.username = "maire@example.test"
         browser.person.password = TestIdentityProvider.Person.alice.password
-        let maire = try await call(asSomebodyElse: true).account
+        let maire = try await call(asAnother: true).account
         _ = try await session.signOut(maire)
         guard case .choice(let accounts) = try await session.accounts() else {
             Issue.record("somebody was chosen")
