@@ -25,18 +25,15 @@ public final class RecordingTransport: HTTPTransport {
     /// How many requests there were so far, failed ones included.
     public var count: Int { state.withLock { $0.requests.count } }
 
-    /// Whether every request fails with `AuthenticationError.connectionFailed`, as without a network.
+    /// Whether every request fails with `AuthenticationError.Code.connectionFailed`, as without a network.
     public var isOffline: Bool {
         get { state.withLock { $0.isOffline } }
         set { state.withLock { $0.isOffline = newValue } }
     }
 
-    /// Passes it on.
-    public func prepare() { base.prepare() }
-
     /// Counts the request, and passes it on unless there is no network.
     ///
-    /// - Throws: `AuthenticationError.connectionFailed` where ``isOffline`` is set, else what the wrapped transport throws.
+    /// - Throws: `AuthenticationError.Code.connectionFailed` where ``isOffline`` is set, else what the wrapped transport throws.
     public func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         let isOffline = state.withLock { state in
             state.requests.append(request)
@@ -47,4 +44,8 @@ public final class RecordingTransport: HTTPTransport {
         }
         return try await base.send(request, body: body)
     }
+}
+
+extension RecordingTransport: PreparableTransport {
+    package func prepare() { (base as? any PreparableTransport)?.prepare() }
 }

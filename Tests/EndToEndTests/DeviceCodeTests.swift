@@ -13,8 +13,8 @@ extension EndToEnd {
             let (prompts, shown) = AsyncStream.makeStream(of: DeviceCodePrompt.self)
             let signIn = Task {
                 defer { shown.finish() }
-                return try await program.app.acquireToken(
-                    withDeviceCode: DeviceCodeParameters(scopes: Program.scopes)
+                return try await program.app.acquireTokenWithDeviceCode(
+                    DeviceCodeParameters(scopes: Program.scopes)
                 ) { shown.yield($0) }
             }
             for await prompt in prompts {

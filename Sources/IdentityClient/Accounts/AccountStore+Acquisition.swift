@@ -22,7 +22,7 @@ extension AccountStore {
         }
     }
 
-    /// Signs a person in on another device; see `PublicClientApplication/acquireToken(withDeviceCode:prompt:)`.
+    /// Signs a person in on another device; see `PublicClientApplication/acquireTokenWithDeviceCode(_:prompt:)`.
     ///
     /// - Parameters:
     ///   - name: The type of account.
@@ -30,15 +30,15 @@ extension AccountStore {
     ///   - prompt: Is called once, with what to show to the person.
     /// - Throws: As that, and `.configuration` when there is no such type.
     @discardableResult
-    public func acquireToken(
-        withDeviceCodeOfType name: AccountType.Name,
+    public func acquireTokenWithDeviceCode(
+        ofType name: AccountType.Name,
         _ change: (inout DeviceCodeParameters) -> Void = { _ in },
         prompt: @Sendable (DeviceCodePrompt) -> Void
     ) async throws -> AuthenticationResult {
         let entry = try entry(name)
         let parameters = entry.type.deviceParameters(change)
         return try await telling(of: name, parameters.account) {
-            try await entry.application.acquireToken(withDeviceCode: parameters, prompt: prompt)
+            try await entry.application.acquireTokenWithDeviceCode(parameters, prompt: prompt)
         }
     }
 

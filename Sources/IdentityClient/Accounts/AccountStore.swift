@@ -97,14 +97,14 @@ extension AccountStore {
         }
     }
 
-    /// Signs an account out; see `PublicClientApplication/signOut(_:_:)`. The program's data of it is removed as well.
+    /// Signs an account out; see `PublicClientApplication/signOut(_:parameters:)`. The program's data of it is removed as well.
     ///
     /// - Throws: As that, and `.configuration` when there is no such type.
     @discardableResult
     public func signOut(
         _ account: StoredAccount,
-        _ parameters: SignOutParameters = SignOutParameters()
+        parameters: SignOutParameters = SignOutParameters()
     ) async throws -> SignOutResult {
-        try await entry(account.type).application.signOut(account.account, parameters)
+        try await entry(account.type).application.signOut(account.account, parameters: parameters)
     }
 }

@@ -50,7 +50,7 @@ extension PublicClientApplication {
 
     /// Signs an account out on this computer: its tokens are gone, for all programs of the group and all B2C policies.
     ///
-    /// Needs no network. The browser keeps its own session with the provider, which ``signOut(_:_:)`` can end. So that it
+    /// Needs no network. The browser keeps its own session with the provider, which ``signOut(_:parameters:)`` can end. So that it
     /// does not sign the person in again unasked, the next sign-in asks, unless its parameters name a prompt. A refresh
     /// that is under way does not bring the account back. Removing an account that is not there is not an error.
     ///

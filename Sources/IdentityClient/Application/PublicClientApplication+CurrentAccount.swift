@@ -9,7 +9,7 @@ extension PublicClientApplication {
     /// After a sign-out there is none, and the account that went is the previous one, until somebody signs in: whoever
     /// compares the two knows what to say. Asking changes nothing, and costs one sweep of the cache.
     ///
-    /// - Throws: `AuthenticationError.accountSelectionRequired` when several accounts are signed in and none of them was
+    /// - Throws: `AuthenticationError.Code.accountSelectionRequired` when several accounts are signed in and none of them was
     ///   chosen: choose one, or let the person. `.cache` when the cache cannot be read; `CancellationError`.
     public func currentAccount() async throws -> CurrentAccount {
         let signedIn = try await allAccounts()
@@ -25,7 +25,7 @@ extension PublicClientApplication {
 
     /// Makes an account that is signed in the current one, for all processes with the same client and cache.
     ///
-    /// - Throws: `AuthenticationError.noTokensFound` when it is not signed in; `.cache` when the cache cannot be read or
+    /// - Throws: `AuthenticationError.Code.noTokensFound` when it is not signed in; `.cache` when the cache cannot be read or
     ///   written; `CancellationError`.
     public func setCurrentAccount(_ account: Account) async throws {
         guard let account = try await self.account(withID: account.id) else {

@@ -8,7 +8,7 @@ extension PublicClientApplication {
     /// the task to give up.
     ///
     /// ```swift
-    /// let result = try await app.acquireToken(withDeviceCode: DeviceCodeParameters(scopes: scopes)) { prompt in
+    /// let result = try await app.acquireTokenWithDeviceCode(DeviceCodeParameters(scopes: scopes)) { prompt in
     ///     show(prompt.message)
     /// }
     /// ```
@@ -18,11 +18,11 @@ extension PublicClientApplication {
     /// - Parameters:
     ///   - parameters: What is asked for.
     ///   - prompt: Is called once, with what to show to the person.
-    /// - Throws: `AuthenticationError.interactionTimedOut` when the code became void, `.accessDenied` when the person
+    /// - Throws: `AuthenticationError.Code.interactionTimedOut` when the code became void, `.accessDenied` when the person
     ///   refused, `.unsupported` when the provider does not offer it; else as ``acquireTokenInteractively(_:)``.
     /// - SeeAlso: [RFC 8628](https://www.rfc-editor.org/rfc/rfc8628)
-    public func acquireToken(
-        withDeviceCode parameters: DeviceCodeParameters,
+    public func acquireTokenWithDeviceCode(
+        _ parameters: DeviceCodeParameters,
         prompt: @Sendable (DeviceCodePrompt) -> Void
     ) async throws -> AuthenticationResult {
         let flow = DeviceAuthorizationFlow(

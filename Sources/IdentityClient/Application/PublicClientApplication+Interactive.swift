@@ -57,7 +57,7 @@ extension PublicClientApplication {
     /// - Parameters:
     ///   - request: What ``prepareAuthorization(_:)`` gave. It is good for one answer.
     ///   - redirectURL: The whole address, with its query; for a form post, the form's items as the query.
-    /// - Throws: `AuthenticationError.stateMismatch` when the address answers another request; else as
+    /// - Throws: `AuthenticationError.Code.stateMismatch` when the address answers another request; else as
     ///   ``acquireTokenInteractively(_:)``.
     public func completeAuthorization(
         _ request: AuthorizationRequest,

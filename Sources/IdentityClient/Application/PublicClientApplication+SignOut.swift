@@ -12,7 +12,7 @@ extension PublicClientApplication {
     /// var parameters = SignOutParameters()
     /// parameters.revokesTokens = true
     /// parameters.endsBrowserSession = true
-    /// let result = try await app.signOut(account, parameters)
+    /// let result = try await app.signOut(account, parameters: parameters)
     /// ```
     ///
     /// - Throws: `AuthenticationError.configuration` when a parameter is not acceptable, and `.cache` when the account
@@ -23,7 +23,7 @@ extension PublicClientApplication {
     @discardableResult
     public func signOut(
         _ account: Account,
-        _ parameters: SignOutParameters = SignOutParameters()
+        parameters: SignOutParameters = SignOutParameters()
     ) async throws -> SignOutResult {
         let flow = SignOutFlow(environment: environment, context: environment.context(parameters.correlationID))
         return try await flow.run(account, parameters)

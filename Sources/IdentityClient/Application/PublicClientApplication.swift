@@ -24,7 +24,7 @@ public final class PublicClientApplication: Sendable {
 
     /// Makes an application object. No network, no files.
     ///
-    /// - Throws: `AuthenticationError.invalidArgument` when the client identifier is empty, longer than 1,024 bytes or not
+    /// - Throws: `AuthenticationError.Code.invalidArgument` when the client identifier is empty, longer than 1,024 bytes or not
     ///   printable ASCII, the client secret is empty or longer than 1,024 bytes, `requestTimeout` is not above 0 and at most 60 s, or `expirationLeeway` or `clockTolerance` is
     ///   negative.
     public init(_ configuration: Configuration) throws {
@@ -43,7 +43,7 @@ public final class PublicClientApplication: Sendable {
             )
         }
         guard configuration.requestTimeout > .zero, configuration.requestTimeout <= EndpointClient.maximumDeadline,
-            configuration.expirationLeeway >= .zero, configuration.clockTolerance >= .zero
+            configuration.expirationLeeway >= .zero, configuration.compatibility.clockTolerance >= .zero
         else {
             throw AuthenticationError(
                 .invalidArgument,

@@ -39,7 +39,7 @@ public struct RedirectURI: Hashable, Sendable {
     ///   - host: The spelling of the host, or `nil` for what the authority expects.
     ///   - ports: The first free port of this range is taken; `nil` means any free port.
     ///   - path: Empty, or a path that begins with one slash.
-    /// - Throws: `AuthenticationError.invalidArgument` when the path does not begin with one slash, has other than visible
+    /// - Throws: `AuthenticationError.Code.invalidArgument` when the path does not begin with one slash, has other than visible
     ///   ASCII characters or one of `"<>\^{|}` and the backtick, a query or a fragment, or when `ports` begins at 0.
     public static func loopback(
         host: LoopbackHost? = nil,

@@ -29,11 +29,6 @@ public struct ClientConfiguration: Sendable {
     /// How requests are sent. The default loads libcurl with the first request.
     public var transport: any HTTPTransport = CurlTransport()
 
-    /// When the authorization request goes to the provider directly, and the browser brings only a reference to it.
-    ///
-    /// ``PushPolicy/whenRequired`` unless set.
-    public var pushedAuthorizationRequests: PushPolicy = .whenRequired
-
     /// How the person is shown the sign-in page.
     public var browser: any BrowserLauncher = SystemBrowserLauncher()
 
@@ -53,38 +48,14 @@ public struct ClientConfiguration: Sendable {
     /// A ``CurlTransport`` that was given a `timeout` of its own ends a request by then, where that is sooner.
     public var requestTimeout: Duration = .seconds(30)
 
-    /// Whether a refresh is sent once more when nobody can tell whether the server acted on it: after a time-out, a
-    /// broken connection or a 5xx; not where ``CurlTransport`` had no connection that it could have been sent on. A
-    /// provider with a grace period answers the same again, and the sign-in is saved.
-    /// Turn it off for a provider that takes the second time for theft. On unless set.
-    public var retriesUnansweredRefreshes = true
-
-    /// How much this computer's clock and the provider's may differ when a sign-in's ID token is checked. A refresh
-    /// works with any clock. Five minutes unless set; not negative.
-    ///
-    /// - SeeAlso: [OpenID Connect Core §3.1.3.7](https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation), items 9 and 10
-    public var clockTolerance: Duration = .seconds(300)
-
-    /// The scopes that are asked for beside the program's own; `nil` means `openid`, `profile` and
-    /// `offline_access`, as far as the provider says it knows them, and none at a plain OAuth 2.0 server.
-    ///
-    /// Set it where the provider refuses one of those to this client (`.invalidScope`). A sign-in at any other kind of
-    /// authority than `.oauth2(_:)` needs `openid`, here or among the program's own, else it ends with
-    /// `.invalidArgument` before anything is sent. Without `offline_access` many providers give no refresh token. Keycloak
-    /// does, one that ends with the browser's session; with it, from version 26.1 on, it ends that session.
-    public var defaultScopes: Set<Scope>?
-
     /// What the program can handle, for example `cp1` for claims challenges (Microsoft's `xms_cc`).
     public var clientCapabilities: [String] = []
 
     /// Hosts of Entra ID authorities that the program vouches for beside the known clouds.
     public var knownHosts: Set<String> = []
 
-    /// Whether a provider that publishes no keys is believed, its ID tokens being taken unverified from the token
-    /// endpoint over TLS. Off unless set.
-    ///
-    /// - SeeAlso: [OpenID Connect Core §3.1.3.7](https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation), item 6
-    public var allowsUnpublishedKeys = false
+    /// What one provider or one registration needs, and others do not.
+    public var compatibility = Compatibility()
 
     /// Where to log; `nil` means the task's current logger.
     public var logger: Logger?
@@ -97,6 +68,51 @@ public struct ClientConfiguration: Sendable {
         self.clientID = clientID
         self.authority = authority
         self.cache = cache
+    }
+}
+
+extension ClientConfiguration {
+    /// The settings that one provider or one registration needs, and others do not. The defaults suit most providers.
+    ///
+    /// ```swift
+    /// var configuration = PublicClientApplication.Configuration(clientID: clientID, authority: authority, cache: cache)
+    /// configuration.compatibility.defaultScopes = ["openid"]  // the provider refuses the others to this client
+    /// ```
+    public struct Compatibility: Hashable, Sendable {
+        /// When the authorization request goes to the provider directly, and the browser brings only a reference to it.
+        ///
+        /// ``PushPolicy/whenRequired`` unless set.
+        public var pushedAuthorizationRequests: PushPolicy = .whenRequired
+
+        /// Whether a refresh is sent once more when nobody can tell whether the server acted on it: after a time-out, a
+        /// broken connection or a 5xx; not where ``CurlTransport`` had no connection that it could have been sent on. A
+        /// provider with a grace period answers the same again, and the sign-in is saved.
+        /// Turn it off for a provider that takes the second time for theft. On unless set.
+        public var retriesUnansweredRefreshes = true
+
+        /// How much this computer's clock and the provider's may differ when a sign-in's ID token is checked. A refresh
+        /// works with any clock. Five minutes unless set; not negative.
+        ///
+        /// - SeeAlso: [OpenID Connect Core §3.1.3.7](https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation), items 9 and 10
+        public var clockTolerance: Duration = .seconds(300)
+
+        /// The scopes that are asked for beside the program's own; `nil` means `openid`, `profile` and
+        /// `offline_access`, as far as the provider says it knows them, and none at a plain OAuth 2.0 server.
+        ///
+        /// Set it where the provider refuses one of those to this client (`.invalidScope`). A sign-in at any other kind of
+        /// authority than `.oauth2(_:)` needs `openid`, here or among the program's own, else it ends with
+        /// `.invalidArgument` before anything is sent. Without `offline_access` many providers give no refresh token. Keycloak
+        /// does, one that ends with the browser's session; with it, from version 26.1 on, it ends that session.
+        public var defaultScopes: Set<Scope>?
+
+        /// Whether a provider that publishes no keys is believed, its ID tokens being taken unverified from the token
+        /// endpoint over TLS. Off unless set.
+        ///
+        /// - SeeAlso: [OpenID Connect Core §3.1.3.7](https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation), item 6
+        public var allowsUnpublishedKeys = false
+
+        /// The defaults.
+        public init() {}
     }
 }
 

@@ -5,7 +5,7 @@ import OAuthWire
 extension ClientConfiguration {
     /// The scopes that are asked for beside the program's own.
     func scopesToAdd(for authority: Authority, _ metadata: AuthorityMetadata) -> [String] {
-        if let defaultScopes { return defaultScopes.map(\.rawValue).sorted() }
+        if let defaultScopes = compatibility.defaultScopes { return defaultScopes.map(\.rawValue).sorted() }
         if case .oauth2 = authority.kind { return [] }
         return ["openid", "profile", "offline_access"].filter { scope in
             scope == "openid" || authority.isMicrosoft || metadata.scopes?.contains(scope) != false
@@ -16,7 +16,7 @@ extension ClientConfiguration {
     ///
     /// - Throws: `.invalidArgument`.
     func checkNamesOpenID(_ scopes: Set<Scope>, at authority: Authority) throws {
-        guard let defaultScopes, authority.issuesIDTokens, !defaultScopes.union(scopes).contains("openid") else {
+        guard let defaultScopes = compatibility.defaultScopes, authority.issuesIDTokens, !defaultScopes.union(scopes).contains("openid") else {
             return
         }
         throw AuthenticationError(

@@ -55,7 +55,7 @@ final class FlowEnvironment: Sendable {
         verifier = IDTokenVerifier(
             resolver: resolver,
             clock: configuration.clock,
-            allowsUnpublishedKeys: configuration.allowsUnpublishedKeys
+            allowsUnpublishedKeys: configuration.compatibility.allowsUnpublishedKeys
         )
     }
 

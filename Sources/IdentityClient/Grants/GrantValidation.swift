@@ -73,7 +73,7 @@ struct GrantValidation: Sendable {
             clientID: environment.clientID
         )
         expectation.accessToken = response.accessToken
-        expectation.skew = environment.configuration.clockTolerance.components.seconds
+        expectation.skew = environment.configuration.compatibility.clockTolerance.components.seconds
         return expectation
     }
 

@@ -76,8 +76,6 @@ extension AuthenticationError.Code {
     public static let tlsFailed = Self(rawValue: "network.tls")
     /// The proxy refused or could not be reached.
     public static let proxyFailed = Self(rawValue: "network.proxy")
-    /// No HTTP transport is available: libcurl (libcurl.so.4) could not be loaded.
-    public static let transportUnavailable = Self(rawValue: "network.transport_unavailable")
 
     // The cache
     /// The place where tokens rest cannot be used now. Nobody has to sign in again for this.
@@ -150,6 +148,8 @@ extension AuthenticationError.Code {
     public static let blockedByPolicy = Self(rawValue: "configuration.blocked_by_policy")
     /// A file that is to be sent or written cannot be used.
     public static let fileUnavailable = Self(rawValue: "configuration.file_unavailable")
+    /// No HTTP transport is available: libcurl (libcurl.so.4) could not be loaded.
+    public static let transportUnavailable = Self(rawValue: "configuration.transport_unavailable")
     /// The provider does not offer what is needed.
     public static let unsupported = Self(rawValue: "configuration.unsupported")
 }

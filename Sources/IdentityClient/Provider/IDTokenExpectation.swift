@@ -33,7 +33,7 @@ package struct IDTokenExpectation: Sendable {
 
     /// Checks the claims.
     ///
-    /// - Throws: `AuthenticationError.invalidIDToken` with the claim that is wrong.
+    /// - Throws: `AuthenticationError.Code.invalidIDToken` with the claim that is wrong.
     package func check(_ claims: IDTokenClaims, algorithm: SignatureAlgorithm, at now: Int64) throws {
         guard authority.accepts(tokenIssuer: claims.issuer, tenantID: claims.tid, published: publishedIssuer) else {
             throw Self.refused("it was issued by another issuer (iss)")

@@ -77,7 +77,7 @@ private struct Writing: Sendable {
     private func attempt() async -> Bool {
         do {
             try await store.saveUnsaved(id)
-        } catch AuthenticationError.cacheNewerVersion {
+        } catch AuthenticationError.Code.cacheNewerVersion {
             // Never to be written: that program knows better which refresh token counts.
             await lease.release()
             return false

@@ -86,7 +86,7 @@ struct RefreshAttempt: Sendable {
         try await outlast(lease)
         return try await endpoint.redeemRefreshToken(
             form,
-            retries: environment.configuration.retriesUnansweredRefreshes
+            retries: environment.configuration.compatibility.retriesUnansweredRefreshes
         ) {
             try await outlast(lease)
         }

@@ -16,7 +16,7 @@ struct RefreshFlow: Sendable {
             return found
         }
         // Whoever has the lease almost always sends a request; what is to be read before that takes as long.
-        environment.client.transport.prepare()
+        (environment.client.transport as? any PreparableTransport)?.prepare()
         let outcome: Result<AcquiredToken, any Error>
         do { outcome = .success(try await refresh(request, lease)) } catch { outcome = .failure(error) }
         await environment.keptLeases.giveBack(lease, of: request.id)

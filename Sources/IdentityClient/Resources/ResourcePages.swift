@@ -120,7 +120,7 @@ public struct ResourcePage: Sendable {
 
     /// The members of the page's `value`.
     ///
-    /// - Throws: `AuthenticationError.malformedResponse` when they are not of this type.
+    /// - Throws: `AuthenticationError.Code.malformedResponse` when they are not of this type.
     public func values<Value: Decodable>(
         of type: Value.Type = Value.self,
         decoder: JSONDecoder = JSONDecoder()

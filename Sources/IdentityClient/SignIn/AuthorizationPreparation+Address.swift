@@ -35,7 +35,7 @@ extension AuthorizationPreparation {
 
     /// Where the request is pushed to; `nil` where it is not.
     var pushEndpoint: String? {
-        let isWanted = environment.configuration.pushedAuthorizationRequests == .whenOffered
+        let isWanted = environment.configuration.compatibility.pushedAuthorizationRequests == .whenOffered
         return isWanted || metadata.requiresPushedAuthorizationRequests
             ? metadata.pushedAuthorizationRequestEndpoint : nil
     }

@@ -100,7 +100,7 @@ public final class CurlTransport: StreamingHTTPTransport {
     }
 
     /// Loads libcurl on the transport's own thread, which takes some 7 ms once in a process.
-    public func prepare() {
+    package func prepare() {
         // What goes wrong here goes wrong again for the request, and is told to its caller.
         state.withLock { state in
             Self.retireWhatIsOfNoUse(&state)
@@ -135,3 +135,5 @@ public final class CurlTransport: StreamingHTTPTransport {
         state.driver = nil
     }
 }
+
+extension CurlTransport: PreparableTransport {}

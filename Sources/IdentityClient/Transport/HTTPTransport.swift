@@ -13,16 +13,12 @@ public protocol HTTPTransport: Sendable {
     ///   `AuthenticationError(.invalidResponse, …)` when the answer was too large, `CancellationError` when the task
     ///   was cancelled.
     func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8])
-
-    /// A request will follow shortly: what takes long and needs no address may begin.
-    ///
-    /// Asked before a refresh, while the cache and the provider's documents are still being read. It returns at once,
-    /// and what fails is told by the request. A transport that does not say otherwise does nothing; one that passes
-    /// requests on passes this on, too.
-    func prepare()
 }
 
-extension HTTPTransport {
-    /// Does nothing.
-    public func prepare() {}
+/// A transport that can begin slow work before it knows the address, such as loading libcurl.
+package protocol PreparableTransport: HTTPTransport {
+    /// Begins that work and returns at once. A failure is told by the next request.
+    ///
+    /// The library calls it before a refresh, while it still reads the cache and the provider's documents.
+    func prepare()
 }

@@ -20,7 +20,7 @@ public final class InMemoryRedirectReceiver: RedirectReceiver {
 
     /// Starts listening. No port is opened; one that another listener of this receiver has counts as taken.
     ///
-    /// - Throws: `AuthenticationError.redirectUnavailable` when all ports of the range are taken.
+    /// - Throws: `AuthenticationError.Code.redirectUnavailable` when all ports of the range are taken.
     public func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener {
         try state.withLock { state in
             let address = try Self.address(for: redirectURI, &state)

@@ -44,7 +44,7 @@ package enum CrashPoint: Equatable, Sendable {
 }
 
 /// Sends requests through another transport, counts those to the token endpoint, and may stop around one.
-final class FatalTransport: HTTPTransport {
+final class FatalTransport: PreparableTransport {
     private let count = Mutex(0)
     private let transport: any HTTPTransport
     private let stop: WorkerStop
@@ -56,7 +56,7 @@ final class FatalTransport: HTTPTransport {
 
     var posts: Int { count.withLock { $0 } }
 
-    func prepare() { transport.prepare() }
+    func prepare() { (transport as? any PreparableTransport)?.prepare() }
 
     func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         if request.method == .post {

@@ -116,7 +116,7 @@ private struct CountingTask: WorkerTask {
                 let number = record.flatMap { Int(String(decoding: $0.bytes, as: UTF8.self)) } ?? 0
                 do {
                     if try await cache.replace(record, with: CacheRecord(text: "\(number + 1)"), for: key) { done += 1 }
-                } catch AuthenticationError.cacheBusy {}  // it may say so to some of so many: nothing was written
+                } catch AuthenticationError.Code.cacheBusy {}  // it may say so to some of so many: nothing was written
             }
             return WorkerReport()
         } catch {

@@ -59,7 +59,7 @@ struct CallCommand: ToolCommand {
         switch error {
         case let refusal as APIRefusal:
             refusal.signIn(sharedOptions).map { "To sign in with what it demands, run: \($0.command("login"))" }
-        case AuthenticationError.networkTimedOut: "To allow more time, give --timeout SECONDS."
+        case AuthenticationError.Code.networkTimedOut: "To allow more time, give --timeout SECONDS."
         default: nil
         }
     }

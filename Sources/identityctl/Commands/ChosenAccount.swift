@@ -39,7 +39,7 @@ extension PublicClientApplication {
     func defaultAccount() async throws -> Account? {
         do {
             return try await currentAccount().current
-        } catch AuthenticationError.accountSelectionRequired {
+        } catch AuthenticationError.Code.accountSelectionRequired {
             return nil
         }
     }

@@ -18,7 +18,7 @@ struct DeviceSignIn {
             SignInPhase.waitingForPerson(until: start + lifetime.withLock(\.self)).text(at: start + elapsed)
         }
         return try await console.showingProgress(text) {
-            try await application.acquireToken(withDeviceCode: parameters) { prompt in
+            try await application.acquireTokenWithDeviceCode(parameters) { prompt in
                 lifetime.withLock {
                     let seconds = prompt.expiresOn.timeIntervalSinceNow.rounded()
                     $0 = (ContinuousClock.now - start) + .seconds(Int64(seconds))
@@ -32,7 +32,7 @@ struct DeviceSignIn {
 
     /// What the person does where the provider lacks something.
     static func advice(on error: any Error) -> String? {
-        guard case AuthenticationError.unsupported = error else { return nil }
+        guard case AuthenticationError.Code.unsupported = error else { return nil }
         return """
             To name an endpoint that the provider does not publish, give --device-authorization-endpoint URL. Where it has no \
             ID tokens for other devices, give --authorization-endpoint URL and --token-endpoint URL as well, in place of \

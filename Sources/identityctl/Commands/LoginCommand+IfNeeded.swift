@@ -58,11 +58,11 @@ extension LoginCommand {
         do {
             do {
                 return try await take(.zero)
-            } catch AuthenticationError.cacheBusy {
+            } catch AuthenticationError.Code.cacheBusy {
                 console.line("Another sign-in for this client is under way. Waiting for its end; Ctrl-C gives up.")
             }
             return try await take(timeout)
-        } catch AuthenticationError.cacheBusy {
+        } catch AuthenticationError.Code.cacheBusy {
             throw AuthenticationError(
                 .interactionTimedOut,
                 "Another sign-in for this client did not end in time. Finish it in the browser, or end it, and try again."

@@ -69,7 +69,7 @@ struct LoginCommand: ToolCommand {
             logger: session.logger
         )
         configuration.redirectURI = try signIn.redirect(environment, isManual: way == .manual)
-        configuration.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
+        configuration.compatibility.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
         configuration.browser = ReportingBrowser(
             launcher: SystemBrowserLauncher(command: command, withholding: ProviderOptions.secretVariables),
             console: session.console,
@@ -205,7 +205,7 @@ extension PublicClientApplication {
         guard let wanted else { return }
         do {
             if try await chosenAccount(wanted).id == account.id { return }
-        } catch AuthenticationError.noTokensFound {}
+        } catch AuthenticationError.Code.noTokensFound {}
         throw AuthenticationError(
             .accountMismatch,
             "\(account.label) is signed in now, but --account asks for '\(wanted.text.printable)'. Give it as "
@@ -220,7 +220,7 @@ extension InteractiveParameters {
         guard let wanted else { return }
         do {
             account = try await application.chosenAccount(wanted)
-        } catch AuthenticationError.noTokensFound {
+        } catch AuthenticationError.Code.noTokensFound {
             loginHint = loginHint ?? wanted.text
         }
     }

@@ -97,7 +97,7 @@ struct LogoutCommand: ToolCommand {
         _ session: Session
     ) async throws -> SignOutResult {
         do {
-            let result = try await application.signOut(account, parameters)
+            let result = try await application.signOut(account, parameters: parameters)
             session.console.line("Signed out \(account.shortLabel).")
             for line in PlainReport.signOut(result) { session.console.line(line) }
             return result
@@ -134,7 +134,7 @@ struct LogoutCommand: ToolCommand {
         if all { return try await application.allAccounts() }
         do {
             return [try await application.chosenAccount(wanted, takesDefault: false)]
-        } catch AuthenticationError.noTokensFound {
+        } catch AuthenticationError.Code.noTokensFound {
             return []
         }
     }

@@ -37,7 +37,7 @@ struct ManualSignIn {
                     request,
                     with: try PastedAddress(line, answering: request.url).url
                 )
-            } catch AuthenticationError.stateMismatch where attempt < Self.attempts {
+            } catch AuthenticationError.Code.stateMismatch where attempt < Self.attempts {
                 console.line(
                     "That is not the answer to this sign-in. Copy the whole address that the browser ended at."
                 )

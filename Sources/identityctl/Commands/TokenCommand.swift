@@ -37,7 +37,7 @@ struct TokenCommand: ToolCommand {
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
     func advice(on error: any Error, in session: Session) -> String? {
-        guard case AuthenticationError.networkTimedOut = error else { return nil }
+        guard case AuthenticationError.Code.networkTimedOut = error else { return nil }
         return "To allow more time, give --timeout SECONDS."
     }
 

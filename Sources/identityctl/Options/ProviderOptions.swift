@@ -111,7 +111,7 @@ extension ProviderOptions {
         )
         configuration.clientSecret = try clientSecret(environment)
         configuration.cacheGroup = try namedGroup(environment)
-        configuration.defaultScopes = chosenDefaultScopes(environment)
+        configuration.compatibility.defaultScopes = chosenDefaultScopes(environment)
         configuration.clientCapabilities = try environment.words(
             "client-capabilities",
             clientCapabilities.map { [$0] } ?? []

@@ -79,7 +79,7 @@ struct AccountStoreTests {
         let store = try AccountStore([type("shop", shop) { $0.extraQueryItems = ["audience": "orders"] }])
         let prompts = Shared(0)
         try await expectError(.cache) {
-            try await store.acquireToken(withDeviceCodeOfType: "shop") {
+            try await store.acquireTokenWithDeviceCode(ofType: "shop") {
                 $0.requiresPersistence = true
             } prompt: { _ in
                 prompts.withLock { $0 += 1 }
@@ -89,8 +89,8 @@ struct AccountStoreTests {
         cache.refusedWrites = []
         let (shown, show) = AsyncStream.makeStream(of: DeviceCodePrompt.self)
         let task = Task {
-            try await store.acquireToken(
-                withDeviceCodeOfType: "shop",
+            try await store.acquireTokenWithDeviceCode(
+                ofType: "shop",
                 {
                     $0.requiresPersistence = true
                     $0.extraParameters["colour"] = "red"
@@ -107,7 +107,7 @@ struct AccountStoreTests {
         let result = try await task.value
         #expect(try await store.accounts().map(\.account) == [result.account])
         // Nothing has to be said.
-        let other = Task { try await store.acquireToken(withDeviceCodeOfType: "shop") { show.yield($0) } }
+        let other = Task { try await store.acquireTokenWithDeviceCode(ofType: "shop") { show.yield($0) } }
         _ = await shown.first { _ in true }
         other.cancel()
         await #expect(throws: CancellationError.self) { try await other.value }

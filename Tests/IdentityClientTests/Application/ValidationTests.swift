@@ -129,7 +129,7 @@ import Testing
         )
         configuration.requestTimeout = .seconds(timeout)
         configuration.expirationLeeway = .seconds(leeway)
-        configuration.clockTolerance = .seconds(tolerance)
+        configuration.compatibility.clockTolerance = .seconds(tolerance)
         #expect(((try? PublicClientApplication(configuration)) != nil) == isAccepted)
     }
 }

@@ -164,7 +164,7 @@ struct RelyingPartyTests {
         var parameters = SignOutParameters()
         parameters.endsBrowserSession = true
         parameters.postLogoutRedirectURI = try .loopback(path: "/signed-out")
-        let result = try await application.signOut(first.account, parameters)
+        let result = try await application.signOut(first.account, parameters: parameters)
         guard case .succeeded = result.browserSession else {
             Issue.record("\(result.browserSession)")
             return

@@ -32,7 +32,7 @@ struct ClientCapabilityTests {
     @Test func areInEachRequestOfASignInElsewhere() async throws {
         let (stage, application) = try place()
         let signIn = Task {
-            try await application.acquireToken(withDeviceCode: DeviceCodeParameters(scopes: ["api.read"])) { prompt in
+            try await application.acquireTokenWithDeviceCode(DeviceCodeParameters(scopes: ["api.read"])) { prompt in
                 stage.provider.approveDevice(userCode: prompt.userCode, as: .alice)
             }
         }

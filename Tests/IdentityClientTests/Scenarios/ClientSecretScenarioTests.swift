@@ -34,11 +34,11 @@ struct ClientSecretScenarioTests {
         #expect(second.source == .identityProvider && second.accessToken != first.accessToken)
         stage.provider.failNext(.deviceAuthorization, with: .refusal("invalid_scope"))
         try await expectError(.invalidScope) {
-            try await application.acquireToken(withDeviceCode: DeviceCodeParameters(scopes: ["api.read"])) { _ in }
+            try await application.acquireTokenWithDeviceCode(DeviceCodeParameters(scopes: ["api.read"])) { _ in }
         }
         var ending = SignOutParameters()
         ending.revokesTokens = true
-        let signOut = try await application.signOut(first.account, ending)
+        let signOut = try await application.signOut(first.account, parameters: ending)
         guard case .succeeded = signOut.revocation else { throw MissingError() }
 
         let pushed = TestIdentityProvider.Endpoint.pushedAuthorization

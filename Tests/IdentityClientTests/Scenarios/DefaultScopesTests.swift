@@ -11,7 +11,7 @@ struct DefaultScopesTests {
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .adfs])
     func asksForNothingBeyondWhatTheProgramSays(_ profile: TestIdentityProvider.Profile) async throws {
         let stage = try Stage(profile)
-        let (_, result) = try await stage.signedIn { $0.defaultScopes = ["openid"] }
+        let (_, result) = try await stage.signedIn { $0.compatibility.defaultScopes = ["openid"] }
         let sent = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
         #expect(sent["scope"] == "api.read openid")
         #expect(result.idToken != nil && stage.provider.accepts(accessToken: result.accessToken))
@@ -19,7 +19,9 @@ struct DefaultScopesTests {
 
     @Test func takesOpenIDFromTheProgramsOwn() async throws {
         let stage = try Stage()
-        let (_, result) = try await stage.signedIn(scopes: ["api.read", "openid"]) { $0.defaultScopes = [] }
+        let (_, result) = try await stage.signedIn(scopes: ["api.read", "openid"]) {
+            $0.compatibility.defaultScopes = []
+        }
         #expect(result.idToken != nil)
     }
 
@@ -27,14 +29,14 @@ struct DefaultScopesTests {
     @Test(arguments: [[], ["offline_access"]] as [Set<Scope>])
     func refusesASignInThatCannotSayWhoItIs(_ scopes: Set<Scope>) async throws {
         let stage = try Stage()
-        let application = try stage.application { $0.defaultScopes = scopes }
+        let application = try stage.application { $0.compatibility.defaultScopes = scopes }
         let errors = [
             try await expectError(.invalidArgument) { try await application.acquireTokenInteractively(scopes: ["a"]) },
             try await expectError(.invalidArgument) {
                 try await application.prepareAuthorization(InteractiveParameters(scopes: ["a"]))
             },
             try await expectError(.invalidArgument) {
-                try await application.acquireToken(withDeviceCode: DeviceCodeParameters(scopes: ["a"])) { _ in }
+                try await application.acquireTokenWithDeviceCode(DeviceCodeParameters(scopes: ["a"])) { _ in }
             },
         ]
         #expect(
@@ -50,7 +52,7 @@ struct DefaultScopesTests {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         let onDevice = try await expectError(.invalidScope) {
-            try await application.acquireToken(withDeviceCode: DeviceCodeParameters(scopes: ["api.read"])) { _ in }
+            try await application.acquireTokenWithDeviceCode(DeviceCodeParameters(scopes: ["api.read"])) { _ in }
         }
         let pushing = try Stage {
             $0.knownScopes = ["other"]
@@ -68,7 +70,7 @@ struct DefaultScopesTests {
         for error in [inBrowser, onDevice, pushed, afterwards] {
             #expect(error.message.contains("Added by default: offline_access, openid, profile;"), "\(error.message)")
         }
-        let alone = try stage.application { $0.defaultScopes = [] }
+        let alone = try stage.application { $0.compatibility.defaultScopes = [] }
         let own = try await expectError(.invalidScope) {
             try await alone.acquireTokenInteractively(scopes: ["api.read", "openid"])
         }

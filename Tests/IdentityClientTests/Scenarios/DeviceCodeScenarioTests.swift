@@ -19,7 +19,7 @@ struct DeviceCodeScenarioTests {
         let (prompts, shown) = AsyncStream.makeStream(of: DeviceCodePrompt.self)
         let task = Task { [parameters] in
             defer { shown.finish() }
-            return try await application.acquireToken(withDeviceCode: parameters) { shown.yield($0) }
+            return try await application.acquireTokenWithDeviceCode(parameters) { shown.yield($0) }
         }
         guard let prompt = await prompts.first(where: { _ in true }) else {
             _ = try await task.value
@@ -162,7 +162,7 @@ struct DeviceCodeScenarioTests {
         let clock = AdjustableClock(stage.clock)
         let application = try stage.application { configuration in
             configuration.clock = clock
-            configuration.clockTolerance = .seconds(2 * 86_400)
+            configuration.compatibility.clockTolerance = .seconds(2 * 86_400)
         }
         let (task, prompt) = try await start(application)
         try await advance(stage, by: .seconds(5), toQuestion: 1)

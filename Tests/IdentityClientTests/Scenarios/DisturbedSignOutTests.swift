@@ -42,7 +42,7 @@ struct DisturbedSignOutTests {
         stage.clock.advance(by: .seconds(3600))
         _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         cache.refusedWrites = []
-        #expect(try await application.signOut(first.account, revoking).revocation.word == "succeeded")
+        #expect(try await application.signOut(first.account, parameters: revoking).revocation.word == "succeeded")
         #expect(try await application.allAccounts().isEmpty)
         #expect(stage.provider.count(of: .revocation) == 2)
     }
@@ -61,7 +61,7 @@ struct DisturbedSignOutTests {
         let (start, begin) = AsyncStream.makeStream(of: Void.self)
         let task = Task { [parameters] in
             for await _ in start { break }
-            return try await store.signOut(account, parameters)
+            return try await store.signOut(account, parameters: parameters)
         }
         cache.beforeNextWrite(of: kind) { task.cancel() }
         begin.yield()
@@ -83,7 +83,7 @@ struct DisturbedSignOutTests {
             }
             throw AuthenticationError(.keyringTimedOut, "The keyring does not answer.")
         }
-        let result = try await application.signOut(first.account, revoking)
+        let result = try await application.signOut(first.account, parameters: revoking)
         #expect(result.wasSignedIn && result.revocation.word == "succeeded")
         #expect(stage.provider.count(of: .revocation) == 1)
     }
@@ -95,7 +95,9 @@ struct DisturbedSignOutTests {
         let foreign = CacheKey(group: group, kind: .account, name: "foreign")
         #expect(try await files.replace(nil, with: CacheRecord(bytes: Array("{}".utf8)), for: foreign))
         for _ in 0..<2 {
-            try await expectError(.cacheUndecryptable) { try await application.signOut(first.account, revoking) }
+            try await expectError(.cacheUndecryptable) {
+                try await application.signOut(first.account, parameters: revoking)
+            }
         }
         #expect(try await files.records(of: .account, in: group).map(\.key) == [foreign])
         #expect(stage.provider.count(of: .revocation) == 1)

@@ -71,7 +71,7 @@ struct HTTPSRedirectTests {
         parameters.endsBrowserSession = true
         parameters.postLogoutRedirectURI = try .loopback(path: "/signed-out")
         parameters.timeout = .seconds(5)
-        let result = try await application.signOut(first.account, parameters)
+        let result = try await application.signOut(first.account, parameters: parameters)
         #expect(result.browserSession.word == "unconfirmed")
         #expect(warnings.value.count == 1 && warnings.value.allSatisfy { $0.contains("HSTS") })
     }

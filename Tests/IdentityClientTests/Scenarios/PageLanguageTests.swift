@@ -34,7 +34,7 @@ struct PageLanguageTests {
         var parameters = SignOutParameters()
         parameters.endsBrowserSession = true
         parameters.postLogoutRedirectURI = try .loopback(path: "/signed-out")
-        try await application.signOut(account, parameters)
+        try await application.signOut(account, parameters: parameters)
         let page = try await stage.browser.finalPage().body
         #expect(page.contains("<html lang=\"de\">") && page.contains("<h1>Abgemeldet</h1>"))
     }

@@ -44,7 +44,7 @@ struct PersistenceCheckTests {
         parameters.requiresPersistence = true
         let prompts = Mutex(0)
         try await expectError(.cache) { [parameters] in
-            try await application.acquireToken(withDeviceCode: parameters) { _ in prompts.withLock { $0 += 1 } }
+            try await application.acquireTokenWithDeviceCode(parameters) { _ in prompts.withLock { $0 += 1 } }
         }
         #expect(prompts.withLock(\.self) == 0 && stage.transport.count == 0)
     }

@@ -29,7 +29,7 @@ struct PreparationTests {
         #expect(told < cache.state.value.reads, "The record is read meanwhile.")
     }
 
-    private final class Transport: HTTPTransport {
+    private final class Transport: PreparableTransport {
         private let base: any HTTPTransport
         private let reads: @Sendable () -> Int
         private let told = Shared<[Int]>([])

@@ -130,7 +130,7 @@ struct ProviderDeviationTests {
         #expect(stage.provider.count(of: .discovery) == 1, "A sign-in reads one document.")
         var parameters = SignOutParameters()
         parameters.revokesTokens = true
-        return try await application.signOut(first.account, parameters).revocation
+        return try await application.signOut(first.account, parameters: parameters).revocation
     }
 
     /// As django-oauth-toolkit.

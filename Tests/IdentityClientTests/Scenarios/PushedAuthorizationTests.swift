@@ -58,7 +58,7 @@ struct PushedAuthorizationTests {
     ) async throws {
         let stage = try Stage { $0.pushedAuthorizationRequests = provider }
         _ = try await stage.signedIn { configuration in
-            if wantsPushing { configuration.pushedAuthorizationRequests = .whenOffered }
+            if wantsPushing { configuration.compatibility.pushedAuthorizationRequests = .whenOffered }
         }
         #expect(stage.provider.count(of: .pushedAuthorization) == (isPushed ? 1 : 0))
         let visit = try last(.authorization, stage)
@@ -92,7 +92,7 @@ struct PushedAuthorizationTests {
         let plain = try await stage.application().acquireTokenInteractively(parameters)
         #expect(try last(.authorization, stage)["response_mode"] == "form_post")
         parameters.responseMode = asked.mode
-        let pushing = try stage.application { $0.pushedAuthorizationRequests = .whenOffered }
+        let pushing = try stage.application { $0.compatibility.pushedAuthorizationRequests = .whenOffered }
         let result = try await pushing.acquireTokenInteractively(parameters)
         #expect(try last(.pushedAuthorization, stage)["response_mode"] == asked.sent)
         #expect(result.account.id == plain.account.id)

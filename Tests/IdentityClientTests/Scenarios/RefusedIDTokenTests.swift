@@ -118,7 +118,7 @@ struct RefusedIDTokenTests {
         let stage = try Stage()
         let application = try stage.application { configuration in
             configuration.clock = ManualClock(now: stage.clock.now.addingTimeInterval(Double(offset)))
-            if isTolerated { configuration.clockTolerance = .seconds(7200) }
+            if isTolerated { configuration.compatibility.clockTolerance = .seconds(7200) }
         }
         if isTolerated {
             let result = try await application.acquireTokenInteractively(scopes: ["api.read"])

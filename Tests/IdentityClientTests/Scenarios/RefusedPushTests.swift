@@ -49,7 +49,7 @@ struct RefusedPushTests {
     func opensNoBrowser(_ index: Int, isRequired: Bool) async throws {
         let (fault, code) = Self.wrong[index]
         let stage = try Stage { $0.pushedAuthorizationRequests = isRequired ? .required : .offered }
-        let application = try stage.application { $0.pushedAuthorizationRequests = .whenOffered }
+        let application = try stage.application { $0.compatibility.pushedAuthorizationRequests = .whenOffered }
         stage.provider.failNext(.pushedAuthorization, with: fault)
         let shown = Shared(0)
         let error = try await expectError(code) { try await application.acquireTokenInteractively(parameters(shown)) }

@@ -35,7 +35,7 @@ struct SignOutScenarioTests {
         let (application, first) = try await stage.signedIn()
         var parameters = try everything(returningTo: .loopback(path: "/signed-out"))
         parameters.sendsIDTokenHint = false
-        #expect(try await application.signOut(first.account, parameters).browserSession.word == "succeeded")
+        #expect(try await application.signOut(first.account, parameters: parameters).browserSession.word == "succeeded")
         let sent = try #require(stage.provider.requests.last { $0.endpoint == .endSession })
         #expect(sent["id_token_hint"] == nil && sent["client_id"] == "test-client")
     }
@@ -45,7 +45,7 @@ struct SignOutScenarioTests {
         let stage = try Stage(listensOnLoopback: onLoopback)
         let (application, first) = try await stage.signedIn()
         let target = try RedirectURI.loopback(path: "/signed-out")
-        let result = try await application.signOut(first.account, everything(returningTo: target))
+        let result = try await application.signOut(first.account, parameters: everything(returningTo: target))
         #expect(result.wasSignedIn && result.revocation.word == "succeeded")
         #expect(result.browserSession.word == "succeeded")
         let refreshToken = try #require(
@@ -74,7 +74,7 @@ struct SignOutScenarioTests {
         let (application, first) = try await stage.signedIn()
         let gate = Gate()
         stage.provider.failNext(.revocation, with: .held(by: gate))
-        let task = Task { try await application.signOut(first.account, everything()) }
+        let task = Task { try await application.signOut(first.account, parameters: everything()) }
         try await stage.provider.waitForRequest(.revocation)
         #expect(try await application.allAccounts().isEmpty)
         gate.open()
@@ -85,7 +85,7 @@ struct SignOutScenarioTests {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
         stage.provider.failNext(.revocation, with: .serverError(status: 503, retryAfter: .seconds(7)))
-        let result = try await application.signOut(first.account, everything())
+        let result = try await application.signOut(first.account, parameters: everything())
         guard case .failed(let error) = result.revocation else {
             Issue.record("\(result.revocation)")
             return
@@ -101,7 +101,7 @@ struct SignOutScenarioTests {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
         stage.provider.failAlways(.revocation, with: .drop)
-        let result = try await application.signOut(first.account, everything())
+        let result = try await application.signOut(first.account, parameters: everything())
         guard case .failed(let error) = result.revocation else {
             Issue.record("\(result.revocation)")
             return
@@ -114,7 +114,7 @@ struct SignOutScenarioTests {
         let stage = try Stage()
         let (_, first) = try await stage.signedIn()
         let headless = try stage.application { $0.browser = NoBrowser() }
-        let result = try await headless.signOut(first.account, everything())
+        let result = try await headless.signOut(first.account, parameters: everything())
         guard case .failed(let error) = result.browserSession else {
             Issue.record("\(result.browserSession)")
             return
@@ -126,7 +126,7 @@ struct SignOutScenarioTests {
         var parameters = everything()
         let shown = Shared<[URL]>([])
         parameters.onSignOutURL = { url in shown.withLock { $0.append(url) } }
-        let other = try await headless.signOut(second.account, parameters)
+        let other = try await headless.signOut(second.account, parameters: parameters)
         #expect(other.browserSession.word == "unconfirmed")
         #expect(shown.value.count == 1)
     }
@@ -139,7 +139,7 @@ struct SignOutScenarioTests {
         let (application, first) = try await stage.signedIn()
         stage.browser.mischief = [.forgedFirst("state", value: state)]
         let target = try RedirectURI.loopback(path: "/signed-out")
-        let result = try await application.signOut(first.account, everything(returningTo: target))
+        let result = try await application.signOut(first.account, parameters: everything(returningTo: target))
         #expect(result.browserSession.word == "unconfirmed")
     }
 
@@ -148,7 +148,7 @@ struct SignOutScenarioTests {
         let (application, first) = try await stage.signedIn()
         stage.browser.mischief = [.strayRequest()]
         let target = try RedirectURI.loopback(path: "/signed-out")
-        let result = try await application.signOut(first.account, everything(returningTo: target))
+        let result = try await application.signOut(first.account, parameters: everything(returningTo: target))
         #expect(result.browserSession.word == "succeeded")
         // The browser reads its last page while the result is there already.
         #expect(await happens { stage.browser.pages.last?.body.contains("Signed out") == true })
@@ -160,7 +160,7 @@ struct SignOutScenarioTests {
         stage.browser.followsRedirects = false
         var parameters = everything(returningTo: try .loopback(path: "/signed-out"))
         parameters.timeout = .milliseconds(100)
-        let result = try await application.signOut(first.account, parameters)
+        let result = try await application.signOut(first.account, parameters: parameters)
         #expect(result.browserSession.word == "unconfirmed")
     }
 
@@ -170,7 +170,7 @@ struct SignOutScenarioTests {
         var parameters = everything()
         parameters.logoutHint = "hint-of-alice"
         parameters.extraQueryItems = ["x": "y&z"]
-        let result = try await application.signOut(first.account, parameters)
+        let result = try await application.signOut(first.account, parameters: parameters)
         #expect(result.revocation.word == "unavailable" && result.browserSession.word == "unconfirmed")
         let sent = try await stage.provider.waitForRequest(.endSession)
         #expect(sent["logout_hint"] == "hint-of-alice" && sent["id_token_hint"] == nil && sent["x"] == "y&z")
@@ -185,7 +185,7 @@ struct SignOutScenarioTests {
         let (application, first) = try await stage.signedIn()
         var parameters = everything()
         parameters.sendsIDTokenHint = sendsIDTokenHint
-        _ = try await application.signOut(first.account, parameters)
+        _ = try await application.signOut(first.account, parameters: parameters)
         let sent = try await stage.provider.waitForRequest(.endSession)
         #expect(sent["logout_hint"] == (sendsIDTokenHint ? "O.hint" : nil) && sent["id_token_hint"] == nil)
     }
@@ -196,7 +196,7 @@ struct SignOutScenarioTests {
         let (application, first) = try await stage.signedIn()
         var parameters = everything()
         parameters.extraQueryItems = [name: "mine"]
-        try await expectError(.invalidArgument) { try await application.signOut(first.account, parameters) }
+        try await expectError(.invalidArgument) { try await application.signOut(first.account, parameters: parameters) }
         #expect(try await application.allAccounts().count == 1)
     }
 
@@ -206,7 +206,7 @@ struct SignOutScenarioTests {
         let (application, first) = try await stage.signedIn()
         stage.provider.forgetRequests()
         cache.refusedWrites = [.account]
-        try await expectError(.cache) { try await application.signOut(first.account, everything()) }
+        try await expectError(.cache) { try await application.signOut(first.account, parameters: everything()) }
         #expect(stage.provider.count(of: .revocation) + stage.provider.count(of: .endSession) == 0)
     }
 
@@ -230,7 +230,7 @@ struct SignOutScenarioTests {
         var parameters = SignOutParameters()
         parameters.endsBrowserSession = true
         parameters.timeout = .milliseconds(100)
-        let result = try await application.signOut(first.account, parameters)
+        let result = try await application.signOut(first.account, parameters: parameters)
         #expect(result.browserSession.word == "unconfirmed")
     }
 
@@ -242,7 +242,7 @@ struct SignOutScenarioTests {
         let before = try #require(
             stage.provider.requests.last { $0["grant_type"] == "refresh_token" }?["refresh_token"]
         )
-        let result = try await application.signOut(first.account, everything())
+        let result = try await application.signOut(first.account, parameters: everything())
         #expect(result.revocation.word == "succeeded")
         let revoked = stage.provider.requests.last { $0.endpoint == .revocation }?["token"]
         #expect(revoked != nil && revoked != before)

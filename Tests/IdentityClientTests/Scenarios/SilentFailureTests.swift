@@ -167,7 +167,7 @@ struct SilentFailureTests {
 
     @Test func asksOnceWhereTheProgramSaysThatTheServerIsNotPatient() async throws {
         let stage = try Stage()
-        let (application, first) = try await stage.signedIn { $0.retriesUnansweredRefreshes = false }
+        let (application, first) = try await stage.signedIn { $0.compatibility.retriesUnansweredRefreshes = false }
         stage.clock.advance(by: .seconds(3600))
         let before = stage.provider.count(of: .token)
         stage.provider.failNext(.token, with: .serverError())

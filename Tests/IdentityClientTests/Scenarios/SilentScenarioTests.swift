@@ -183,7 +183,7 @@ struct SilentScenarioTests {
     /// So is one that never began, because the network was silent for the refresh before it.
     @Test func triesToRenewInTheBackgroundOnceAMinuteWhereTheNetworkIsSilent() async throws {
         let stage = try Stage { $0.refreshIn = .seconds(1800) }
-        let (application, first) = try await stage.signedIn { $0.retriesUnansweredRefreshes = false }
+        let (application, first) = try await stage.signedIn { $0.compatibility.retriesUnansweredRefreshes = false }
         stage.clock.advance(by: .seconds(1801))
         let gate = Gate()
         stage.provider.failNext(.token, with: .held(by: gate, then: .drop))

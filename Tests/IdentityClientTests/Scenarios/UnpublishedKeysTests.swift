@@ -26,7 +26,7 @@ struct UnpublishedKeysTests {
 
     @Test func signsInWhereTheProgramBelievesIt() async throws {
         let stage = try stage()
-        let (application, first) = try await stage.signedIn { $0.allowsUnpublishedKeys = true }
+        let (application, first) = try await stage.signedIn { $0.compatibility.allowsUnpublishedKeys = true }
         #expect(first.account.username == "alice@example.test")
         #expect(stage.provider.count(of: .keys) == 0)
         stage.clock.advance(by: .seconds(3600))
@@ -43,7 +43,7 @@ struct UnpublishedKeysTests {
     func refusesAWrongIDTokenAllTheSame(_ index: Int) async throws {
         let (name, tampering) = Self.wrong[index]
         let stage = try stage()
-        let application = try stage.application { $0.allowsUnpublishedKeys = true }
+        let application = try stage.application { $0.compatibility.allowsUnpublishedKeys = true }
         stage.provider.tamperNextIDToken(with: tampering)
         try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
         #expect(try await stage.storedCredentials(of: application).isEmpty, "\(name)")
@@ -52,7 +52,7 @@ struct UnpublishedKeysTests {
     @Test(arguments: [IDTokenTampering.brokenSignature, .unpublishedKey])
     func verifiesByThePublishedKeysWhereThereAreAny(_ tampering: IDTokenTampering) async throws {
         let stage = try Stage()
-        let application = try stage.application { $0.allowsUnpublishedKeys = true }
+        let application = try stage.application { $0.compatibility.allowsUnpublishedKeys = true }
         stage.provider.tamperNextIDToken(with: tampering)
         try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
         #expect(try await stage.storedCredentials(of: application).isEmpty)

@@ -18,7 +18,7 @@ struct AdminConsent {
     ///   - application: The registration and its provider.
     ///   - redirectURI: The registered redirect URI of the page.
     ///   - state: An unguessable value that the answer repeats.
-    /// - Throws: `AuthenticationError.unsupported` when the provider is none of Microsoft Entra ID's form.
+    /// - Throws: `AuthenticationError.Code.unsupported` when the provider is none of Microsoft Entra ID's form.
     init(
         _ application: PublicClientApplication,
         scopes: Set<Scope>,
@@ -50,7 +50,7 @@ struct AdminConsent {
 
     /// Returns the organization's identifier from the page's answer.
     ///
-    /// - Throws: `AuthenticationError.stateMismatch` when it answers something else; `.userCancelled` when it was refused;
+    /// - Throws: `AuthenticationError.Code.stateMismatch` when it answers something else; `.userCancelled` when it was refused;
     ///   `.malformedResponse` when it says neither.
     func tenant(from answer: URL) throws -> String {
         let items = URLComponents(url: answer, resolvingAgainstBaseURL: false)?.queryItems ?? []
@@ -122,7 +122,7 @@ extension AdminConsent {
     private func answer(_ listener: any RedirectListener, _ browser: any BrowserLauncher) async throws -> String {
         do {
             try await browser.open(url)
-        } catch AuthenticationError.browserUnavailable {
+        } catch AuthenticationError.Code.browserUnavailable {
             // The address was told, and can be opened by hand.
         }
         while true {
@@ -131,7 +131,7 @@ extension AdminConsent {
                 let tenant = try tenant(from: redirect.url)
                 await listener.answer(redirect, with: RedirectPage(outcome: .succeeded))
                 return tenant
-            } catch AuthenticationError.stateMismatch {
+            } catch AuthenticationError.Code.stateMismatch {
                 await listener.answer(redirect, with: RedirectPage(outcome: .refused))
             } catch {
                 await listener.answer(redirect, with: RedirectPage(outcome: .failed))

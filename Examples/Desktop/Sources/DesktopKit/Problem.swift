@@ -23,7 +23,7 @@ public struct Problem: Sendable, Equatable {
             return
         }
         switch error.code {
-        case AuthenticationError.interactionSuperseded: return nil
+        case AuthenticationError.Code.interactionSuperseded: return nil
         default:
             self.init(
                 text: Self.text(of: error),
@@ -48,7 +48,7 @@ public struct Problem: Sendable, Equatable {
 
     private static func canRetry(_ error: AuthenticationError) -> Bool {
         switch error.code {
-        case AuthenticationError.configuration, AuthenticationError.adminConsentRequired: false
+        case AuthenticationError.configuration, AuthenticationError.Code.adminConsentRequired: false
         default: true
         }
     }
@@ -58,35 +58,35 @@ extension Problem {
     /// The texts for what people meet; everything else speaks for itself.
     private static func text(of error: AuthenticationError) -> String {
         switch error.code {
-        case AuthenticationError.adminConsentRequired:
+        case AuthenticationError.Code.adminConsentRequired:
             tr(
                 """
                 Only an administrator of your organization can allow this. Ask them to open the program's page in the \
                 Microsoft Entra admin center and choose “Grant admin consent”, then try again.
                 """
             )
-        case AuthenticationError.accessDenied: tr("The sign-in was refused, in the browser or by the provider.")
-        case AuthenticationError.interactionTimedOut: tr("The sign-in was not finished in time.")
-        case AuthenticationError.browserUnavailable: tr("Could not open a browser.")
-        case AuthenticationError.accountMismatch: error.message
+        case AuthenticationError.Code.accessDenied: tr("The sign-in was refused, in the browser or by the provider.")
+        case AuthenticationError.Code.interactionTimedOut: tr("The sign-in was not finished in time.")
+        case AuthenticationError.Code.browserUnavailable: tr("Could not open a browser.")
+        case AuthenticationError.Code.accountMismatch: error.message
         case AuthenticationError.interactionRequired: tr("You need to sign in again.")
         case AuthenticationError.scopesDeclined: tr("The program was not given what it needs. Sign in and agree to it.")
-        case AuthenticationError.throttled:
+        case AuthenticationError.Code.throttled:
             error.retryAfter.map { tr("The server is busy. Try again in {0} s.", "\($0.components.seconds)") }
                 ?? tr("The server is busy. Try again in a moment.")
-        case AuthenticationError.requestLoop: tr("Too many identical attempts. Try again in some minutes.")
+        case AuthenticationError.Code.requestLoop: tr("Too many identical attempts. Try again in some minutes.")
         case AuthenticationError.serverUnavailable: tr("The server cannot answer now. Try again in a moment.")
         case AuthenticationError.network: tr("No connection to the server. You are still signed in.")
-        case AuthenticationError.keyringLocked:
+        case AuthenticationError.Code.keyringLocked:
             tr("Your login keyring is locked. Unlock it, in “Passwords and Keys” for example, and try again.")
-        case AuthenticationError.keyringNoService:
+        case AuthenticationError.Code.keyringNoService:
             tr(
                 """
                 No keyring runs in this session. Start GNOME Keyring, KWallet or KeePassXC, or start this program with \
                 --cache file.
                 """
             )
-        case AuthenticationError.keyringPromptDismissed: tr("Unlocking the keyring was cancelled.")
+        case AuthenticationError.Code.keyringPromptDismissed: tr("Unlocking the keyring was cancelled.")
         default: error.message
         }
     }

@@ -56,8 +56,8 @@ extension QuickStartWindow {
         case .failure(let error):
             guard let problem = Problem(error) else { return note(tr("The sign-in was cancelled.")) }
             switch (error as? AuthenticationError)?.code {
-            case AuthenticationError.accountSelectionRequired?: begin(asksToUnlock: true)
-            case AuthenticationError.adminConsentRequired?:
+            case AuthenticationError.Code.accountSelectionRequired?: begin(asksToUnlock: true)
+            case AuthenticationError.Code.adminConsentRequired?:
                 note(problem.full)
                 errors.show(problem.text, title: tr("_Ask an Administrator")) { [weak self] in
                     self?.askAdministrator()

@@ -25,7 +25,7 @@ struct Session: Sendable {
     func accounts() async throws -> Accounts {
         do {
             return .known(try await application.currentAccount())
-        } catch AuthenticationError.accountSelectionRequired {
+        } catch AuthenticationError.Code.accountSelectionRequired {
             return .choice(try await application.allAccounts())
         }
     }
@@ -40,7 +40,7 @@ struct Session: Sendable {
     /// - Parameters:
     ///   - asAnother: Whether the person signs in with another account first.
     ///   - signIn: Signs in through the browser.
-    /// - Throws: `AuthenticationError.accountSelectionRequired` if several accounts are signed in and none is
+    /// - Throws: `AuthenticationError.Code.accountSelectionRequired` if several accounts are signed in and none is
     ///   the current one.
     func callGraph(
         asAnother: Bool = false,
@@ -68,7 +68,7 @@ struct Session: Sendable {
     func signOut(_ account: Account) async throws -> SignOutResult {
         var parameters = SignOutParameters()
         parameters.endsBrowserSession = endsBrowserSession
-        return try await application.signOut(account, parameters)
+        return try await application.signOut(account, parameters: parameters)
     }
 
     private func me(_ token: AuthenticationResult, wasInteractive: Bool) async throws -> GraphAnswer {

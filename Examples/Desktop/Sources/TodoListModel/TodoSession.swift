@@ -65,7 +65,7 @@ public final class TodoSession: Sendable {
         var parameters = parameters(for: settings.signIn)
         do {
             return try await visit(application, parameters, .signingIn).account
-        } catch AuthenticationError.passwordResetRequired {
+        } catch AuthenticationError.Code.passwordResetRequired {
             guard let policy = settings.resetPassword else { throw AuthenticationError.noResetPolicy }
             let person = try await visit(application, self.parameters(for: policy), .resettingPassword).account
             // The browser mostly remembers who reset the password, and shows no page.

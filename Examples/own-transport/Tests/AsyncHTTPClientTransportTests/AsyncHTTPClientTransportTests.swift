@@ -104,7 +104,7 @@ import Testing
         provider.close()
         let started = ContinuousClock.now
         await #expect { try await AsyncHTTPClientTransport().send(request, body: nil) } throws: { error in
-            AuthenticationError.connectionFailed ~= error
+            AuthenticationError.Code.connectionFailed ~= error
         }
         #expect(ContinuousClock.now - started < .seconds(5), "Whether to try again is for the library to decide.")
     }

@@ -105,9 +105,9 @@ public final class EncryptedTokenCache: TokenCache {
             for (key, stored) in try await base.records(of: kind, in: group) {
                 do {
                     _ = try await opened(stored, for: key)
-                } catch AuthenticationError.cacheUndecryptable {
+                } catch AuthenticationError.Code.cacheUndecryptable {
                     if try await base.replace(stored, with: nil, for: key) { removed += 1 }
-                } catch AuthenticationError.cacheNewerVersion {
+                } catch AuthenticationError.Code.cacheNewerVersion {
                     continue
                 }
             }
