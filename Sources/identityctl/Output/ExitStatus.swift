@@ -49,7 +49,7 @@ extension ExitStatus {
             case .interactionRequired: .interactionRequired
             // It does not heal by itself.
             case .tlsFailed: .notBelieved
-            case .network, .serverUnavailable: .unavailable
+            case .network, .serverUnavailable, .transportUnavailable: .unavailable
             case .cache: .cacheUnavailable
             case .invalidResponse: .notBelieved
             case .accessDenied, .scopesDeclined: .refused
