@@ -16,7 +16,9 @@ extension ClientConfiguration {
     ///
     /// - Throws: `.invalidArgument`.
     func checkNamesOpenID(_ scopes: Set<Scope>, at authority: Authority) throws {
-        guard let defaultScopes = compatibility.defaultScopes, authority.issuesIDTokens, !defaultScopes.union(scopes).contains("openid") else {
+        guard let defaultScopes = compatibility.defaultScopes, authority.issuesIDTokens,
+            !defaultScopes.union(scopes).contains("openid")
+        else {
             return
         }
         throw AuthenticationError(
