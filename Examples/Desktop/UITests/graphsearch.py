@@ -167,7 +167,7 @@ def drive(desk, images):
     bad.write_text('{"redirectUri": "urn:ietf:wg:oauth:2.0:oob"}')
     refused = desk.spawn("refused", [desk.binaries / "GraphSearch", "--settings", str(bad)])
     expect(refused.wait(20) == 64, "status 64 for settings that cannot be used")
-    expect("redirectUri is to be a loopback address" in (desk.home / "refused.log").read_text(), "the reason")
+    expect("redirectUri must be a loopback address" in (desk.home / "refused.log").read_text(), "the reason")
 
     if images:
         step("dark")

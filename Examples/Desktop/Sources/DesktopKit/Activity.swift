@@ -27,7 +27,7 @@ public final class Activity {
     /// Cancels what is under way and begins something else.
     ///
     /// - Parameters:
-    ///   - work: What to do, away from the window.
+    ///   - work: The work, away from the window.
     ///   - finish: Is told the outcome, unless other work has begun or ``cancel()`` was called meanwhile.
     public func start<Value: Sendable>(
         _ work: @escaping @Sendable @MainContext () async throws -> Value,

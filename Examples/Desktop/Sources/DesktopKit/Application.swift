@@ -18,10 +18,10 @@ public final class Application {
     ///
     /// - Parameters:
     ///   - id: The program's name on the bus and for the desktop, for example `org.example.Mail`.
-    ///   - name: What people call it.
+    ///   - name: The name for people.
     ///   - address: The redirect that the desktop has started the program with. It is handed to the program of this
     ///     user that waits for it, and no window is opened.
-    ///   - start: Opens the first window. What it gives is kept until the end.
+    ///   - start: Opens the first window; its result is kept until the end.
     /// - Returns: The status to exit with: 1 where no program has waited for the redirect.
     public nonisolated static func run(
         id: String,
@@ -70,8 +70,8 @@ public final class Application {
     /// - Parameters:
     ///   - name: The action's name.
     ///   - keys: Its accelerators as GTK writes them, for example `<Control>q`.
-    ///   - title: What the window with all keys calls it; without it, it is not there.
-    ///   - action: What it does.
+    ///   - title: Its title in the window with all keys; without a title it is missing there.
+    ///   - action: The action.
     public func addAction(
         _ name: String,
         keys: [String] = [],

@@ -4,7 +4,7 @@ public import Foundation
 public import IdentityClient
 import StandIn
 
-/// What a program talks to: a real cloud, or the stand-in on this machine.
+/// The services that a program calls: a real cloud's, or the stand-in's on this machine.
 public struct Cloud: Sendable {
     /// The program's registration.
     public let registration: Registration
@@ -19,7 +19,7 @@ public struct Cloud: Sendable {
     /// Finds what the options name, and starts the stand-in where they name nothing.
     ///
     /// - Parameters:
-    ///   - options: What was chosen.
+    ///   - options: The person's choices.
     ///   - fallback: The registration that a settings file names.
     ///   - graphURL: Graph's root at the real cloud.
     ///   - redirectURI: Where the browser comes back to, if it is neither the registration's nor the stand-in's.
@@ -86,9 +86,9 @@ public struct Cloud: Sendable {
     }
 }
 
-/// What was given cannot be used.
+/// An option or a setting that cannot be used.
 public struct ValidationFailure: Error, CustomStringConvertible, Equatable {
-    /// What is wrong, and what it should be.
+    /// The fault, and the remedy.
     public let description: String
 
     /// Says what is wrong.

@@ -32,7 +32,7 @@ public enum Desktop {
         return g_app_info_get_display_name(browser).map { String(cString: $0) }
     }
 
-    /// What shows the windows: the kind of display and its name.
+    /// The display of the windows: its kind and its name.
     public static var displayName: String? {
         guard let display = gdk_display_get_default() else { return nil }
         let kind = kit_type_name(UnsafeMutableRawPointer(display))

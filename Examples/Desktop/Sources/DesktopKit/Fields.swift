@@ -12,7 +12,7 @@ public final class SearchField: Widget {
         named(hint)
     }
 
-    /// What was typed.
+    /// The text in the field.
     public var text: String {
         get { String(cString: gtk_editable_get_text(opaque)) }
         set { gtk_editable_set_text(opaque, newValue) }
@@ -35,7 +35,7 @@ public final class EntryRow: Widget {
         adw_preferences_row_set_title(pointer(), title)
     }
 
-    /// What was typed.
+    /// The text in the field.
     public var text: String {
         get { String(cString: gtk_editable_get_text(opaque)) }
         set { gtk_editable_set_text(opaque, newValue) }

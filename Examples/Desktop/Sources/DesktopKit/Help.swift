@@ -16,7 +16,7 @@ extension Application {
     ///
     /// - Parameters:
     ///   - window: The program's window.
-    ///   - summary: What the program does, in a sentence.
+    ///   - summary: The program's purpose, in a sentence.
     public func addClosing(_ window: Window, summary: String) {
         addAction("shortcuts", keys: ["<Control>question"], title: tr("Show the Keys")) { [weak self, weak window] in
             guard let self, let window else { return }
@@ -71,7 +71,7 @@ enum ShortcutsWindow {
         release(builder)
     }
 
-    /// What GtkBuilder makes the window of.
+    /// The window's description for GtkBuilder.
     nonisolated static func description(of shortcuts: [Shortcut]) -> String {
         let lines = shortcuts.map { shortcut in
             """

@@ -78,7 +78,7 @@ public final class Row: Widget {
     /// - Parameters:
     ///   - title: The text; never markup.
     ///   - subtitle: A smaller text beneath it.
-    ///   - prefix: What stands before them.
+    ///   - prefix: A widget before them.
     ///   - isActivatable: Whether it can be clicked.
     public convenience init(
         title: String,
@@ -108,7 +108,7 @@ public final class Row: Widget {
     }
 }
 
-/// A round picture of a person: the initials, in a colour made from the name.
+/// A round picture of a person: the initials, in a color made from the name.
 @MainContext
 public final class Avatar: Widget {
     /// Makes a picture of a size in pixels.

@@ -6,7 +6,7 @@ import CAdwaita
 ///
 /// While a GTK program runs, its main thread sits in GLib's main loop, which knows nothing of Dispatch's main queue:
 /// what is sent to `@MainActor` never runs. This actor's jobs go to GLib's default main context instead, one idle source
-/// each. Whatever touches a widget is `@MainContext`, and the compiler sees to it.
+/// each. Code that touches a widget is `@MainContext`, and the compiler sees to it.
 ///
 /// ```swift
 /// Task { @MainContext in

@@ -29,9 +29,9 @@ public final class ErrorBar: Widget {
     /// Shows what went wrong.
     ///
     /// - Parameters:
-    ///   - text: What, and what to do.
-    ///   - title: What the button says.
-    ///   - retry: What the button does; without it there is none.
+    ///   - text: The fault, and the remedy.
+    ///   - title: The button's text.
+    ///   - retry: The button's action; without one there is no button.
     public func show(_ text: String, title: String = tr("_Retry"), retry: (@MainContext () -> Void)? = nil) {
         label.text = text
         button.setText(title)

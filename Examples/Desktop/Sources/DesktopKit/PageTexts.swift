@@ -3,7 +3,7 @@
 public import IdentityClient
 
 extension RedirectPage.Texts {
-    /// What the browser shows when it comes back, in the person's language where there is a translation.
+    /// The final page in the browser, in the person's language if there is a translation.
     public static var translated: RedirectPage.Texts {
         // Translators put the tag of their language here, for example `de`. What is no tag, and the library then
         // refuses, leaves the page in English.

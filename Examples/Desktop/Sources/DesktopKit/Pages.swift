@@ -9,8 +9,8 @@ public final class StatusPage: Widget {
     ///
     /// - Parameters:
     ///   - icon: A name of the desktop's icon theme.
-    ///   - title: What is the matter, in a few words.
-    ///   - description: What to do.
+    ///   - title: The state, in a few words.
+    ///   - description: An explanation, or the remedy.
     ///   - action: A button or the like beneath them.
     public convenience init(icon: String, title: String, description: String = "", action: Widget? = nil) {
         self.init(made: adw_status_page_new())

@@ -3,11 +3,11 @@
 import FoundationEssentials
 import IdentityClient
 
-/// What went wrong, in words for the person in front of the window.
+/// An error in words for the person in front of the window.
 public struct Problem: Sendable, Equatable {
-    /// What happened, and what to do.
+    /// The error, and the remedy.
     public let text: String
-    /// What support asks for: code, correlation identifier and time.
+    /// The details for support: code, correlation identifier and time.
     public let details: String
     /// Whether trying the same again may help.
     public let canRetry: Bool

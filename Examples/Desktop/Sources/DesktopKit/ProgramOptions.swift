@@ -10,9 +10,9 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     @Option(help: ArgumentHelp("The client id of your registration; needs --authority too.", valueName: "id"))
     public var clientID: String?
 
-    /// The address of who signs people in.
+    /// The provider's address.
     @Option(
-        help: ArgumentHelp("Who signs people in: the address of a Microsoft tenant or B2C policy.", valueName: "url")
+        help: ArgumentHelp("The provider: the address of a Microsoft tenant or B2C policy.", valueName: "url")
     )
     public var authority: String?
 
@@ -86,7 +86,7 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     /// The cache that was chosen.
     ///
     /// - Parameters:
-    ///   - applicationName: What the person sees in the keyring.
+    ///   - applicationName: The name that the person sees in the keyring.
     ///   - asksToUnlock: Whether a keyring that is locked may ask for its password: only when the person has just asked
     ///     for something, never as the program starts.
     public func tokenCache(applicationName: String, asksToUnlock: Bool) -> any TokenCache {
@@ -103,7 +103,7 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     }
 }
 
-/// What a provider knows of a program.
+/// A program's registration at a provider.
 public struct Registration: Sendable, Equatable {
     /// The program.
     public var clientID: ClientID

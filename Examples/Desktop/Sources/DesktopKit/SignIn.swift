@@ -7,7 +7,7 @@ import IdentityClient
 /// browser, also the address to copy.
 @MainContext
 public final class SignInBar {
-    /// What to put into the window; not seen at first.
+    /// The widget for the window; hidden at first.
     public let widget: Box
     private let page: PageChoice
     private let spinner = Spinner()

@@ -7,7 +7,7 @@ import FoundationEssentials
 ///
 /// - Parameters:
 ///   - text: The English text, with `{0}`, `{1}` where values stand.
-///   - values: What stands there.
+///   - values: The values, in the order of their numbers.
 public func tr(_ text: StaticString, _ values: String...) -> String {
     let english = text.description
     // Without a translation the answer is the very text that was given, which lives no longer than the call.

@@ -9,7 +9,7 @@ public final class Window: Widget {
     ///
     /// - Parameters:
     ///   - application: Ends with its last window.
-    ///   - title: What the desktop calls the window.
+    ///   - title: The window's title, also in the desktop's overview.
     ///   - width: Its width at first, in pixels.
     ///   - height: Its height at first, in pixels.
     public convenience init(_ application: Application, title: String, width: Int, height: Int) {
@@ -18,7 +18,7 @@ public final class Window: Widget {
         gtk_window_set_default_size(pointer(), Int32(width), Int32(height))
     }
 
-    /// What fills the window, header bar included.
+    /// The window's content, header bar included.
     public var content: Widget? {
         didSet { adw_application_window_set_content(pointer(), content?.widget) }
     }

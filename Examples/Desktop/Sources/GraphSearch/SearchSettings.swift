@@ -41,7 +41,7 @@ struct SearchSettings: Sendable, Equatable {
 
     private static let secret = ValidationFailure(
         """
-        secret has to be empty or absent: everybody who has this program could read a secret in it, so it would protect \
+        secret must be empty or absent: everybody who has this program could read a secret in it, so it would protect \
         nothing. Register the program as a public client, and use its client id alone.
         """
     )
@@ -63,7 +63,7 @@ struct SearchSettings: Sendable, Equatable {
         }
         throw ValidationFailure(
             """
-            redirectUri is to be a loopback address such as http://localhost, which the system's browser can come \
+            redirectUri must be a loopback address such as http://localhost, which the system's browser can come \
             back to; register it for “Mobile and desktop applications”, or start with --page embedded, which can do \
             with any address but plain http. It is “\(text)”.
             """
@@ -84,14 +84,14 @@ struct SearchSettings: Sendable, Equatable {
         let root = root ?? "https://graph.microsoft.com/"
         let version = version ?? "v1.0"
         guard !version.isEmpty, version.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == ".") }) else {
-            throw ValidationFailure("apiversion is to be v1.0 or beta, not “\(version)”.")
+            throw ValidationFailure("apiversion must be v1.0 or beta, not “\(version)”.")
         }
         let isLoopback = ["localhost", "127.0.0.1", "[::1]", "::1"]
         guard let parts = URLComponents(string: root), let host = parts.host, parts.query == nil, parts.user == nil,
             parts.scheme == "https" || parts.scheme == "http" && isLoopback.contains(host),
             let url = URL(string: root)
         else {
-            throw ValidationFailure("graphApiUrlString is to be an https address, not “\(root)”.")
+            throw ValidationFailure("graphApiUrlString must be an https address, not “\(root)”.")
         }
         return url.appending(path: version)
     }

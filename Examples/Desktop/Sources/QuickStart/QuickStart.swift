@@ -41,6 +41,12 @@ struct QuickStart: ParsableCommand {
     )
     var redirect: String?
 
+    func validate() throws {
+        guard redirect.map({ URL(string: $0)?.hasOwnScheme == true }) ?? true else {
+            throw ValidationError("The argument is no redirect to a scheme of the program's own.")
+        }
+    }
+
     func run() throws {
         let choices = try Choices(self)
         let status = Application.run(
@@ -81,13 +87,16 @@ struct Choices: Sendable {
 
     /// An address with a scheme of the program's own; any but plain http where the page is in the program's window.
     private static func redirectURI(_ text: String, page: PageChoice) throws -> RedirectURI {
-        guard let url = URL(string: text), let scheme = url.scheme, scheme != "http",
-            page == .embedded || scheme.contains(".")
-        else {
+        guard let url = URL(string: text), url.hasOwnScheme || page == .embedded && url.scheme == "https" else {
             throw ValidationError(
                 "--redirect-uri is an address with a scheme of the program's own, such as com.example.app://auth."
             )
         }
         return try .custom(url)
     }
+}
+
+extension URL {
+    /// Whether the desktop may open the address in this program. The library is stricter.
+    fileprivate var hasOwnScheme: Bool { !["http", "https", "file", nil].contains(scheme) }
 }

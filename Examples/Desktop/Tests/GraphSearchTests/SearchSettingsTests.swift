@@ -45,7 +45,7 @@ import Testing
             try settings(#"{"clientId": "abc", "secret": "hunter2"}"#)
         }
         let text = try #require(failure).description
-        #expect(text.contains("secret has to be empty") && !text.contains("hunter2"))
+        #expect(text.contains("secret must be empty") && !text.contains("hunter2"))
     }
 
     @Test(arguments: [
