@@ -2,7 +2,7 @@
 """Compares PeerRounds with the marks: marks.py PEER-ROUNDS MARKS [--set] [WORK-PREFIX...].
 
 A mark is how many times as long a call takes as the calibration, both measured in turns in one run, the least of all
-rounds of each. A slow machine slows both down. Fails when a call takes more than TOLERANCE times its mark.
+rounds of each. A slow machine slows both down. Fails when a call takes more than its tolerance times its mark.
 """
 
 import json
@@ -11,6 +11,8 @@ import sys
 
 ROUNDS = 25
 TOLERANCE = 1.3
+# A hit from a file took 1.32 times its mark at the revision that the check has to catch; its ratios move by 4 %.
+TOLERANCES = {"hit-file": 1.25}
 TIMES = 20000  # of one round
 
 
@@ -45,15 +47,16 @@ def main():
     for work in works:
         ratio = least[work] / least["calibration"]
         print(f"{work:22}{least[work]:9}{ratio:9.2f}{marks[work]:9.2f}{ratio / marks[work]:12.0%}")
-        if ratio > marks[work] * TOLERANCE:
-            slower.append(work)
+        tolerance = TOLERANCES.get(work, TOLERANCE)
+        if ratio > marks[work] * tolerance:
+            slower.append(f"{work} (more than {tolerance - 1:.0%})")
         marks[work] = round(ratio, 2) if setting else marks[work]
     if setting:
         with open(path, "w") as file:
             json.dump(marks, file, indent=2)
             file.write("\n")
     elif slower:
-        sys.exit(f"SLOWER than the mark by more than {TOLERANCE - 1:.0%}: {', '.join(slower)}")
+        sys.exit(f"SLOWER than the mark: {', '.join(slower)}")
 
 
 main()
