@@ -15,7 +15,11 @@ let package = Package(
         .library(name: "IdentityClient", targets: ["IdentityClient"]),
         .library(name: "IdentityKeyring", targets: ["IdentityKeyring"]),
         .library(name: "IdentityTesting", targets: ["IdentityTesting"]),
+        .library(name: "IdentityWebView", targets: ["IdentityWebView"]),
         .executable(name: "identityctl", targets: ["identityctl"]),
+    ],
+    traits: [
+        .trait(name: "WebView", description: "IdentityWebView, which needs WebKitGTK's headers; empty without this.")
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -38,6 +42,19 @@ let package = Package(
         .target(name: "GLibSupport", dependencies: ["CGIO"]),
         .target(name: "CLibSecret", dependencies: ["CGIO"], linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CGIO", linkerSettings: [.linkedLibrary("dl")]),
+
+        // The sign-in page in a window. Only the trait brings WebKitGTK: no other build needs its headers.
+        .target(
+            name: "IdentityWebView",
+            dependencies: ["IdentityClient", .target(name: "CWebKitGTK", condition: .when(traits: ["WebView"]))],
+            path: "IdentityWebView/Sources/IdentityWebView"
+        ),
+        .systemLibrary(
+            name: "CWebKitGTK",
+            path: "IdentityWebView/Sources/CWebKitGTK",
+            pkgConfig: "webkitgtk-6.0",
+            providers: [.apt(["libwebkitgtk-6.0-dev"])]
+        ),
 
         // What tests and the tool add.
         .target(
@@ -96,7 +113,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets where !["CCurl", "CGIO", "CLibSecret"].contains(target.name) {
+for target in package.targets where !["CCurl", "CGIO", "CLibSecret", "CWebKitGTK"].contains(target.name) {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
@@ -104,8 +121,9 @@ for target in package.targets where !["CCurl", "CGIO", "CLibSecret"].contains(ta
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("ImmutableWeakCaptures"),
-        .strictMemorySafety(),
     ]
+    // Nearly every line of the web view calls C: `unsafe` on all of them would mark none.
+    if target.name != "IdentityWebView" { target.swiftSettings?.append(.strictMemorySafety()) }
     // Only where it is asked for, as the scripts do: a warning of a later compiler stops nobody who depends on this.
     if Context.environment["IDENTITY_STRICT"] != nil { target.swiftSettings?.append(.treatAllWarnings(as: .error)) }
 }

@@ -3,40 +3,32 @@
 
 import PackageDescription
 
-// A package of its own, so that nobody else needs WebKitGTK's headers to build the library.
+// The tests of the library's product IdentityWebView, and a program that tries it. Programs depend on the product.
+let identityWebView = Target.Dependency.product(name: "IdentityWebView", package: "swift-identity-client")
 let identityClient = Target.Dependency.product(name: "IdentityClient", package: "swift-identity-client")
 let identityTesting = Target.Dependency.product(name: "IdentityTesting", package: "swift-identity-client")
 
 let package = Package(
     name: "identity-web-view",
-    products: [
-        .library(name: "IdentityWebView", targets: ["IdentityWebView"])
-    ],
     dependencies: [
-        .package(name: "swift-identity-client", path: "..")
+        .package(name: "swift-identity-client", path: "..", traits: ["WebView"])
     ],
     targets: [
-        .systemLibrary(
-            name: "CWebKitGTK",
-            pkgConfig: "webkitgtk-6.0",
-            providers: [.apt(["libwebkitgtk-6.0-dev"])]
-        ),
-        .target(name: "IdentityWebView", dependencies: ["CWebKitGTK", identityClient]),
         // Tries it: a window, a button, and a provider of its own on the loopback interface.
         .executableTarget(
             name: "web-view-sign-in",
-            dependencies: ["IdentityWebView", "CWebKitGTK", identityClient, identityTesting]
+            dependencies: [identityWebView, identityClient, identityTesting]
         ),
         .testTarget(
             name: "IdentityWebViewTests",
-            dependencies: ["IdentityWebView", "CWebKitGTK", identityClient, identityTesting]
+            dependencies: [identityWebView, identityClient, identityTesting]
         ),
     ],
     swiftLanguageModes: [.v6]
 )
 
-// As the library, but for `strictMemorySafety()`: nearly every line here calls C, and `unsafe` on all would mark none.
-for target in package.targets where target.type != .system {
+// As the product itself.
+for target in package.targets {
     target.swiftSettings = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -7,7 +7,7 @@ import PackageDescription
 let identityClient = Target.Dependency.product(name: "IdentityClient", package: "swift-identity-client")
 let identityKeyring = Target.Dependency.product(name: "IdentityKeyring", package: "swift-identity-client")
 let identityTesting = Target.Dependency.product(name: "IdentityTesting", package: "swift-identity-client")
-let identityWebView = Target.Dependency.product(name: "IdentityWebView", package: "identity-web-view")
+let identityWebView = Target.Dependency.product(name: "IdentityWebView", package: "swift-identity-client")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let flyingFox = Target.Dependency.product(name: "FlyingFox", package: "FlyingFox")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
@@ -15,8 +15,7 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let package = Package(
     name: "identity-desktop-examples",
     dependencies: [
-        .package(name: "swift-identity-client", path: "../.."),
-        .package(name: "identity-web-view", path: "../../IdentityWebView"),
+        .package(name: "swift-identity-client", path: "../..", traits: ["WebView"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
         .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
@@ -89,7 +88,7 @@ let package = Package(
         ),
         .testTarget(
             name: "TodoListModelTests",
-            dependencies: ["TodoListModel", "StandIn", identityClient, identityTesting]
+            dependencies: ["TodoListModel", "StandIn", identityClient, identityTesting, httpTypes]
         ),
         .executableTarget(
             name: "TodoList",

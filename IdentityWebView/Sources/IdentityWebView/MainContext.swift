@@ -1,12 +1,13 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+#if WebView
 import CWebKitGTK
 
 /// The GTK main context, on which everything of GTK and WebKit happens.
 ///
 /// Under `g_main_loop_run`, nothing drains Dispatch's main queue: Swift's main actor never runs there. `g_idle_add` may
 /// be called from any thread, and is the one way in.
-package enum MainContext {
+enum MainContext {
     private final class Work: Sendable {
         let body: @Sendable () -> Void
 
@@ -16,7 +17,7 @@ package enum MainContext {
     }
 
     /// Does `body` on the main context, in the order in which it is given, when its loop runs next.
-    package static func perform(_ body: @escaping @Sendable () -> Void) {
+    static func perform(_ body: @escaping @Sendable () -> Void) {
         g_idle_add_full(
             G_PRIORITY_DEFAULT,
             { data in
@@ -51,3 +52,4 @@ package enum MainContext {
     /// No main loop runs.
     struct NotRunning: Error {}
 }
+#endif

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+#if WebView
 import FoundationEssentials
 
 /// Where a page wants to go: WebKit asks before anything of it is loaded.
@@ -79,3 +80,4 @@ struct PageOrigin: Hashable, Sendable, CustomStringConvertible {
         (scheme == "https" ? "" : "\(scheme)://") + host + (port.map { ":\($0)" } ?? "")
     }
 }
+#endif

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+#if WebView
 import FoundationEssentials
 
 /// The answer to `urn:ietf:wg:oauth:2.0:oob` where it stands in a page's title instead of a redirect.
@@ -23,3 +24,4 @@ enum OutOfBandTitle {
         return nil
     }
 }
+#endif

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+#if WebView
 import CWebKitGTK
 
 /// A widget of any class, as GTK's constructors give it.
@@ -156,3 +157,4 @@ extension UnsafeMutablePointer {
         UnsafeMutableRawPointer(self).assumingMemoryBound(to: Class.self)
     }
 }
+#endif

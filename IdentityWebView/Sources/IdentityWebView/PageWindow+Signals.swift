@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+#if WebView
 import CWebKitGTK
 import FoundationEssentials
 
@@ -164,3 +165,4 @@ extension PageWindow {
 private func callback<Function>(_ function: Function) -> GCallback {
     unsafeBitCast(function, to: GCallback.self)
 }
+#endif

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+#if WebView
 import CWebKitGTK
 import FoundationEssentials
 
@@ -147,3 +148,4 @@ final class PageWindow: @unchecked Sendable {
         widgets?.show(state)
     }
 }
+#endif

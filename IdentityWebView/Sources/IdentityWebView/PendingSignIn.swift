@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+#if WebView
 import FoundationEssentials
 import IdentityClient
 import Synchronization
@@ -101,3 +102,4 @@ final class PendingSignIn: Sendable {
         if let window { MainContext.perform { window.close() } }
     }
 }
+#endif

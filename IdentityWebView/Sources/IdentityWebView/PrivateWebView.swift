@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+#if WebView
 import CWebKitGTK
 
 /// A web view that remembers nothing, and gives a page nothing of this computer.
@@ -25,3 +26,4 @@ enum PrivateWebView {
         return (session, view)
     }
 }
+#endif

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+#if WebView
 import FoundationEssentials
 
 /// The redirect URI as registered, compared with where a page wants to go.
@@ -59,3 +60,4 @@ extension RedirectAddress {
         }
     }
 }
+#endif

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+#if WebView
 import Synchronization
 
 /// A result, and who waits for it. The first result counts.
@@ -38,3 +39,4 @@ final class Reply<Value: Sendable>: Sendable {
         }
     }
 }
+#endif

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+#if WebView
 import CWebKitGTK
 import FoundationEssentials
 
@@ -126,3 +127,4 @@ private final class Subprocess: @unchecked Sendable {
         return line ?? "it failed, and did not say why"
     }
 }
+#endif

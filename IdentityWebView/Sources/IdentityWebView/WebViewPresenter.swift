@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+#if WebView
 internal import CWebKitGTK
 public import FoundationEssentials
 public import IdentityClient
@@ -216,3 +217,4 @@ private final class WebViewListener: RedirectListener {
         onClose()
     }
 }
+#endif

@@ -95,7 +95,26 @@ final class Demo: @unchecked Sendable {
             } catch {
                 text = "\(error)"
             }
-            MainContext.perform { self.show(text, isBusy: false) }
+            Self.onMainContext { self.show(text, isBusy: false) }
+        }
+    }
+
+    /// Swift's main actor does not run under GTK's main loop.
+    private static func onMainContext(_ work: @escaping @Sendable () -> Void) {
+        let work = Unmanaged.passRetained(Work(work)).toOpaque()
+        g_idle_add_once(
+            { data in
+                if let data { Unmanaged<Work>.fromOpaque(data).takeRetainedValue().body() }
+            },
+            work
+        )
+    }
+
+    private final class Work: Sendable {
+        let body: @Sendable () -> Void
+
+        init(_ body: @escaping @Sendable () -> Void) {
+            self.body = body
         }
     }
 
