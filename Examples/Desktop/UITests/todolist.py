@@ -77,6 +77,11 @@ def drive(desk, images):
     expect(todo.has("Done: " + CALL) and not todo.has("Retry"), "the list came after the wait")
     add(todo, POST)
 
+    step("she removes one")
+    todo.click("Remove: " + POST, "push button|button")
+    todo.gone("Done: " + POST)
+    expect(todo.has("Done: " + CALL), "the others are still there")
+
     step("the service fails: the list stays, the bar says so, and goes away when all is well again")
     desk.fault(service="tasks", fault="broken")
     todo.keys("F5")

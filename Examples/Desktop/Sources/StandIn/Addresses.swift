@@ -20,7 +20,7 @@ extension StandIn {
         /// The root of Graph, `…/v1.0`.
         public var graph: URL { root.appending(path: "v1.0") }
 
-        /// The root of the to-do service; the tasks are at `tasks` below it.
+        /// The root of the to-do service; the tasks are at `api/tasks` below it.
         public var todo: URL { root }
 
         /// The B2C-like authority of a policy.

@@ -27,7 +27,7 @@ final class Services: Sendable {
             switch path.first {
             case "stand-in": return try await own(request, Array(path.dropFirst()), addresses)
             case "v1.0": return try await graph.answer(request, Array(path.dropFirst()), root: addresses.graph)
-            case "tasks": return try await tasks.answer(request, Array(path.dropFirst()))
+            case "api": return try await tasks.answer(request, Array(path.dropFirst()))
             default: return .failure(.notFound, "ResourceNotFound", "There is nothing here.")
             }
         } catch let refusal as HTTPRefusal {

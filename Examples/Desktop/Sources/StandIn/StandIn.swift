@@ -104,7 +104,7 @@ public final class StandIn: Sendable {
     /// The root of Graph, `…/v1.0`.
     public var graphURL: URL { addresses.graph }
 
-    /// The root of the to-do service; the tasks are at `tasks` below it.
+    /// The root of the to-do service; the tasks are at `api/tasks` below it.
     public var todoURL: URL { addresses.todo }
 }
 

@@ -14,6 +14,8 @@ final class TaskList {
     var onAdd: (@MainContext (String) -> Void)?
     /// Is called when a box was ticked, or a tick taken away.
     var onChange: (@MainContext (TodoTask, Bool) -> Void)?
+    /// Is called when a task is to be removed.
+    var onRemove: (@MainContext (TodoTask) -> Void)?
 
     private let entry = EntryRow(title: tr("New Task"))
     private let stack = Stack<Page>()
@@ -54,7 +56,11 @@ final class TaskList {
         }
         list.removeAll()
         rows = tasks.map { task in
-            TaskRow(task) { [weak self] in self?.onChange?($0, $1) }
+            TaskRow(task) { [weak self] in
+                self?.onChange?($0, $1)
+            } onRemove: { [weak self] in
+                self?.onRemove?($0)
+            }
         }
         for row in rows { list.append(row.row) }
     }
@@ -77,7 +83,7 @@ final class TaskList {
     }
 }
 
-/// A task, with a box to tick.
+/// A task, with a box to tick and a button that removes it.
 @MainContext
 private final class TaskRow {
     let row: Row
@@ -85,12 +91,18 @@ private final class TaskRow {
     private let box: CheckBox
     private let onChange: @MainContext (TodoTask, Bool) -> Void
 
-    init(_ task: TodoTask, _ onChange: @escaping @MainContext (TodoTask, Bool) -> Void) {
+    init(
+        _ task: TodoTask,
+        onChange: @escaping @MainContext (TodoTask, Bool) -> Void,
+        onRemove: @escaping @MainContext (TodoTask) -> Void
+    ) {
         self.task = task
         self.onChange = onChange
         box = CheckBox(isChecked: task.isDone).named(tr("Done: {0}", task.text))
         row = Row(title: task.text, prefix: box, isActivatable: true).wrapping()
         row.setStyled("dim-label", task.isDone)
+        let remove = Button(icon: "user-trash-symbolic", hint: tr("Remove: {0}", task.text)) { onRemove(task) }
+        row.add(remove.styled("flat").aligned(vertically: .center))
         box.onChange { [weak self] isDone in
             // The program's own changes agree with the task.
             guard let self, isDone != self.task.isDone else { return }

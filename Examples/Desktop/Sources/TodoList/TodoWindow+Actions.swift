@@ -113,10 +113,12 @@ extension TodoWindow {
         }
     }
 
-    /// Adds a task; the text goes back into the field if that fails.
+    /// Adds a task, and fetches the list, which has it; the text goes back into the field if that fails.
     func add(_ text: String) {
         change {
             try await $0.add(text)
+        } then: { window, _, _ in
+            window.fetchNewList()
         } orElse: { [weak self] in
             self?.list.restore(text)
         }
@@ -124,11 +126,25 @@ extension TodoWindow {
 
     /// Ticks a task, or takes the tick away.
     func setDone(_ isDone: Bool, _ task: TodoTask) {
-        change { try await $0.setDone(isDone, task) }
+        change {
+            try await $0.setDone(isDone, task)
+        } then: {
+            $0.state.show($1, of: $2)
+        }
     }
 
-    private func change(
-        _ work: @escaping @Sendable (TodoService) async throws -> TodoTask,
+    /// Removes a task.
+    func remove(_ task: TodoTask) {
+        change {
+            try await $0.remove(task)
+        } then: { window, _, id in
+            window.state.remove(task, of: id)
+        }
+    }
+
+    private func change<Value: Sendable>(
+        _ work: @escaping @Sendable (TodoService) async throws -> Value,
+        then finish: @escaping @MainContext (TodoWindow, Value, Account.ID) -> Void,
         orElse undo: @escaping @MainContext () -> Void = {}
     ) {
         guard let service else { return }
@@ -143,12 +159,29 @@ extension TodoWindow {
             changes[number] = nil
             if changes.isEmpty { slowChanges = 0 }
             switch outcome {
-            case .success(let task):
-                state.show(task, of: service.account.id)
+            case .success(let value):
+                finish(self, value, service.account.id)
                 render()
             case .failure(let error):
                 undo()
                 fail(error)
+            }
+        }
+    }
+
+    private func fetchNewList() {
+        guard let service else { return }
+        newList.start {
+            try await service.tasks()
+        } then: { [weak self] outcome in
+            guard let self else { return }
+            switch outcome {
+            case .success(let tasks):
+                state.show(tasks, of: service.account.id)
+                render()
+            case .failure(let error):
+                // Nobody who is in the browser by now is called back for it.
+                if state.page != .inBrowser { fail(error) }
             }
         }
     }

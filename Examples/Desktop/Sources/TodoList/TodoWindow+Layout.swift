@@ -39,6 +39,7 @@ extension TodoWindow {
         window.content = Box.column(header, errors, stack.expanding(vertically: true))
         list.onAdd = { [weak self] in self?.add($0) }
         list.onChange = { [weak self] in self?.setDone($1, $0) }
+        list.onRemove = { [weak self] in self?.remove($0) }
     }
 
     /// Shows the state, all of it.

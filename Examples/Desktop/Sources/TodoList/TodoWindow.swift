@@ -20,6 +20,8 @@ final class TodoWindow {
     let spinner = Spinner()
     private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] in self?.cancel() }
     private(set) lazy var activity = Activity { [weak self] in self?.isLoading = $0 }
+    /// The list that follows a new task: a later one takes the place of one that is still on its way.
+    private(set) lazy var newList = Activity()
     private var start: Task<Void, Never>?
 
     var state = TodoState()
@@ -104,6 +106,7 @@ final class TodoWindow {
         guard let session else { return }
         changes = [:]
         slowChanges = 0
+        newList.cancel()
         service = account.map { TodoService(session: session, account: $0) }
         state.found(account)
         render()
@@ -113,6 +116,7 @@ final class TodoWindow {
     /// Ends what is under way, a sign-in in the browser included, and lets refreshes finish, for a moment.
     private func close() async {
         activity.cancel()
+        newList.cancel()
         changes = [:]
         start?.cancel()
         await session?.application.finishPendingRefreshes(within: .seconds(3))

@@ -37,7 +37,7 @@ public struct TodoSettings: Sendable {
     /// How new tasks are sent.
     public var contentType: ContentType = .json
 
-    /// The root of the API; the tasks are at `tasks` below it.
+    /// The root of the API; the tasks are at `api/tasks` below it.
     public var taskAPI: URL
 
     /// What the program asks for. B2C's scope for a program's own API is its client id.

@@ -63,19 +63,21 @@ public struct TodoState: Sendable {
         guard account?.id == id else { return }
         self.tasks = Self.sorted(tasks)
         hasList = true
-        page = .tasks
+        if page != .inBrowser { page = .tasks }
         error = nil
     }
 
-    /// A task is new, or another than before.
+    /// A task is another than before. It stays where it is, under the hand that ticked it; the next list sorts it.
     public mutating func show(_ task: TodoTask, of id: Account.ID) {
+        guard account?.id == id, let index = tasks.firstIndex(where: { $0.id == task.id }) else { return }
+        tasks[index] = task
+        error = nil
+    }
+
+    /// A task was removed.
+    public mutating func remove(_ task: TodoTask, of id: Account.ID) {
         guard account?.id == id else { return }
-        if let index = tasks.firstIndex(where: { $0.id == task.id }) {
-            // It stays where it is, under the hand that ticked it; the next list sorts it.
-            tasks[index] = task
-        } else {
-            tasks.insert(task, at: tasks.firstIndex(where: \.isDone) ?? tasks.endIndex)
-        }
+        tasks.removeAll { $0.id == task.id }
         error = nil
     }
 

@@ -69,9 +69,9 @@ struct FaultTests {
         let (_, token) = try await Caller.tasks(standIn)
         let plan = #"{"service":"tasks","fault":"broken"}"#
         #expect(try await standIn.send("/stand-in/faults", .post, type: "text/plain", plan).status == 415)
-        #expect(try await standIn.send("/tasks", token: token.accessToken).status == 200)
+        #expect(try await standIn.send("/api/tasks", token: token.accessToken).status == 200)
         #expect(try await standIn.send("/stand-in/faults", .post, plan).status == 204)
-        #expect(try await standIn.send("/tasks", token: token.accessToken).status == 500)
+        #expect(try await standIn.send("/api/tasks", token: token.accessToken).status == 500)
         #expect(try await standIn.send("/stand-in/faults", .post, #"{"service":"x"}"#).status == 400)
     }
 

@@ -8,10 +8,33 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct TaskServiceTests {
+    private func items(_ standIn: StandIn, _ token: AuthenticationResult) async throws -> [[String: Any]] {
+        let answer = try await standIn.send("/api/tasks", token: token.accessToken)
+        #expect(answer.status == 200)
+        return try #require(try JSONSerialization.jsonObject(with: answer.body) as? [[String: Any]])
+    }
+
     private func tasks(_ standIn: StandIn, _ token: AuthenticationResult) async throws -> [String] {
-        let answer = try await standIn.send("/tasks", token: token.accessToken)
-        let items = try #require(try JSONSerialization.jsonObject(with: answer.body) as? [[String: Any]])
-        return items.map { "\($0["text"] ?? "")\($0["isDone"] as? Bool == true ? " ✓" : "")" }
+        try await items(standIn, token).map { "\($0["Text"] ?? "")\($0["Completed"] as? Bool == true ? " ✓" : "")" }
+    }
+
+    /// The format of Microsoft's sample: `TaskService` of active-directory-b2c-dotnet-webapp-and-webapi.
+    @Test func speaksTheSamplesFormat() async throws {
+        let standIn = try await StandIn.start()
+        defer { standIn.stop() }
+        let (_, alice) = try await Caller.tasks(standIn)
+        let form = "Text=O%27Neill+anrufen%21&x=1"
+        let type = "application/x-www-form-urlencoded"
+        let added = try await standIn.send("/api/tasks", .post, token: alice.accessToken, type: type, form)
+        #expect(added.status == 204 && added.body.isEmpty)
+        let task = try #require(try await items(standIn, alice).first)
+        #expect(task.keys.sorted() == ["Completed", "DateModified", "Id", "Owner", "Text"])
+        #expect(task["Id"] as? Int == 0 && task["Completed"] as? Bool == false)
+        #expect(task["Text"] as? String == "O'Neill anrufen!")
+        #expect(try await standIn.send("/api/tasks/0", .delete, token: alice.accessToken).status == 204)
+        #expect(try await items(standIn, alice).isEmpty)
+        let refused = try await standIn.send("/api/tasks", .post, token: alice.accessToken, "{}")
+        #expect(try refused.value("Message") == "The body is not the JSON that is expected here.")
     }
 
     @Test func keepsAListForEachPerson() async throws {
@@ -19,16 +42,15 @@ struct TaskServiceTests {
         defer { standIn.stop() }
         let (_, alice) = try await Caller.tasks(standIn)
         let (_, bob) = try await Caller.tasks(standIn, as: .bob)
-        let added = try await standIn.send("/tasks", .post, token: alice.accessToken, #"{"text":" 牛乳を買う "}"#)
-        #expect(added.status == 201)
-        let form = "text=O%27Neill+anrufen%21&x=1"
-        let type = "application/x-www-form-urlencoded"
-        #expect(try await standIn.send("/tasks", .post, token: alice.accessToken, type: type, form).status == 201)
-
-        let id: String = try added.value("id")
-        let done = #"{"isDone":true}"#
-        #expect(try await standIn.send("/tasks/\(id)", .patch, token: bob.accessToken, done).status == 404)
-        #expect(try await standIn.send("/tasks/\(id)", .patch, token: alice.accessToken, done).status == 200)
+        for text in [" 牛乳を買う ", "O'Neill anrufen!"] {
+            let body = #"{"Text":"\#(text)"}"#
+            #expect(try await standIn.send("/api/tasks", .post, token: alice.accessToken, body).status == 204)
+        }
+        let id = try #require(try await items(standIn, alice).first?["Id"] as? Int)
+        let done = #"{"Completed":true}"#
+        #expect(try await standIn.send("/api/tasks/\(id)", .put, token: bob.accessToken, done).status == 404)
+        #expect(try await standIn.send("/api/tasks/\(id)", .delete, token: bob.accessToken).status == 204)
+        #expect(try await standIn.send("/api/tasks/\(id)", .put, token: alice.accessToken, done).status == 204)
         #expect(try await tasks(standIn, alice) == ["牛乳を買う ✓", "O'Neill anrufen!"])
         #expect(try await tasks(standIn, bob) == [])
 
@@ -41,8 +63,8 @@ struct TaskServiceTests {
         defer { standIn.stop() }
         let (_, token) = try await Caller.tasks(standIn)
         let long = String(repeating: "x", count: 501)
-        for body in [#"{"text":"  "}"#, #"{"text":"\#(long)"}"#, "{}", "text=x"] {
-            #expect(try await standIn.send("/tasks", .post, token: token.accessToken, body).status == 400)
+        for body in [#"{"Text":"  "}"#, #"{"Text":"\#(long)"}"#, "{}", "Text=x"] {
+            #expect(try await standIn.send("/api/tasks", .post, token: token.accessToken, body).status == 400)
         }
         #expect(try await tasks(standIn, token).isEmpty)
     }
@@ -53,9 +75,9 @@ struct TaskServiceTests {
         let scope: Scope = "https://contoso.onmicrosoft.com/tasks/tasks.read"
         let (_, reader) = try await Caller.tasks(standIn, scopes: [scope])
         #expect(try await tasks(standIn, reader).isEmpty)
-        #expect(try await standIn.send("/tasks", .post, token: reader.accessToken, #"{"text":"x"}"#).status == 403)
+        #expect(try await standIn.send("/api/tasks", .post, token: reader.accessToken, #"{"Text":"x"}"#).status == 403)
         let (_, stranger) = try await Caller.graph(standIn)
-        #expect(try await standIn.send("/tasks", token: stranger.accessToken).status == 401)
+        #expect(try await standIn.send("/api/tasks", token: stranger.accessToken).status == 401)
     }
 
     @Test func resetsAForgottenPassword() async throws {

@@ -7,8 +7,8 @@ import TodoListModel
 @Suite struct TodoStateTests {
     private let alice = Account(id: Account.ID(rawValue: "alice"), environment: "login.example")
     private let bob = Account(id: Account.ID(rawValue: "bob"), environment: "login.example")
-    private let milk = TodoTask(id: "1", text: "牛乳", isDone: false)
-    private let bread = TodoTask(id: "2", text: "パン", isDone: false)
+    private let milk = TodoTask(id: 1, text: "牛乳", isDone: false)
+    private let bread = TodoTask(id: 2, text: "パン", isDone: false)
     private let offline = AuthenticationError(.network, "No connection.")
 
     private func state(_ change: (inout TodoState) -> Void) -> TodoState {
@@ -40,9 +40,13 @@ import TodoListModel
         #expect(state.tasks == [done, bread], "what was ticked stays where it is")
         state.show([done, bread], of: alice.id)
         #expect(state.tasks == [bread, done])
-        let new = TodoTask(id: "3", text: "卵", isDone: false)
-        state.show(new, of: alice.id)
+        let new = TodoTask(id: 3, text: "卵", isDone: false)
+        state.show([done, bread, new], of: alice.id)
         #expect(state.tasks == [bread, new, done])
+        state.remove(bread, of: bob.id)
+        #expect(state.tasks.count == 3, "nobody else's list")
+        state.remove(bread, of: alice.id)
+        #expect(state.tasks == [new, done])
     }
 
     @Test func keepsTheListWhileSomethingFails() {
@@ -80,6 +84,18 @@ import TodoListModel
             $0.failed(CancellationError())
         }
         #expect(editing.page == .tasks && editing.tasks == [milk] && editing.error == nil)
+    }
+
+    @Test func staysInTheBrowserWhileAListComes() {
+        var state = state {
+            $0.found(alice)
+            $0.show([milk], of: alice.id)
+            $0.visit(.editingProfile)
+            $0.show([milk, bread], of: alice.id)
+        }
+        #expect(state.page == .inBrowser)
+        state.failed(CancellationError())
+        #expect(state.page == .tasks && state.tasks == [milk, bread])
     }
 
     @Test func showsNoEmptyListWhereNoneHasCome() {

@@ -22,6 +22,13 @@ struct HTTPRefusal: Error {
         for (name, value) in headers { response.headers[name] = value }
         return response
     }
+
+    /// The answer of a service that says it in a body of its own.
+    func response(_ body: some Encodable) throws -> HTTPResponse {
+        var response = try HTTPResponse.json(body, status: status)
+        for (name, value) in headers { response.headers[name] = value }
+        return response
+    }
 }
 
 extension HTTPResponse {

@@ -6,57 +6,96 @@ import IdentityClient
 import IdentityTesting
 import Synchronization
 
-/// One thing to do.
-struct TaskItem: Codable, Hashable, Sendable {
-    var id: String
+/// One thing to do, with the members that Microsoft's sample of a to-do service has.
+struct TaskItem: Encodable, Hashable, Sendable {
+    var id: Int
+    var owner: String
     var text: String
-    var isDone: Bool
+    var isCompleted = false
+    var modified = Date.now
+
+    private enum CodingKeys: String, CodingKey {
+        case id = "Id"
+        case owner = "Owner"
+        case text = "Text"
+        case isCompleted = "Completed"
+        case modified = "DateModified"
+    }
 }
 
-/// `/tasks`: a list for each person, who is told by the token alone.
+/// `/api/tasks`, as in Microsoft's sample: a list for each person, who is told by the token alone. That a task is done
+/// can be changed here, which the sample's service has no request for.
 final class TaskService: Sendable {
     private static let maximumLength = 500
 
     private let gate: TokenGate
-    private let lists = Mutex<[String: [TaskItem]]>([:])
+    private let tasks = Mutex<[TaskItem]>([])
+    private let lastID = Atomic(-1)
 
     init(gate: TokenGate) {
         self.gate = gate
     }
 
     func answer(_ request: HTTPRequest, _ path: [String]) async throws -> HTTPResponse {
-        let known = try await gate.admit(request)
-        let person = known.person.objectID
-        switch (request.method, path.count) {
-        case (.GET, 0):
-            try require("tasks.read", known)
-            return try .json(lists.withLock { $0[person] ?? [] })
-        case (.POST, 0):
-            try require("tasks.write", known)
-            let task = TaskItem(id: UUID().uuidString.lowercased(), text: try await text(of: request), isDone: false)
-            lists.withLock { $0[person, default: []].append(task) }
-            return try .json(task, status: .created)
-        case (.PATCH, 1):
-            try require("tasks.write", known)
-            let change = try request.decode(Change.self, from: await request.bodyData)
-            let task = lists.withLock { lists -> TaskItem? in
-                guard let index = lists[person]?.firstIndex(where: { $0.id == path[0] }) else { return nil }
-                lists[person]?[index].isDone = change.isDone
-                return lists[person]?[index]
-            }
-            guard let task else { throw HTTPRefusal(.notFound, "ResourceNotFound", "There is no such task.") }
-            return try .json(task)
-        default:
-            throw HTTPRefusal(.notFound, "ResourceNotFound", "There is nothing here.")
+        do {
+            return try await answer(request, at: path)
+        } catch let refusal as HTTPRefusal {
+            return try refusal.response(["Message": refusal.message])
         }
     }
 
+    private func answer(_ request: HTTPRequest, at path: [String]) async throws -> HTTPResponse {
+        let known = try await gate.admit(request)
+        let person = known.person.objectID
+        guard path.first == "tasks", path.count <= 2 else { throw Self.nothing }
+        let id = path.dropFirst().first.map { Int($0) ?? -1 }
+        switch (request.method, id) {
+        case (.GET, nil):
+            try require("tasks.read", known)
+            return try .json(tasks.withLock { $0.filter { $0.owner == person } })
+        case (.POST, nil):
+            try require("tasks.write", known)
+            let text = try await text(of: request)
+            tasks.withLock { tasks in
+                let id = lastID.wrappingAdd(1, ordering: .relaxed).newValue
+                tasks.append(TaskItem(id: id, owner: person, text: text))
+            }
+        case (.PUT, let id?):
+            try require("tasks.write", known)
+            let change = try request.decode(Change.self, from: await request.bodyData)
+            try tasks.withLock { tasks in
+                guard let index = tasks.firstIndex(where: { $0.id == id && $0.owner == person }) else {
+                    throw HTTPRefusal(.notFound, "ResourceNotFound", "There is no such task.")
+                }
+                tasks[index].isCompleted = change.isCompleted
+                tasks[index].modified = .now
+            }
+        case (.DELETE, let id?):
+            try require("tasks.write", known)
+            tasks.withLock { $0.removeAll { $0.id == id && $0.owner == person } }
+        default: throw Self.nothing
+        }
+        return HTTPResponse(statusCode: .noContent)
+    }
+
+    private static var nothing: HTTPRefusal {
+        HTTPRefusal(.notFound, "ResourceNotFound", "There is nothing here.")
+    }
+
     private struct Change: Decodable {
-        var isDone: Bool
+        var isCompleted: Bool
+
+        private enum CodingKeys: String, CodingKey {
+            case isCompleted = "Completed"
+        }
     }
 
     private struct NewTask: Decodable {
         var text: String
+
+        private enum CodingKeys: String, CodingKey {
+            case text = "Text"
+        }
     }
 
     /// The new task's text: JSON, or a form as the first program of this kind sent it.
@@ -66,8 +105,8 @@ final class TaskService: Sendable {
         let text: String
         if type.hasPrefix("application/x-www-form-urlencoded") {
             let form = String(decoding: body, as: UTF8.self).replacing("+", with: "%20")
-            let item = form.split(separator: "&").first { $0.hasPrefix("text=") }
-            text = item.flatMap { $0.dropFirst("text=".count).removingPercentEncoding } ?? ""
+            let item = form.split(separator: "&").first { $0.hasPrefix("Text=") }
+            text = item.flatMap { $0.dropFirst("Text=".count).removingPercentEncoding } ?? ""
         } else {
             text = try request.decode(NewTask.self, from: body).text
         }
