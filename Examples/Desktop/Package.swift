@@ -78,7 +78,7 @@ let package = Package(
         ),
         .testTarget(
             name: "GraphSearchTests",
-            dependencies: ["GraphSearch", "DesktopKit", "TestSupport", identityClient, identityTesting]
+            dependencies: ["GraphSearch", "DesktopKit", "TestSupport", identityClient, identityTesting, argumentParser]
         ),
 
         // A to-do list on Azure AD B2C: what it does, and the window.

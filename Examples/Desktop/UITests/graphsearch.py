@@ -4,13 +4,24 @@
 
 BINARIES is where the programs were built; screenshots of the main states go to IMAGES.
 """
+import json
 import time
+import urllib.request
 
 from desk import SUPPORT, expect, main, step, wait
 
 BUTTON = "push button|button"
 QUICK_PERSON = {"BROWSER": str(SUPPORT / "browser" / "form-person")}
 ALICE, BOB = "alice@example.test", "bob@example.test"
+
+CLIENT = "7d1f0f5c-5a3e-4a0e-9c41-2f0d3f6f9a10"  # every stand-in's
+
+
+def provider(stand_in):
+    """Who signs people in at a stand-in."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(stand_in + "/stand-in", timeout=5) as answer:
+        return json.load(answer)["authority"]
 
 
 def rows(program):
@@ -26,6 +37,18 @@ def found(program, count, what):
     """Waits until the list has a number of people, all of whom `what` is true for."""
     wait(f"{count} people", lambda: len(rows(program)) == count and all(
         what(name) for name in rows(program)))
+
+
+def searched(program):
+    """What the search field says."""
+    field = program.see("Given name").queryText()
+    return field.getText(0, field.characterCount)
+
+
+def found_only(program, prefix):
+    """Whether there are people, all of whose names begin so."""
+    names = rows(program)
+    return names and all(name.startswith(prefix) for name in names)
 
 
 def is_busy(program):
@@ -143,16 +166,19 @@ def drive(desk, images):
     wait("Alice, who was chosen", lambda: is_chosen(people, ALICE) and not is_chosen(people, BOB))
     people.keys("Escape")
 
-    step("the session outlives the program")
+    step("each has the search that they made last")
+    wait("Alice's search", lambda: searched(people) == "D" and found_only(people, "D"))
+
+    step("the session outlives the program, and so does her search")
     openings = desk.openings()
     quit(people)
     people = desk.start("GraphSearch", *options, **QUICK_PERSON)
-    wait("a page of people", lambda: len(rows(people)) >= 50)
+    wait("Alice's search", lambda: searched(people) == "D" and found_only(people, "D"))
     expect(desk.openings() == openings, "no browser was opened")
 
     step("another process signs both out, and this window shows it")
     other = desk.start("GraphSearch", *options, **QUICK_PERSON)
-    wait("a page of people", lambda: len(rows(other)) >= 50)
+    wait("a page of people", lambda: rows(other))
     other.keys("ctrl+shift+o")
     wait("one account less", lambda: len(rows(other)) >= 50)
     time.sleep(1)
@@ -168,6 +194,29 @@ def drive(desk, images):
     refused = desk.spawn("refused", [desk.binaries / "GraphSearch", "--settings", str(bad)])
     expect(refused.wait(20) == 64, "status 64 for settings that cannot be used")
     expect("redirectUri must be a loopback address" in (desk.home / "refused.log").read_text(), "the reason")
+
+    step("accounts of two providers search side by side, one settings file for each")
+    desk.seat()
+    files = []
+    for name, root in ("contoso", desk.stand_in), ("fabrikam", desk.start_stand_in()):
+        settings = {
+            "clientId": CLIENT, "authority": provider(root), "redirectUri": "http://localhost",
+            "graphApiUrlString": root}
+        (desk.home / f"{name}.json").write_text(json.dumps(settings))
+        files += ["--settings", str(desk.home / f"{name}.json")]
+    people = desk.start("GraphSearch", *files, **QUICK_PERSON)
+    people.click("Sign In (fabrikam)", BUTTON)
+    wait("a page of people", lambda: len(rows(people)) >= 50)
+    openings = desk.openings()
+    people.keys("ctrl+n")
+    wait("the browser", lambda: desk.openings() > openings)
+    people.gone("Cancel", BUTTON)
+    people.keys("alt+a")
+    people.see(f"{ALICE} (contoso)")
+    people.see(f"{ALICE} (fabrikam)")
+    expect(is_chosen(people, f"{ALICE} (contoso)"), "the account of the other provider searches now")
+    people.keys("Escape")
+    quit(people)
 
     if images:
         step("dark")

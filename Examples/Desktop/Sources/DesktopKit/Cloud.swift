@@ -73,6 +73,11 @@ public struct Cloud: Sendable {
 
     /// An application object for this cloud.
     public func application(cache: any TokenCache) throws -> PublicClientApplication {
+        try PublicClientApplication(configuration(cache: cache))
+    }
+
+    /// What an application object for this cloud is made of.
+    public func configuration(cache: any TokenCache) throws -> PublicClientApplication.Configuration {
         var configuration = PublicClientApplication.Configuration(
             clientID: registration.clientID,
             authority: registration.authority,
@@ -82,7 +87,7 @@ public struct Cloud: Sendable {
         configuration.cacheGroup = try options.cacheGroup
         configuration.redirectURI = registration.redirectURI
         configuration.show(options.page)
-        return try PublicClientApplication(configuration)
+        return configuration
     }
 }
 

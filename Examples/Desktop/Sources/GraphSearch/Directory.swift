@@ -21,7 +21,7 @@ protocol PeoplePages: Sendable {
 /// Microsoft Graph, for one account.
 final class GraphDirectory: Directory {
     private let client: AuthenticatedClient
-    private let root: URL
+    let root: URL
 
     init(_ application: PublicClientApplication, account: Account, scopes: Set<Scope>, root: URL) {
         client = AuthenticatedClient(application: application, account: account, scopes: scopes)

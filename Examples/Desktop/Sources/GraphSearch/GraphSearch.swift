@@ -20,8 +20,13 @@ struct GraphSearch: ParsableCommand {
 
     @OptionGroup var program: ProgramOptions
 
-    @Option(help: ArgumentHelp("The settings file.", valueName: "path"))
-    var settings: String?
+    @Option(
+        help: ArgumentHelp(
+            "A settings file; with several, accounts of each can search, and the file's name tells them apart.",
+            valueName: "path"
+        )
+    )
+    var settings: [String] = []
 
     @Option(help: ArgumentHelp("A permission to ask for; may be repeated.", valueName: "scope"))
     var scope = ["User.Read", "User.ReadBasic.All"]
@@ -35,22 +40,51 @@ struct GraphSearch: ParsableCommand {
     }
 }
 
-/// What the options and the settings file come to.
+/// The program's choices, from the options and the settings files.
 struct Choices: Sendable {
+    /// A type of account: where it signs in, and whose people it searches.
+    struct AccountSource: Sendable {
+        var name: AccountType.Name
+        var settings: SearchSettings
+    }
+
     let program: ProgramOptions
-    let settings: SearchSettings
+    let sources: [AccountSource]
     let scopes: Set<Scope>
 
     init(_ command: GraphSearch) throws {
         program = command.program
         scopes = Set(command.scope.map { Scope(rawValue: $0) })
         do {
-            let page = command.program.page
-            let file = try command.settings.map { try SettingsFile(path: $0) }
-            settings = try file.map { try SearchSettings($0, page: page) } ?? SearchSettings()
-            _ = try program.registration(else: settings.registration)  // half of one is refused
+            sources = try Self.sources(command)
+            // Throws if only half of a registration is named.
+            for source in sources { _ = try program.registration(else: source.settings.registration) }
         } catch let failure as ValidationFailure {
             throw ValidationError(failure.description)
         }
+    }
+
+    private static func sources(_ command: GraphSearch) throws -> [AccountSource] {
+        let program = command.program
+        guard !command.settings.isEmpty else { return [AccountSource(name: "graph", settings: try SearchSettings())] }
+        let sources = try command.settings.map { path in
+            AccountSource(
+                name: AccountType.Name(rawValue: URL(filePath: path).deletingPathExtension().lastPathComponent),
+                settings: try SearchSettings(try SettingsFile(path: path), page: program.page)
+            )
+        }
+        guard sources.count > 1 else { return sources }
+        guard program.clientID == nil, program.authority == nil, program.standIn == nil else {
+            throw ValidationFailure("Several settings files exclude --client-id, --authority and --stand-in.")
+        }
+        for source in sources where source.settings.clientID == nil {
+            throw ValidationFailure("\(source.name): clientId is missing. Each of several settings files needs one.")
+        }
+        guard Set(sources.map(\.name)).count == sources.count else {
+            throw ValidationFailure(
+                "Two settings files have one name. Rename one: the name tells their accounts apart."
+            )
+        }
+        return sources
     }
 }

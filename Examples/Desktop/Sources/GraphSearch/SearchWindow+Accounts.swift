@@ -5,31 +5,45 @@ import IdentityClient
 
 extension SearchWindow {
     /// Shows who is signed in; whoever searched until now goes on if they still are.
-    func show(_ accounts: [Account]) {
+    func show(_ accounts: [StoredAccount]) {
         known = accounts
         var lines = accounts.map {
-            MenuButton.Item.choice($0.username ?? $0.displayName ?? "?", "account", $0.id.rawValue)
+            MenuButton.Item.choice(
+                text($0.account.username ?? $0.account.displayName ?? "?", $0.type),
+                "account",
+                $0.key
+            )
         }
-        lines.append(.action(tr("_Add an Account…"), "sign-in"))
-        self.accounts.show([lines, [.action(tr("_Sign Out"), "sign-out")]])
+        for (index, source) in choices.sources.enumerated() {
+            lines.append(.action(text(tr("_Add an Account…"), source.name), signInAction(index)))
+        }
+        accountMenu.show([lines, [.action(tr("_Sign Out"), "sign-out")]])
         application.setAction("sign-out", isEnabled: !accounts.isEmpty)
         use(accounts.first { $0.id == current?.id } ?? accounts.first)
     }
 
-    /// Searches for another account from now on.
-    func use(_ account: Account?) {
-        guard let account, let client, let cloud else {
+    /// A text that tells a type from the others where there are several.
+    func text(_ text: String, _ type: AccountType.Name) -> String {
+        choices.sources.count > 1 ? "\(text) (\(type))" : text
+    }
+
+    /// The action that signs in with a type; the first one has a key.
+    func signInAction(_ index: Int) -> String { index == 0 ? "sign-in" : "sign-in-\(index)" }
+
+    /// Searches for another account from now on, and begins with what it searched for last.
+    func use(_ account: StoredAccount?) {
+        guard let account, let accounts, let directory = try? accounts.directory(for: account) else {
             current = nil
+            remembering.cancel()
             search?.cancel()
             search = nil
             return stack.show(.signIn)
         }
         stack.show(.search)
-        application.setChoice("account", to: account.id.rawValue)
+        application.setChoice("account", to: account.key)
         guard account.id != current?.id else { return }
         current = account
         search?.cancel()
-        let directory = GraphDirectory(client, account: account, scopes: choices.scopes, root: cloud.graphURL)
         let search = UserSearch(directory) { [weak self] in
             self?.spinner.isSpinning = $0
             self?.listStack.setBusy($0)
@@ -37,15 +51,33 @@ extension SearchWindow {
             self?.show($0)
         }
         self.search = search
-        search.search(field.text)
-        field.focus()
+        remembering.start {
+            await accounts.lastSearch(of: account)
+        } then: { [weak self] outcome in
+            guard let self, case .success(let text) = outcome else { return }
+            kept = text
+            field.text = text
+            search.search(text)
+            field.focus()
+        }
     }
 
-    /// Signs another person in, and searches for them.
-    func signIn() {
+    /// Keeps the current search for the next time.
+    func keepSearch() {
+        guard let accounts, let current, let prefix = search?.query.prefix, prefix != kept else { return }
+        kept = prefix
+        keeping.start {
+            try await accounts.keep(prefix, of: current)
+        } then: { _ in
+            // A search that cannot be kept has been made all the same.
+        }
+    }
+
+    /// Signs another person in with a type, and searches for them.
+    func signIn(ofType type: AccountType.Name) {
         var parameters = InteractiveParameters(scopes: choices.scopes)
         parameters.prompt = .selectAccount
-        signIn(parameters) { [weak self] account in
+        signIn(parameters, ofType: type) { [weak self] account in
             guard let self else { return }
             if !known.contains(where: { $0.id == account.id }) { known.append(account) }
             use(account)
@@ -54,33 +86,40 @@ extension SearchWindow {
 
     /// Asks the person who searches to sign in once more, and goes on.
     func signInAgain(because error: AuthenticationError) {
+        guard let current else { return }
         var parameters = InteractiveParameters(scopes: choices.scopes)
-        parameters.account = current
+        parameters.account = current.account
         parameters.claims = error.claims
-        signIn(parameters) { [weak self] _ in self?.search?.retry() }
+        signIn(parameters, ofType: current.type) { [weak self] _ in self?.search?.retry() }
     }
 
-    private func signIn(_ parameters: InteractiveParameters, then finish: @escaping @MainContext (Account) -> Void) {
-        guard let client else { return }
+    private func signIn(
+        _ parameters: InteractiveParameters,
+        ofType type: AccountType.Name,
+        then finish: @escaping @MainContext (StoredAccount) -> Void
+    ) {
+        guard let accounts else { return }
         errors.hide()
         signIns.start { [signInBar] in
-            try await signInBar.signIn(with: client, parameters).account
+            let application = try accounts.store.application(ofType: type)
+            let result = try await signInBar.signIn(with: application, parameters)
+            return StoredAccount(type: type, account: result.account)
         } then: { [weak self] outcome in
             switch outcome {
             case .success(let account): finish(account)
             case .failure(let error):
                 guard let problem = Problem(error) else { return }
-                self?.errors.show(problem.full) { [weak self] in self?.signIn(parameters, then: finish) }
+                self?.errors.show(problem.full) { [weak self] in self?.signIn(parameters, ofType: type, then: finish) }
             }
         }
     }
 
     /// Signs out whoever searches now, on this computer.
     func signOut() {
-        guard let client, let account = current else { return }
+        guard let store = accounts?.store, let account = current else { return }
         signIns.start {
-            try await client.remove(account)
-            return try await client.allAccounts()
+            try await store.signOut(account)
+            return try await store.accounts()
         } then: { [weak self] outcome in
             switch outcome {
             case .success(let left): self?.show(left)
@@ -89,4 +128,9 @@ extension SearchWindow {
             }
         }
     }
+}
+
+extension StoredAccount {
+    /// Names the account in a menu's choice.
+    var key: String { "\(type) \(account.id.rawValue)" }
 }

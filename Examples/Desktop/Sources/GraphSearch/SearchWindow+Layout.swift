@@ -25,8 +25,11 @@ extension SearchWindow {
     }
 
     private var signInPane: Widget {
-        let button = Button(tr("_Sign In"), action: "sign-in")
-            .styled("suggested-action", "pill").aligned(horizontally: .center)
+        let buttons = Box.column(spacing: 12).aligned(horizontally: .center)
+        for (index, source) in choices.sources.enumerated() {
+            let button = Button(text(tr("_Sign In"), source.name), action: signInAction(index))
+            buttons.append(button.styled("suggested-action", "pill"))
+        }
         return Box.column(
             HeaderBar(),
             pageErrors,
@@ -34,7 +37,7 @@ extension SearchWindow {
                 icon: "system-users-symbolic",
                 title: tr("Find People"),
                 description: tr("Sign in to search the people of your organisation."),
-                action: button
+                action: buttons
             )
         )
     }
@@ -42,7 +45,7 @@ extension SearchWindow {
     var searchPane: Widget {
         let header = HeaderBar()
         header.hideWindowButtons(atEnd: true)
-        header.add(atStart: accounts)
+        header.add(atStart: accountMenu)
         header.add(atEnd: spinner)
         listStack.add(.waiting, Box.column().expanding(vertically: true))
         listStack.add(.people, scroll)

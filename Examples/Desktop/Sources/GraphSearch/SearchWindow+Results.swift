@@ -7,7 +7,7 @@ extension SearchWindow {
     /// What the menus and the keys do.
     func addActions() {
         application.addChoice("account") { [weak self] id in
-            guard let self, let account = known.first(where: { $0.id.rawValue == id }) else { return }
+            guard let self, let account = known.first(where: { $0.key == id }) else { return }
             use(account)
         }
         application.addAction("search", keys: ["<Control>f"], title: tr("Go to the Search Field")) { [weak self] in
@@ -20,10 +20,14 @@ extension SearchWindow {
             search?.search(field.text)
         }
         application.addAction("accounts", keys: ["<Alt>a"], title: tr("Choose an Account")) { [weak self] in
-            self?.accounts.open()
+            self?.accountMenu.open()
         }
         application.addAction("sign-in", keys: ["<Control>n"], title: tr("Add an Account")) { [weak self] in
-            self?.signIn()
+            guard let self else { return }
+            signIn(ofType: choices.sources[0].name)
+        }
+        for (index, source) in choices.sources.enumerated().dropFirst() {
+            application.addAction(signInAction(index)) { [weak self] in self?.signIn(ofType: source.name) }
         }
         application.addAction("sign-out", keys: ["<Control><Shift>o"], title: tr("Sign Out")) { [weak self] in
             self?.signOut()
@@ -42,6 +46,7 @@ extension SearchWindow {
             if leaflet.isFolded { leaflet.showList() }
             add(search.people[...])
             list.unselect()
+            if case .failed = search.phase {} else { keepSearch() }
         case .added(let start): add(search.people[start...])
         case .phase: break
         }

@@ -20,7 +20,7 @@ final class SearchWindow {
         action: Button(tr("_Try Again"), action: "try-again").styled("pill").aligned(horizontally: .center)
     )
     let spinner = Spinner()
-    let accounts = MenuButton(icon: "avatar-default-symbolic", hint: tr("Accounts"))
+    let accountMenu = MenuButton(icon: "avatar-default-symbolic", hint: tr("Accounts"))
     let field = SearchField(hint: tr("Given name"))
     private(set) lazy var pageErrors = ErrorBar()
     private(set) lazy var listErrors = ErrorBar()
@@ -42,11 +42,17 @@ final class SearchWindow {
     var errors: ErrorBar { current == nil ? pageErrors : listErrors }
     private var start: Task<Void, Never>?
 
-    var cloud: Cloud?
-    var client: PublicClientApplication?
-    var known: [Account] = []
-    var current: Account?
+    private var clouds: [Cloud] = []
+    var accounts: SearchAccounts?
+    var known: [StoredAccount] = []
+    var current: StoredAccount?
     var search: UserSearch?
+    /// Fetches the last search of an account that begins to search.
+    let remembering = Activity()
+    /// Keeps the current search.
+    let keeping = Activity()
+    /// The kept search of the current account.
+    var kept = ""
 
     init(_ application: Application, _ choices: Choices) {
         self.application = application
@@ -69,15 +75,19 @@ final class SearchWindow {
     /// Finds the cloud and whoever is signed in, then follows who comes and goes until the window is closed.
     private func run(asksToUnlock: Bool) async {
         do {
-            let cloud = try await openedCloud()
+            try await openClouds()
             let cache = choices.program.tokenCache(applicationName: tr("People"), asksToUnlock: asksToUnlock)
-            let client = try cloud.application(cache: cache)
-            self.cloud = cloud
-            self.client = client
+            let sources = try zip(choices.sources, clouds).map { source, cloud in
+                SearchAccounts.Source(
+                    name: source.name,
+                    configuration: try cloud.configuration(cache: cache),
+                    graphURL: cloud.graphURL
+                )
+            }
+            let accounts = try SearchAccounts(sources, scopes: choices.scopes)
+            self.accounts = accounts
             current = nil
-            let changes = try await client.accountChanges()
-            show(try await client.allAccounts())
-            for await _ in changes { show(try await client.allAccounts()) }
+            try await accounts.follow { show($0) }
         } catch {
             guard let problem = Problem(error) else { return }
             let title = tr("The program cannot start")
@@ -86,10 +96,12 @@ final class SearchWindow {
         }
     }
 
-    private func openedCloud() async throws -> Cloud {
-        if let cloud { return cloud }
-        let registration = choices.settings.registration
-        return try await Cloud.open(choices.program, else: registration, graphURL: choices.settings.graphURL)
+    private func openClouds() async throws {
+        for source in choices.sources.dropFirst(clouds.count) {
+            let registration = source.settings.registration
+            let graph = source.settings.graphURL
+            clouds.append(try await Cloud.open(choices.program, else: registration, graphURL: graph))
+        }
     }
 
     /// Ends what is under way, a sign-in in the browser included, and lets refreshes finish, for a moment.
@@ -97,6 +109,8 @@ final class SearchWindow {
         signIns.cancel()
         search?.cancel()
         start?.cancel()
-        await client?.finishPendingRefreshes(within: .seconds(3))
+        for application in accounts?.applications ?? [] {
+            await application.finishPendingRefreshes(within: .seconds(3))
+        }
     }
 }

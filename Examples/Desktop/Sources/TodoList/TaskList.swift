@@ -14,7 +14,7 @@ final class TaskList {
     var onAdd: (@MainContext (String) -> Void)?
     /// Is called when a box was ticked, or a tick taken away.
     var onChange: (@MainContext (TodoTask, Bool) -> Void)?
-    /// Is called when a task is to be removed.
+    /// Called with the task whose button to remove it was pressed.
     var onRemove: (@MainContext (TodoTask) -> Void)?
 
     private let entry = EntryRow(title: tr("New Task"))

@@ -180,7 +180,7 @@ extension TodoWindow {
                 state.show(tasks, of: service.account.id)
                 render()
             case .failure(let error):
-                // Nobody who is in the browser by now is called back for it.
+                // A person who is in the browser by now stays there.
                 if state.page != .inBrowser { fail(error) }
             }
         }
