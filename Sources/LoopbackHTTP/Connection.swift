@@ -2,17 +2,17 @@
 
 import Glibc
 
-/// One client. Used on the loop's thread only.
+/// One client's connection, used only on the loop's thread.
 final class Connection {
     enum Phase {
         /// A request is arriving.
         case reading
-        /// A task is making the answer.
+        /// A task is creating the answer.
         case answering
-        /// The answer is complete but not all taken by the system.
+        /// The answer is complete, but the system has not taken all of it.
         case finishing(keepsAlive: Bool, onDelivery: (@Sendable (Bool) -> Void)?)
-        /// All is sent and our side shut; what the client still sends is read and thrown away, because closing with
-        /// unread bytes would take back the answer.
+        /// The answer is sent and our side is shut. The client's further bytes are read and discarded, because closing
+        /// with unread bytes would revoke the answer.
         case lingering
     }
 
@@ -20,12 +20,12 @@ final class Connection {
     let peer: LoopbackPeer?
     var phase = Phase.reading
     var input: [UInt8] = []
-    /// What is known of `input`.
+    /// The parser's progress in `input`.
     var progress = RequestParser.Progress()
     var saidContinue = false
     var task: Task<Void, Never>?
     var deadline: ContinuousClock.Instant?
-    /// Whether the client begins with a TLS record, a handshake's: no HTTP begins so. It then waits for an answer in kind.
+    /// Whether the client begins with a TLS handshake, as no HTTP request does. Such a client waits for a TLS answer.
     /// - SeeAlso: [RFC 8446 §5.1](https://www.rfc-editor.org/rfc/rfc8446#section-5.1)
     var beginsTLS: Bool { input.first == 0x16 }
     private(set) var hasOutput = false
@@ -37,7 +37,7 @@ final class Connection {
         self.peer = peer
     }
 
-    /// What to poll for; errors and hang-ups are always reported.
+    /// The events to poll for; errors and hang-ups are always reported.
     var interest: Int16 {
         var interest: Int32 = 0
         switch phase {
@@ -54,8 +54,8 @@ final class Connection {
         if let writer { writers.append(writer) }
     }
 
-    /// Hands over what the system takes.
-    /// - Returns: Whether the connection still stands, and whether it moved.
+    /// Writes as many bytes as the system takes.
+    /// - Returns: Whether the connection still exists, and whether any bytes were written.
     func flush() -> (stands: Bool, moved: Bool) {
         var moved = false
         while !output.isEmpty {
@@ -75,14 +75,14 @@ final class Connection {
         return (true, moved)
     }
 
-    /// Cancels the answer and tells its writers.
+    /// Cancels the answer and resumes its writers with an error.
     func end() {
         task?.cancel()
         if case .finishing(_, let onDelivery) = phase { onDelivery?(false) }
         let waiting = writers
         writers = []
         for writer in waiting { writer.resume(throwing: CancellationError()) }
-        // Bytes left unread would turn the close into a reset, which takes back what was sent.
+        // Unread bytes would turn the close into a reset, which revokes sent bytes.
         var scrap = [UInt8](repeating: 0, count: 64 * 1024)
         _ = socket.receive(into: &scrap)
     }

@@ -30,7 +30,7 @@ final class Descriptor: Sendable {
         case ended
     }
 
-    /// Takes what has arrived at a socket, at most `buffer.count` bytes.
+    /// Reads the bytes that have arrived at a socket, at most `buffer.count`.
     func receive(into buffer: inout [UInt8]) -> Transfer {
         while true {
             let count = unsafe recv(raw, &buffer, buffer.count, 0)
@@ -41,7 +41,7 @@ final class Descriptor: Sendable {
         }
     }
 
-    /// Hands bytes to a socket. A broken connection is a result, never a signal.
+    /// Writes bytes to a socket. A broken connection is a result, never a signal.
     func send(_ bytes: ArraySlice<UInt8>) -> Transfer {
         while true {
             let count = unsafe bytes.withUnsafeBytes {

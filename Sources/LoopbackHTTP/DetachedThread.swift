@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// A thread that nobody waits for, for calls that block.
+/// A thread for blocking calls, without a join.
 package enum DetachedThread {
     private final class Start {
         let body: @Sendable () -> Void

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension LoopChannel {
-    /// Sends an answer from the task that made it.
+    /// Sends an answer from the task that created it.
     func send(_ response: LoopbackResponse, to request: LoopbackRequest, on connection: UInt64, keepsAlive: Bool) async
     {
         let writer = LoopbackBodyWriter { bytes in
@@ -17,7 +17,7 @@ extension LoopChannel {
             staysOpen = keepsAlive && !response.closesConnection
             rest = response.encoded(for: request.method, closing: !staysOpen)
         case .stream(let produce):
-            // An error of the closure shows as what the client gets: an answer that ends early.
+            // If the closure throws, the client's answer ends early.
             try? await writer.write(response.encoded(for: request.method, closing: true))
             if request.method != "HEAD" { try? await produce(writer) }
         case .raw(let produce):

@@ -3,12 +3,12 @@
 import Glibc
 import Synchronization
 
-/// How tasks and the server's owner reach the loop's thread.
+/// The channel from tasks and the server's owner to the loop's thread.
 final class LoopChannel: Sendable {
-    /// Bytes for a connection, and what comes after them.
+    /// Bytes for a connection, and the next step after them.
     struct Delivery: Sendable {
         enum Next: Sendable {
-            /// More will follow; the writer waits until these are taken.
+            /// More bytes follow; the writer waits until these are taken.
             case more(CheckedContinuation<Void, any Error>)
             case end(keepsAlive: Bool, onDelivery: (@Sendable (Bool) -> Void)?)
         }
@@ -49,23 +49,23 @@ final class LoopChannel: Sendable {
         signal()
     }
 
-    /// Stops listening now. The thread ends the rest.
+    /// Stops listening now. The thread ends the connections.
     func close() {
         state.withLock { state in
             state.isClosed = true
-            // A thread that polls a socket keeps it alive for a moment after it was closed; this ends its listening.
+            // A polling thread keeps a closed socket alive for a moment; this ends its listening.
             for listener in state.listeners { _ = shutdown(listener.raw, Int32(SHUT_RDWR)) }
             state.listeners = []
         }
         signal()
     }
 
-    /// What to poll besides the connections: readable when there are deliveries, or a client at a listener.
+    /// The descriptors to poll besides the connections; readable if there are deliveries, or a client at a listener.
     func pollable() -> (wake: Int32, listeners: [Int32]) {
         (wake.reading.raw, state.withLock { $0.listeners.map(\.raw) })
     }
 
-    /// All that was posted, in order.
+    /// All posted deliveries, in order.
     func takeDeliveries() -> (deliveries: [Delivery], isClosed: Bool) {
         var buffer = [UInt8](repeating: 0, count: 64)
         while unsafe recv(wake.reading.raw, &buffer, buffer.count, 0) == buffer.count {}
@@ -92,8 +92,8 @@ final class LoopChannel: Sendable {
                 let raw = unsafe peer.withMutablePointer { unsafe Glibc.accept(listener.raw, $0, &length) }
                 if raw >= 0 {
                     let descriptor = Descriptor(raw)
-                    // `accept4` is not visible to Swift. A child started in between keeps the socket, but our
-                    // `shutdown` ends the connection all the same.
+                    // `accept4` is not visible to Swift. A child that starts in between keeps the socket, but our
+                    // `shutdown` still ends the connection.
                     guard fcntl(raw, F_SETFD, FD_CLOEXEC) == 0, fcntl(raw, F_SETFL, O_NONBLOCK) == 0 else { continue }
                     if peer.isLoopback, let peer = LoopbackPeer(of: descriptor, at: peer) {
                         return .connection(descriptor, from: peer)
@@ -111,7 +111,7 @@ final class LoopChannel: Sendable {
 
     private func signal() {
         var byte: UInt8 = 1
-        // A full one wakes the thread as well.
+        // A full buffer wakes the thread too.
         _ = unsafe Glibc.send(wake.writing.raw, &byte, 1, Int32(MSG_NOSIGNAL))
     }
 }

@@ -37,7 +37,7 @@ package struct LoopbackHeaders: Hashable, Sendable, ExpressibleByDictionaryLiter
         }
     }
 
-    /// Adds a line, beside others of the same name.
+    /// Adds a line, and keeps others of the same name.
     package mutating func append(_ name: String, _ value: String) {
         fields.append(Field(name: name, value: value))
     }

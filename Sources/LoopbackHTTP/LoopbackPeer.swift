@@ -4,11 +4,11 @@ import Glibc
 
 /// The other end of a connection over the loopback interface.
 package struct LoopbackPeer: Sendable {
-    /// What the system tells about it.
+    /// The peer's owner, as far as the system tells.
     package enum Owner: Hashable, Sendable {
-        /// A program of this user has it.
+        /// A program of this user has the other end.
         case user(UInt32)
-        /// It has hung up already, and whose it was is not known any more.
+        /// The other end has hung up, so that its owner is unknown.
         case gone
         /// The system does not tell.
         case unknown
@@ -21,7 +21,7 @@ package struct LoopbackPeer: Sendable {
         (self.here, self.there) = (here, there)
     }
 
-    /// - Parameter there: The address that `accept` gave.
+    /// - Parameter there: The address from `accept`.
     init?(of socket: Descriptor, at there: LoopbackAddress) {
         var here = LoopbackAddress()
         var length = here.length
@@ -29,15 +29,15 @@ package struct LoopbackPeer: Sendable {
         (self.here, self.there) = (here, there)
     }
 
-    /// Whose program is at the other end, while this end is open. Reads the system's tables, which takes milliseconds.
+    /// The owner of the other end, while this end is open. Reads the system's tables, which takes milliseconds.
     package func owner() -> Owner {
         owner { SocketTable.ofThisSystem() }
     }
 
-    /// The same, with tables of the caller's.
+    /// The same, with the caller's tables.
     ///
-    /// A socket whose program has hung up has no owner any more. So that nobody hides in that way, an end that is not listed
-    /// is looked for again: if this end is still connected by then, the other was open all the time, only not here.
+    /// A socket whose program has hung up has no owner. So that no program hides in this way, an unlisted end is looked
+    /// up again: if this end is then still connected, the other end was open all the time, on another system.
     func owner(in table: () -> SocketTable?) -> Owner {
         for _ in 0..<2 {
             guard let table = table() else { return .unknown }
@@ -50,14 +50,14 @@ package struct LoopbackPeer: Sendable {
 
 /// The TCP sockets of this network namespace, as the kernel lists them in `/proc/net/tcp` and `tcp6`.
 struct SocketTable {
-    /// Rows of: number, local address, remote address, state, queues, timer, retransmits, user, time-out, inode. Ended by a zero.
+    /// Rows of number, local address, remote address, state, queues, timer, retransmits, user, time-out and inode; the text ends with a zero.
     private let text: [CChar]
 
     init(_ text: [CChar]) {
         self.text = text + [0]
     }
 
-    /// `nil` where the system does not show its tables.
+    /// `nil` if the system does not show its tables.
     static func ofThisSystem() -> SocketTable? {
         let texts = ["tcp", "tcp6"].map { text(of: "/proc/thread-self/net/\($0)") }
         // A system may have no IPv6.
@@ -68,15 +68,15 @@ struct SocketTable {
         columns(from: here, to: there)?.first == "01"  // TCP_ESTABLISHED
     }
 
-    /// Whose the socket is; `nil` when it is not listed.
+    /// The socket's owner; `nil` if the socket is not listed.
     func owner(from here: [String], to there: [String]) -> LoopbackPeer.Owner? {
         guard let columns = columns(from: here, to: there) else { return nil }
-        // A socket that no process has any more has no inode, and counts as root's.
+        // The kernel shows a socket without a process as root's, without an inode.
         guard columns.count > 6, columns[6] != "0", let user = UInt32(columns[4]) else { return .gone }
         return .user(user)
     }
 
-    /// What stands behind the two addresses. Only their row is taken apart: there may be thousands.
+    /// The columns after the two addresses. Only this row is split, because there may be thousands.
     private func columns(from here: [String], to there: [String]) -> [Substring]? {
         unsafe text.withUnsafeBufferPointer { text in
             for ends in here.flatMap({ here in there.map { "\(here) \($0) " } }) {
@@ -100,8 +100,8 @@ struct SocketTable {
 }
 
 extension LoopbackAddress {
-    /// How the kernel's tables write it: words of 32 bits in the machine's order. A socket of IPv6 that talks IPv4 has its
-    /// addresses in the longer form.
+    /// The address in the form of the kernel's tables: words of 32 bits in the machine's order. An IPv6 socket that
+    /// uses IPv4 has its addresses in the longer form.
     fileprivate var tableForms: [String] {
         let port = ":" + Self.hexadecimal(UInt32(port), digits: 4)
         return unsafe withBytes { bytes in

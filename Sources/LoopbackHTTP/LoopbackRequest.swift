@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// A complete request. Everything in it is the sender's word, and the sender may be anyone on this machine.
+/// A complete request. All its content is untrusted: any program on this machine may be the sender.
 package struct LoopbackRequest: Sendable {
     /// As sent, in the sender's case.
     package let method: String
@@ -18,7 +18,7 @@ package struct LoopbackRequest: Sendable {
 
     package let body: [UInt8]
 
-    /// Who sent it; `nil` over a socket in the file system, where it is this user.
+    /// The sender; `nil` over a socket in the file system, where it is always this user.
     package internal(set) var peer: LoopbackPeer?
 
     package init(method: String, target: String, headers: LoopbackHeaders = [:], body: [UInt8] = []) {
@@ -33,7 +33,7 @@ package struct LoopbackRequest: Sendable {
 }
 
 extension LoopbackRequest: CustomStringConvertible, CustomReflectable {
-    /// Method and path; query, headers and body may carry secrets.
+    /// Method and path only, because query, headers and body may carry secrets.
     package var description: String { "\(method) \(path)" }
 
     package var customMirror: Mirror { Mirror(self, children: ["method": method, "path": path]) }

@@ -24,7 +24,7 @@ extension LoopbackResponse {
         status >= 200 && status != 204 && status != 304
     }
 
-    /// A value of a caller's can never begin a new header or the body.
+    /// A caller's value can never begin a new header or the body.
     private static func oneLine(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else { return text }
         return String(

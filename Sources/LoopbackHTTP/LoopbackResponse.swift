@@ -1,30 +1,30 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What is sent back.
+/// The answer to a request.
 package struct LoopbackResponse: Sendable {
     package enum Body: Sendable {
         /// Sent with its `Content-Length`.
         case bytes([UInt8])
 
-        /// Sent piece by piece and ended by closing the connection. No length is announced unless `headers` has one,
+        /// Sent piece by piece; closing the connection ends the body. No length is announced unless `headers` has one,
         /// which need not be true.
         case stream(@Sendable (LoopbackBodyWriter) async throws -> Void)
 
-        /// No head either: the closure writes all that is sent, or nothing. Then the connection is closed.
+        /// No head either: the closure writes the whole answer, or nothing. Then the connection is closed.
         case raw(@Sendable (LoopbackBodyWriter) async throws -> Void)
     }
 
     package var status: Int
 
-    /// Line breaks in them are replaced. `Content-Length` and `Connection` are added.
+    /// Line breaks in values are replaced. `Content-Length` and `Connection` are added.
     package var headers: LoopbackHeaders
 
     package var body: Body
 
-    /// Whether the connection ends after this answer even though the client would keep it.
+    /// Whether the connection ends after this answer even if the client would keep it.
     package var closesConnection: Bool
 
-    /// Told once, on the server's thread, whether all of it was handed to the system before the connection ended.
+    /// Called once, on the server's thread, with whether the system took the whole answer before the connection ended.
     package var onDelivery: (@Sendable (Bool) -> Void)?
 
     package init(
@@ -46,7 +46,7 @@ package struct LoopbackResponse: Sendable {
         self.init(status: status, headers: ["Content-Type": type], body: .bytes(Array(text.utf8)))
     }
 
-    /// No answer: the connection ends after the request was read.
+    /// No answer: the connection ends after the request is read.
     package static var dropped: LoopbackResponse { LoopbackResponse(status: 0, body: .raw { _ in }) }
 }
 

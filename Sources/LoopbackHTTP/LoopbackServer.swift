@@ -1,49 +1,50 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// A small HTTP/1.1 server for this machine alone: the receiver of redirects, and the embedded provider's door.
+/// A small HTTP/1.1 server for this machine only, for the redirect receiver and the embedded provider.
 ///
-/// It listens on loopback addresses and no others. One thread of its own does all the waiting; requests are answered by
-/// tasks. Dropping the last reference closes it, so hold on to it.
+/// It listens only on loopback addresses. Its own thread does all the waiting; tasks answer the requests. Releasing the
+/// last reference closes the server, so keep it.
 package final class LoopbackServer: Sendable {
-    /// The addresses that can be listened on.
+    /// The addresses on which a server can listen.
     package enum Host: String, Hashable, Sendable, CaseIterable {
         case ipv4 = "127.0.0.1"
         case ipv6 = "[::1]"
     }
 
-    /// What one sender can take of us.
+    /// Limits on the resources that one sender can use.
     package struct Limits: Hashable, Sendable {
-        /// Connections at a time; more wait unaccepted.
+        /// Connections at a time; additional clients wait unaccepted.
         package var maximumConnections = 16
         /// Bytes of the request line.
         package var maximumRequestLineLength = 8 * 1024
-        /// Bytes of the request line and the headers together. A browser sends what every program on this machine, at
-        /// whatever port, has given it as a cookie for `localhost`.
+        /// Bytes of the request line and the headers together. A browser sends the `localhost` cookies of every program
+        /// on this machine, whatever the port.
         package var maximumHeadLength = 64 * 1024
         /// Bytes of a request's body.
         package var maximumBodyLength = 64 * 1024
-        /// For a whole request to arrive, the wait on a kept connection included; and for a reader that takes nothing.
+        /// The time for a whole request to arrive, including the wait on a kept connection; also the limit for a
+        /// stalled reader.
         package var requestDeadline: Duration = .seconds(10)
 
         package init() {}
     }
 
-    /// The port of every address that is listened on.
+    /// The port, the same for every address.
     package let port: UInt16
 
-    /// The addresses that are listened on: all that were asked for, except IPv6 where the machine has none.
+    /// The addresses: all requested ones, except IPv6 if the machine has none.
     package let hosts: [Host]
 
     private let channel: LoopChannel
 
-    /// Listens and begins to answer.
+    /// Starts to listen and to answer.
     ///
     /// - Parameters:
-    ///   - hosts: At least one. Where the machine has no IPv6, IPv4 alone is enough.
-    ///   - port: 0 takes any that is free on all of them.
-    ///   - refuse: What a client gets whose request cannot be read, by the status; its body is one of bytes.
-    ///   - onTLS: Called on the server's thread when a client begins with TLS, which is not spoken here. The connection is
-    ///     closed at once, so that a browser says so, or falls back.
+    ///   - hosts: At least one address. If the machine has no IPv6, IPv4 alone is enough.
+    ///   - port: 0 means any port that is free on all addresses.
+    ///   - refuse: Makes the answer to an unreadable request, by the status; its body is `bytes`.
+    ///   - onTLS: Called on the server's thread if a client begins with TLS, which this server does not support. The
+    ///     connection is closed at once, so that a browser shows an error, or falls back.
     ///   - respond: Answers one request, in a task that is cancelled when the connection breaks or the server closes.
     /// - Throws: ``LoopbackServerError``
     package static func start(
@@ -63,10 +64,10 @@ package final class LoopbackServer: Sendable {
         return LoopbackServer(port: sockets.port, hosts: sockets.hosts, channel: channel)
     }
 
-    /// Listens on a socket in the file system, for this user's programs alone, and begins to answer.
+    /// Listens on a socket in the file system, only for this user's programs, and starts to answer.
     ///
     /// - Parameters:
-    ///   - path: Where nothing is yet. The caller removes it afterwards.
+    ///   - path: A path that does not exist yet. The caller removes the socket afterwards.
     ///   - respond: As for ports.
     /// - Throws: ``LoopbackServerError``
     package static func start(
@@ -91,7 +92,7 @@ package final class LoopbackServer: Sendable {
         close()
     }
 
-    /// Refuses connections from now on, frees the port, ends the open connections and cancels what is being answered.
+    /// Refuses new connections, frees the port, ends the open connections and cancels running answers.
     package func close() {
         channel.close()
     }
@@ -99,13 +100,13 @@ package final class LoopbackServer: Sendable {
 
 /// Why a ``LoopbackServer`` cannot listen.
 package enum LoopbackServerError: Error, Hashable, Sendable {
-    /// Another program listens on it.
+    /// Another program listens on this port.
     case portInUse(UInt16)
-    /// The system reserves it.
+    /// The system reserves this port.
     case portNotPermitted(UInt16)
     /// The machine has no such address.
     case addressUnavailable(LoopbackServer.Host)
-    /// None was free on all addresses, after several tries.
+    /// No port was free on all addresses, after several tries.
     case noFreePort
     /// A system call failed for another reason.
     case system(call: String, errno: Int32)

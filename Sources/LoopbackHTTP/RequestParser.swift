@@ -1,24 +1,24 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Takes one request from the bytes that have arrived. Strict: what is unusual is refused, so that nothing between the
-/// browser and us can disagree about where a request ends.
+/// Parses one request from the arrived bytes. It refuses unusual requests, so that no software between the browser and
+/// the server can disagree about the end of a request.
 ///
 /// - SeeAlso: [RFC 9112](https://www.rfc-editor.org/rfc/rfc9112)
 struct RequestParser {
     enum Step {
-        /// More bytes are needed; `expectsContinue` when the client waits for a `100 Continue` before it sends them.
+        /// More bytes are needed; `expectsContinue` if the client waits for a `100 Continue` before it sends them.
         case incomplete(expectsContinue: Bool)
         case complete(LoopbackRequest, length: Int, keepsAlive: Bool)
-        /// Answer with this status and close: where the next request begins is unknown.
+        /// Answer with this status and close, because the next request's beginning is unknown.
         case refused(status: Int)
     }
 
-    /// What is known of a request of which more has to arrive, so that no byte is looked at again for each that follows.
+    /// The progress in an incomplete request, so that no byte is read again for each new byte.
     struct Progress {
-        /// The bytes in which the head does not end.
+        /// The number of scanned bytes without the end of the head.
         fileprivate var scanned = 0
         fileprivate var hasRequestLine = false
-        /// The bytes of the whole request, once its head is there.
+        /// The length of the whole request, once its head is known.
         fileprivate var needed = 0
     }
 
@@ -32,7 +32,8 @@ struct RequestParser {
         self.limits = limits
     }
 
-    /// - Parameter progress: What the last call left, for the same request and more bytes of it; begin with a new one.
+    /// - Parameter progress: The value from the last call, for the same request with more bytes; begin with a new
+    ///   value.
     func parse(_ input: [UInt8], _ progress: inout Progress) -> Step {
         guard input.count >= progress.needed else { return .incomplete(expectsContinue: false) }
         do {
@@ -76,7 +77,7 @@ struct RequestParser {
         return .complete(request, length: end + length, keepsAlive: line.isLatest && !wish.contains("close"))
     }
 
-    /// Refuses a request line that is too long as soon as that shows.
+    /// Refuses a request line as soon as it exceeds the limit.
     private func findRequestLine(_ input: [UInt8], from start: Int, _ progress: inout Progress) throws(Refusal) {
         guard !progress.hasRequestLine else { return }
         let limit = min(input.count, start + limits.maximumRequestLineLength)
@@ -87,7 +88,7 @@ struct RequestParser {
         }
     }
 
-    /// The index behind the empty line that ends the head.
+    /// The index after the empty line that ends the head.
     private func endOfHead(_ input: [UInt8], from start: Int) -> Int? {
         var index = start
         while index + 3 < input.count {

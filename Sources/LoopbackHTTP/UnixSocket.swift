@@ -2,14 +2,14 @@
 
 import Glibc
 
-/// Sockets with a name in the file system, for programs of one user.
+/// Sockets with a name in the file system, for the programs of one user.
 package enum UnixSocket {
-    /// Bytes of a path, at most.
+    /// The maximum length of a path in bytes.
     package static let maximumPathBytes = 107
 
-    /// Binds a socket at `path`, which must not exist, and listens; its owner alone may connect.
+    /// Binds a socket at `path`, which must not exist, and listens; only its owner may connect.
     ///
-    /// The name appears when somebody listens: a connection that is refused says that nobody does any more.
+    /// The name appears only once the socket listens: a refused connection means that the listener is gone.
     static func listen(at path: String) throws -> Descriptor {
         let descriptor = try make()
         let preparing = hidden(path)
@@ -26,7 +26,7 @@ package enum UnixSocket {
         return descriptor
     }
 
-    /// The path with a dot in the place of its name's first character, so that it does not become longer.
+    /// The path with a dot instead of its name's first character, so that the length stays the same.
     private static func hidden(_ path: String) -> String {
         let end = path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex
         return path[..<end] + "." + path[end...].dropFirst()
@@ -34,15 +34,16 @@ package enum UnixSocket {
 
     /// How a delivery ended.
     package enum Answer: Hashable, Sendable {
-        /// The HTTP status that came back.
+        /// The HTTP status of the answer.
         case status(Int)
-        /// Nobody listens there any more.
+        /// The listener is gone.
         case gone
         /// Another user listens, or no answer came in time.
         case none
     }
 
-    /// Posts `body` to the HTTP server at `path`, and waits for the status. It blocks, for `timeoutSeconds` seconds at most.
+    /// Posts `body` to the HTTP server at `path`, and waits for the status. The call blocks for at most
+    /// `timeoutSeconds` seconds.
     package static func post(_ body: [UInt8], toServerAt path: String, timeoutSeconds: Int) -> Answer {
         guard path.utf8.count <= maximumPathBytes, let descriptor = try? make(isBlocking: true) else { return .none }
         var timeout = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
@@ -78,7 +79,7 @@ package enum UnixSocket {
         return words.count == 2 ? Int(words[1]).map { .status($0) } ?? .none : .none
     }
 
-    /// The user at the other end; `nil` where the system does not say.
+    /// The user at the other end; `nil` if the system does not tell.
     static func peer(of descriptor: Descriptor) -> uid_t? {
         // `struct ucred`, which the headers hide from Swift: process, user, group.
         var credentials: (pid: Int32, user: UInt32, group: UInt32) = (0, .max, .max)
@@ -94,7 +95,7 @@ package enum UnixSocket {
         return Descriptor(raw)
     }
 
-    /// Calls `body` with the address of `path`; a path that is too long is cut off by its caller.
+    /// Calls `body` with the address of `path`; the caller checks the path's length.
     private static func withAddress(
         _ path: String,
         _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32

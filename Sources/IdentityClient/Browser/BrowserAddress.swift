@@ -10,8 +10,8 @@ enum BrowserAddress {
 
     /// `endpoint` with `items` in its query.
     ///
-    /// - Parameter name: What the error calls it.
-    /// - Throws: `.invalidArgument` where it is too long, or no address.
+    /// - Parameter name: The address's name in the error.
+    /// - Throws: `.invalidArgument` if the address is too long or invalid.
     static func url(_ name: String, at endpoint: String, with items: [(String, String)]) throws -> URL {
         let text = try EndpointURL.appending(items, to: endpoint)
         guard text.utf8.count <= longest, let url = URL(string: text) else {

@@ -1,9 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Waits for an answer from the browser while it is opened, which may take until it has loaded the page.
+/// Opens the browser and waits for its answer. Opening may last until the browser has loaded the page.
 ///
-/// - Returns: The answer, also where the browser's launcher does not come back.
-/// - Throws: What either throws, or `CancellationError`.
+/// - Returns: The answer, even if the browser's launcher does not return.
+/// - Throws: The error of either, or `CancellationError`.
 func answer<Value: Sendable>(
     whileOpening open: @escaping @Sendable () async throws -> Void,
     _ answer: @escaping @Sendable () async throws -> Value

@@ -1,14 +1,14 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// One way to open an address.
+/// A command that opens an address.
 struct BrowserCommand: Hashable, Sendable {
     /// A name to look up in `PATH`, or an absolute path.
     var program: String
-    /// `%s` in them stands for the address and `%%` for a percent sign, if `substitutes`.
+    /// If `substitutes`, `%s` stands for the address and `%%` for a percent sign.
     var arguments: [String] = []
     var substitutes = false
 
-    /// The ways to try, in their order; none under `sudo`, where a browser would run as root.
+    /// The commands to try, in order; none under `sudo`, where a browser would run as root.
     static func candidates(command: [String]?, environment: LaunchEnvironment) -> [BrowserCommand] {
         guard !environment.isSudo else { return [] }
         var candidates: [BrowserCommand] = []
@@ -20,8 +20,9 @@ struct BrowserCommand: Hashable, Sendable {
         }
         guard environment.display != nil else { return candidates }
         if environment.isWSL {
-            // First, because the person's browser is Windows', and `xdg-open` may wait there for what never comes. `wslview`
-            // passes the address through a shell of Windows', and asks the server for it, which may be good for once only.
+            // Tried first, because the person's browser is a Windows program, and `xdg-open` may wait there for ever.
+            // `wslview` passes the address through a Windows shell, and requests it from the server, although an
+            // address may work only once.
             candidates.append(BrowserCommand(program: "rundll32.exe", arguments: ["url.dll,FileProtocolHandler"]))
             candidates.append(BrowserCommand(program: "wslview"))
         }
@@ -35,7 +36,7 @@ struct BrowserCommand: Hashable, Sendable {
         return candidates
     }
 
-    /// The arguments with the address in its place: where `%s` stands, else last.
+    /// The arguments with the address, in place of `%s`, otherwise last.
     func arguments(for address: String) -> [String] {
         guard substitutes else { return arguments + [address] }
         var isPlaced = false
@@ -43,7 +44,7 @@ struct BrowserCommand: Hashable, Sendable {
         return isPlaced ? filled : filled + [address]
     }
 
-    /// In one pass, so that a percent sign of the address is left alone.
+    /// In one pass, so that percent signs of the address stay.
     private static func filled(_ argument: String, with address: String, isPlaced: inout Bool) -> String {
         var result = ""
         var rest = argument[...]
@@ -65,12 +66,12 @@ struct BrowserCommand: Hashable, Sendable {
 }
 
 extension BrowserCommand {
-    /// One entry of `$BROWSER`; `nil` where nothing is in it.
+    /// One entry of `$BROWSER`; `nil` for an empty entry.
     fileprivate init?(entry: Substring, in environment: LaunchEnvironment) {
         let words = entry.split(whereSeparator: \.isWhitespace)
         guard let first = words.first else { return nil }
         let path = entry[first.startIndex...]
-        // Windows' programs have spaces in their paths: as many words are the path as make a program.
+        // Windows programs have spaces in their paths: the path has as many words as needed to name a program.
         let isProgram = { (end: String.Index) in environment.executable(String(path[..<end])) != nil }
         let end = (path.hasPrefix("/") ? words.map(\.endIndex).last(where: isProgram) : nil) ?? first.endIndex
         self.init(

@@ -6,6 +6,6 @@ public import FoundationEssentials
 public protocol BrowserLauncher: Sendable {
     /// Opens `url` and returns as soon as the browser has it, without waiting for the page.
     ///
-    /// - Throws: `AuthenticationError(.browserUnavailable, …)` when nothing could be started.
+    /// - Throws: `AuthenticationError(.browserUnavailable, …)` if no browser can be started.
     func open(_ url: URL) async throws
 }

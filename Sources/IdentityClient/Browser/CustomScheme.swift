@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 
-/// A URI scheme of a program's own, as in `msauth.com.example.app://auth`.
+/// A program's own URI scheme, as in `msauth.com.example.app://auth`.
 ///
 /// - SeeAlso: [RFC 8252 §7.1](https://www.rfc-editor.org/rfc/rfc8252#section-7.1)
 package struct CustomScheme: Hashable, Sendable, CustomStringConvertible {
@@ -11,8 +11,8 @@ package struct CustomScheme: Hashable, Sendable, CustomStringConvertible {
 
     /// Checks a scheme.
     ///
-    /// - Throws: `.invalidArgument` when it is none, or one that other programs may handle: it has no period, so that no
-    ///   domain name is in it.
+    /// - Throws: `.invalidArgument` if it is invalid, or if other programs may handle it, because without a period it
+    ///   contains no domain name.
     /// - SeeAlso: [RFC 3986 §3.1](https://www.rfc-editor.org/rfc/rfc3986#section-3.1),
     ///   [RFC 8252 §8.4](https://www.rfc-editor.org/rfc/rfc8252#section-8.4)
     package init(_ text: String) throws {
@@ -36,7 +36,7 @@ package struct CustomScheme: Hashable, Sendable, CustomStringConvertible {
         guard name.utf8.contains(UInt8(ascii: ".")) || Self.namesClient(name) else {
             throw AuthenticationError(
                 .invalidArgument,
-                "The scheme '\(name)' has no period, so another program may use it as well. Choose one that begins with a "
+                "The scheme '\(name)' has no period, so another program may use it too. Choose a scheme that begins with a "
                     + "domain name of yours in reverse, like com.example.app."
             )
         }
@@ -45,14 +45,14 @@ package struct CustomScheme: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { name }
 
-    /// Deviation: Entra ID registers `msal`, followed by the client identifier, which no other program has.
+    /// Deviation: Entra ID registers `msal` followed by the client identifier, which is unique.
     private static func namesClient(_ name: String) -> Bool {
         name.hasPrefix("msal") && UUID(uuidString: String(name.dropFirst(4))) != nil
     }
 }
 
 extension RedirectURI {
-    /// The scheme, where it is one of the program's own.
+    /// The scheme, if it is the program's own.
     package var customScheme: CustomScheme? {
         guard case .custom(let url) = kind else { return nil }
         return try? CustomScheme(url.scheme ?? "")  // any other is nobody's own

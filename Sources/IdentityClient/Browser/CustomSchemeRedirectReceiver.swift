@@ -3,14 +3,14 @@
 public import FoundationEssentials
 import LoopbackHTTP
 
-/// Receives redirects to a scheme of the program's own, `msauth.com.example.app://auth` for example.
+/// Receives redirects to the program's own scheme, `msauth.com.example.app://auth` for example.
 ///
-/// The desktop starts a program for such an address, which hands it to the one that waits: over a socket in the user's
-/// runtime directory, to which no other user can connect. `identityctl register-scheme` installs such a program; a
-/// program that is registered itself calls ``deliver(_:)``. Whoever delivers an address ends no wait but the one whose
-/// address and `state` it has.
+/// For such an address the desktop starts a program, which passes the address to the waiting program over a socket in
+/// the user's runtime directory, to which no other user can connect. `identityctl register-scheme` installs such a
+/// program; a program that is registered itself calls
+/// ``deliver(_:)``. A delivered address ends only the wait with the same address and `state`.
 ///
-/// Prefer the loopback interface where the provider allows it: another program of the user can take a scheme over.
+/// Prefer the loopback interface if the provider allows it: another program of the user can take a scheme over.
 /// - SeeAlso: [RFC 8252 §7.1](https://www.rfc-editor.org/rfc/rfc8252#section-7.1)
 public struct CustomSchemeRedirectReceiver: RedirectReceiver {
     private let mailbox: CustomSchemeRelay
@@ -24,36 +24,36 @@ public struct CustomSchemeRedirectReceiver: RedirectReceiver {
         mailbox = CustomSchemeRelay(directory: directory)
     }
 
-    /// Begins to listen.
+    /// Starts to listen.
     ///
-    /// - Throws: `AuthenticationError(.redirectUnavailable, …)` when the address has no scheme of a program's own, or no
-    ///   socket can be made; `AuthenticationError(.invalidArgument, …)` when a form post is asked for, which such an
-    ///   address cannot get; `CancellationError`.
+    /// - Throws: `AuthenticationError(.redirectUnavailable, …)` if the address has no custom scheme, or no socket can
+    ///   be created; `AuthenticationError(.invalidArgument, …)` for a form post, which such an address cannot receive;
+    ///   `CancellationError`.
     public func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener {
         guard responseMode == .query else {
             throw AuthenticationError(
                 .invalidArgument,
-                "A redirect address with a scheme of its own gets its answer in the query: set the response mode to query."
+                "A redirect address with a custom scheme gets its answer in the query: set the response mode to query."
             )
         }
         return try await listener(for: redirectURI, answers: .signIn)
     }
 
-    /// Begins to listen for the return from a sign-out page.
+    /// Starts to listen for the return from a sign-out page.
     ///
     /// - Throws: As ``start(for:responseMode:)``.
     public func startSignOut(for redirectURI: RedirectURI) async throws -> any RedirectListener {
         try await listener(for: redirectURI, answers: .signOut)
     }
 
-    /// Hands an address that this process was opened with to the program of this user that waits for it.
+    /// Passes an address that this process was opened with to this user's waiting program.
     ///
-    /// Give it nothing but what the desktop, or the toolkit, says the program was opened with. Takes as long as that
-    /// program takes to finish the sign-in, and 60 s at most.
+    /// Pass only an address from the desktop or the toolkit. The call lasts until the waiting program has finished the
+    /// sign-in, 60 s at most.
     ///
-    /// - Returns: Whether a program took it. `false` when none waits for it.
-    /// - Throws: `AuthenticationError.configuration` when it has no scheme of a program's own, or is longer than 16 KiB;
-    ///   `.cache` when the runtime directory is not safe; `CancellationError`.
+    /// - Returns: Whether a program accepted the address; `false` if none waits for it.
+    /// - Throws: `AuthenticationError.configuration` if the address has no custom scheme, or is longer than 16 KiB;
+    ///   `.cache` if the runtime directory is not safe; `CancellationError`.
     public static func deliver(_ url: URL) async throws -> Bool {
         try await CustomSchemeRelay(directory: nil).deliver(url)
     }
@@ -72,7 +72,7 @@ public struct CustomSchemeRedirectReceiver: RedirectReceiver {
                 "The redirect address has no scheme of the program's own, such as com.example.app, so it cannot be received."
             )
         }
-        // Who delivers an address looks at the answer's status alone: there is no page to write.
+        // The delivering program reads only the answer's status, so there is no page to write.
         let inbox = RedirectInbox(responseMode: .query, path: "", template: RedirectPageTemplate()) {
             request,
             url,
@@ -97,7 +97,7 @@ public struct CustomSchemeRedirectReceiver: RedirectReceiver {
     }
 }
 
-/// A socket and the redirects that have reached it. Dropping it closes and removes the socket.
+/// A socket and its received redirects. Releasing the listener closes and removes the socket.
 final class CustomSchemeRedirectListener: RedirectListener {
     let redirectURI: URL
     private let path: String

@@ -4,11 +4,11 @@ import FoundationEssentials
 import LoopbackHTTP
 import OAuthWire
 
-/// The directory in which programs of a user listen for redirects to schemes of their own, each on a socket.
+/// The directory with the sockets on which a user's programs listen for redirects to their own schemes.
 ///
-/// A socket's name begins with a fingerprint of the scheme, so that an address reaches only those who may want it.
+/// A socket's name begins with a fingerprint of the scheme, so that an address reaches only programs with this scheme.
 struct CustomSchemeRelay: Sendable {
-    /// Bytes of an address, at most.
+    /// The maximum length of an address in bytes.
     static let maximumAddressBytes = 16 * 1024
     private static let group = CacheGroup(unchecked: "redirects")
     private static let queue = QueueExecutor("identity.redirects", width: 4)
@@ -20,7 +20,7 @@ struct CustomSchemeRelay: Sendable {
         self.directory = directory
     }
 
-    /// Where a new socket goes. The directory is made for the user alone, and checked.
+    /// The path of a new socket. The directory is created only for the user, and checked.
     func newPath(for scheme: CustomScheme) async throws -> String {
         let place = try place()
         return try await Self.queue.run {
@@ -40,7 +40,7 @@ struct CustomSchemeRelay: Sendable {
         }
     }
 
-    /// Offers the address to everyone who waits for its scheme.
+    /// Offers the address to all programs that wait for its scheme.
     func deliver(_ url: URL) async throws -> Bool {
         let address = url.absoluteString
         let scheme = try CustomScheme(url.scheme ?? "")
@@ -53,7 +53,7 @@ struct CustomSchemeRelay: Sendable {
         }
         let place = try place()
         let paths = try await Self.queue.run { try Self.sockets(in: place, for: scheme) }
-        // Whoever does not answer holds nobody up.
+        // A program that does not answer delays no other.
         let (answers, answer) = AsyncStream.makeStream(of: Bool.self)
         var open = 0
         for path in paths.prefix(32) {
@@ -70,7 +70,7 @@ struct CustomSchemeRelay: Sendable {
         throw CancellationError()
     }
 
-    /// Whether whoever listens at `path` takes the address.
+    /// Whether the program that listens at `path` accepts the address.
     private static func offer(_ address: String, at path: String) -> Bool {
         switch UnixSocket.post(Array(address.utf8), toServerAt: path, timeoutSeconds: 60) {
         case .status(200): return true
@@ -81,9 +81,9 @@ struct CustomSchemeRelay: Sendable {
         }
     }
 
-    /// Removes a socket that nobody listens on any more.
+    /// Removes a socket without a listener.
     static func remove(_ path: String) {
-        // One that is gone already, or stays behind, does no harm.
+        // A socket that is already gone, or stays behind, does no harm.
         try? FileManager.default.removeItem(atPath: path)
     }
 
@@ -108,7 +108,7 @@ struct CustomSchemeRelay: Sendable {
 }
 
 extension RedirectRequest {
-    /// What a delivery is: the whole address is the body of a POST.
+    /// A delivery: a POST with the whole address as its body.
     init(delivery request: LoopbackRequest, redirectURI: URL, answers question: Question) {
         guard request.method == "POST", request.path == "/redirect" else {
             self = .refused(status: 404)

@@ -4,10 +4,10 @@ import FoundationEssentials
 import Glibc
 import LoopbackHTTP
 
-/// Starts a program that goes on after this one.
+/// Starts a program that may outlive this one.
 enum DetachedProcess {
     enum Outcome: Hashable, Sendable {
-        /// It still runs when timeout ends.
+        /// The program still runs after the time-out.
         case running
         case exited(status: Int32)
         case signalled(Int32)
@@ -15,9 +15,9 @@ enum DetachedProcess {
         case notStarted(Int32)
     }
 
-    /// Starts `executable` in a session of its own and without our descriptors, and waits a while for an early end.
+    /// Starts `executable` in its own session and without our descriptors, and waits for an early end.
     ///
-    /// A thread waits for its end, however late, so that it does not stay behind as a zombie.
+    /// A thread waits for the end, however late, so that no zombie stays behind.
     /// - Throws: `CancellationError`; the program then goes on.
     static func run(
         _ executable: String,
@@ -59,7 +59,7 @@ enum DetachedProcess {
     private static func end(of process: pid_t) -> Outcome {
         var status: Int32 = 0
         while unsafe waitpid(process, &status, 0) < 0 {
-            // Someone else has taken the status (`SIGCHLD` is ignored, say): nothing is known against it.
+            // Other code has taken the status, or `SIGCHLD` is ignored: this counts as success.
             guard errno == EINTR else { return .exited(status: 0) }
         }
         return status & 0x7F == 0 ? .exited(status: status >> 8 & 0xFF) : .signalled(status & 0x7F)
@@ -85,7 +85,7 @@ enum DetachedProcess {
         for descriptor in openDescriptors() {
             problems.append(unsafe posix_spawn_file_actions_addclose(&actions, descriptor))
         }
-        // The program gets no signal treatment of ours: nothing blocked, nothing ignored.
+        // The program does not inherit our signal handling: nothing is blocked or ignored.
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
         problems.append(unsafe posix_spawnattr_setsigmask(&attributes, &signals))
@@ -104,17 +104,17 @@ enum DetachedProcess {
                     unsafe posix_spawn(&process, executable, &actions, &attributes, arguments, environment)
                 }
             }
-            // A program that somebody writes at this moment, an update for example, is there a moment later.
+            // The file is just being written, by an update for example; try again a moment later.
             guard problem == ETXTBSY else { break }
             usleep(10_000)
         }
         return problem == 0 ? .success(process) : .failure(Failure(code: problem))
     }
 
-    /// Ours beyond the standard three. Most are closed on exec anyway; some libraries leave others open.
+    /// Our descriptors beyond the standard three. Most are closed on exec; some libraries leave others open.
     ///
-    /// The gaps between them and some beyond are listed as well, because another thread may open one meanwhile; closing
-    /// what is not open is no error below the limit.
+    /// Unused numbers between them and some beyond are listed too, because another thread may open one meanwhile; below
+    /// the limit, closing an unused number is no error.
     private static func openDescriptors() -> [Int32] {
         var limit = rlimit()
         let isKnown = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
@@ -125,7 +125,7 @@ enum DetachedProcess {
         return Array(3..<max(3, end)) + open.filter { $0 >= end }
     }
 
-    /// The strings as C wants them, with a null at the end.
+    /// The strings as a C array that ends with a null.
     private static func withCStrings<Result>(
         _ strings: [String],
         _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result

@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// Whether something came to the redirect port by https, which is not spoken there.
+/// Records https requests to the redirect port, which does not support https.
 ///
-/// A browser does that for a host that has once asked for https alone (HSTS, which counts for all ports), or that its own
-/// settings want https for. The person then sees an error page, and the program would wait in silence.
+/// A browser sends them if the host once required https (HSTS, which covers all ports), or if its settings enforce
+/// https. The person then sees an error page, and the program would wait in silence.
 final class HTTPSRedirects: Sendable {
     private struct State {
         var isSeen = false
@@ -16,7 +16,7 @@ final class HTTPSRedirects: Sendable {
 
     var isSeen: Bool { state.withLock(\.isSeen) }
 
-    /// There was one.
+    /// Records an https request.
     func note() {
         let report = state.withLock { state in
             state.isSeen = true
@@ -25,7 +25,7 @@ final class HTTPSRedirects: Sendable {
         report?()
     }
 
-    /// Has the first one told, also where it has already been.
+    /// Calls `report` at the first https request, also if it has already come.
     func report(_ report: @escaping @Sendable () -> Void) {
         let isSeen = state.withLock { state in
             if !state.isSeen { state.report = report }
@@ -34,7 +34,7 @@ final class HTTPSRedirects: Sendable {
         if isSeen { report() }
     }
 
-    /// What happened, and the ways out.
+    /// The problem, and the remedies.
     ///
     /// - SeeAlso: [RFC 6797 §8.1.1](https://www.rfc-editor.org/rfc/rfc6797#section-8.1.1): no IP address is a known HSTS host.
     static let explanation = """
@@ -43,12 +43,12 @@ final class HTTPSRedirects: Sendable {
         provider allows it, or take the host out of that mode.
         """
 
-    /// One more way out of a sign-in that waits for it.
+    /// The same, with another remedy for a sign-in.
     static let signInExplanation =
-        "\(explanation) Or sign in in two steps: then the address that the browser ends at is taken, https or not."
+        "\(explanation) Or sign in in two steps: then the browser's final address is accepted, https or not."
 }
 
 extension RedirectListener {
-    /// What came to its port by https, where it has one.
+    /// The https requests to the listener's port, if it has one.
     var httpsRedirects: HTTPSRedirects? { (self as? LoopbackRedirectListener)?.visits }
 }

@@ -1,25 +1,25 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What there is to sign a person in with, where the program runs; and what that speaks for, with the reason.
+/// Describes which sign-in methods are available here and recommends one, with the reason.
 ///
-/// Facts, and a pure decision: nothing is started, and nothing is chosen. The library itself opens the browser when it is
-/// told to, and never another way in its place; a program may look here first.
+/// It only reports facts and a recommendation; it starts nothing. The library itself opens the browser when a program
+/// asks, and never switches to another method; a program may check here first.
 ///
 /// ```swift
 /// let environment = InteractionEnvironment.current()
 /// guard environment.recommendation.method == .browser else { return explain(environment.recommendation.reason) }
 /// ```
 public struct InteractionEnvironment: Hashable, Sendable {
-    /// The programs that would be tried to open an address, as absolute paths, the first one first.
+    /// The programs to try for opening an address, as absolute paths, in order.
     public var browsers: [String] = []
 
-    /// The programs that were looked for, too, and are not installed.
+    /// The other known programs, which are not installed.
     public var missingBrowsers: [String] = []
 
-    /// What windows are shown on, for example `X11 (:0)`; `nil` where there is nothing.
+    /// The display for windows, for example `X11 (:0)`; `nil` if there is none.
     public var display: String?
 
-    /// Whether the person sits at another computer, and came over SSH.
+    /// Whether the person uses another computer, over SSH.
     public var isSSH = false
 
     /// Whether the program runs in a container.
@@ -28,40 +28,40 @@ public struct InteractionEnvironment: Hashable, Sendable {
     /// Whether another user became root for the program.
     public var isSudo = false
 
-    /// Whether somebody can be shown an address, and can paste one. Looked for is a terminal, on standard input and standard
-    /// error; a program with windows knows better, and sets it.
+    /// Whether a person can see and paste an address. The default checks for a terminal on standard input and standard
+    /// error; a program with windows sets the value itself.
     public var isAttended = false
 
-    /// Nobody, and nothing.
+    /// Creates an environment without a person and without a browser.
     public init() {}
 }
 
 extension InteractionEnvironment {
-    /// A way to sign in.
+    /// A method to sign in.
     public struct SignInMethod: Hashable, Sendable, CustomStringConvertible {
         /// Its name.
         public let description: String
 
-        /// With the browser of this computer: ``PublicClientApplication/acquireTokenInteractively(_:)``.
+        /// The browser of this computer: ``PublicClientApplication/acquireTokenInteractively(_:)``.
         public static let browser = SignInMethod(description: "browser")
 
-        /// With a browser elsewhere: the person is shown the address of
-        /// ``PublicClientApplication/prepareAuthorization(_:)``, and pastes the one that the browser ends at.
+        /// A browser elsewhere: the person opens the address of ``PublicClientApplication/prepareAuthorization(_:)``
+        /// there, and pastes the browser's final address.
         ///
-        /// The device code needs no more than this. Whether it may stand in its place is the program's to say: many
-        /// organisations forbid it, and so it is never recommended.
+        /// The device code has the same requirements. The program decides whether to offer it instead: many
+        /// organizations forbid it, so it is never recommended.
         public static let manualPaste = SignInMethod(description: "manual paste")
     }
 
-    /// A way, and why.
+    /// A sign-in method, and the reason.
     public struct Recommendation: Hashable, Sendable {
-        /// How to sign in; `nil` where nobody is there to do so: the program best ends, and says what a person has to do.
+        /// The recommended method; `nil` if no person is there: the program should end, and tell what a person must do.
         public let method: SignInMethod?
-        /// Why, in words that fit into a sentence.
+        /// The reason, in words that fit into a sentence.
         public let reason: String
     }
 
-    /// What the facts speak for: the browser where one can be opened, else manual paste where somebody is there.
+    /// The recommendation: the browser if it can be opened, otherwise manual paste if a person is there.
     public var recommendation: Recommendation {
         guard let problem = browserProblem else {
             return Recommendation(method: .browser, reason: "\(browsers.first ?? "a browser") can show the page")
@@ -75,7 +75,7 @@ extension InteractionEnvironment {
         return Recommendation(method: .manualPaste, reason: problem)
     }
 
-    /// Why no browser can be opened, in words that fit into a sentence; `nil` where one can be tried.
+    /// The reason why no browser can be opened, in words that fit into a sentence; `nil` if a browser can be tried.
     public var browserProblem: String? {
         if isSudo { return "under sudo none is started, because it would run as root (run the program as yourself)" }
         guard browsers.isEmpty else { return nil }
@@ -96,9 +96,9 @@ extension InteractionEnvironment {
 }
 
 extension InteractionEnvironment {
-    /// Looks around: at variables, terminals, and for programs in `$PATH`. Some system calls, no waiting.
+    /// Examines variables and terminals, and looks for programs in `$PATH`. Some system calls, no waiting.
     ///
-    /// - Parameter browserCommand: A program and its arguments, tried first, as ``SystemBrowserLauncher`` is given it.
+    /// - Parameter browserCommand: A program and its arguments, tried first, as for ``SystemBrowserLauncher``.
     public static func current(browserCommand: [String]? = nil) -> InteractionEnvironment {
         InteractionEnvironment(.current, command: browserCommand)
     }

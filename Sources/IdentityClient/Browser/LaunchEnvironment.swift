@@ -3,15 +3,15 @@
 import FoundationEssentials
 import Glibc
 
-/// What the choice of a browser depends on.
+/// The facts that determine the choice of a browser.
 struct LaunchEnvironment: Sendable {
-    /// For programs of the system: without the paths of the bundle that this one may come in.
+    /// The variables for system programs, without the paths of this program's bundle.
     var variables: [String: String]
     /// Whether Linux runs under Windows.
     var isWSL: Bool
     /// Whether another user became root for this program.
     var isSudo: Bool
-    /// Whether this is the inside of a container.
+    /// Whether the program runs in a container.
     var isContainer = false
     /// Whether a person can be asked at a terminal.
     var isAttended = false
@@ -32,7 +32,7 @@ struct LaunchEnvironment: Sendable {
         )
     }
 
-    /// What windows are shown on; `nil` where there is nothing.
+    /// The display for windows; `nil` if there is none.
     var display: String? {
         if let wayland = value("WAYLAND_DISPLAY") { return "Wayland (\(wayland))" }
         if let x11 = value("DISPLAY") { return "X11 (\(x11))" }

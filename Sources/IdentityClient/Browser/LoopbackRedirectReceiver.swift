@@ -3,13 +3,13 @@
 import FoundationEssentials
 import LoopbackHTTP
 
-/// Receives redirects on the loopback interface, with a small server of its own.
+/// Receives redirects on the loopback interface, with its own small server.
 ///
-/// It listens on loopback addresses only, and hands on what has the right host, path, method and form. Anything else
-/// (a favicon, a browser's early connection, another program's probe) is refused and does not end the wait, and so is what
-/// another user of the computer sends, but for root and for who started the program with `sudo` or `pkexec`. The
-/// browser waits for its page until ``RedirectListener/answer(_:with:)`` says how the sign-in ended, so that the page
-/// tells the truth; the code leaves the address bar before the page is shown.
+/// It listens only on loopback addresses, and passes on requests with the right host, path, method and form. It refuses
+/// all other requests (a favicon, a browser's early connection, another program's probe), and requests of other users
+/// except root and the user of `sudo` or `pkexec`; a refused request does not end the wait. The browser waits for its
+/// page until ``RedirectListener/answer(_:with:)`` gives the outcome, so that the page shows the true outcome; the code
+/// leaves the address bar before the page is shown.
 /// - SeeAlso: [RFC 8252 §7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)
 public struct LoopbackRedirectReceiver: RedirectReceiver {
     private let template: RedirectPageTemplate
@@ -19,30 +19,30 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
     /// Creates a receiver.
     ///
     /// - Parameters:
-    ///   - applicationName: What the page calls the program; `nil` for "the application".
-    ///   - texts: What the page says, in the person's language. The default is English.
+    ///   - applicationName: The program's name on the page; `nil` for "the application".
+    ///   - texts: The page's texts, in the person's language. The default is English.
     public init(applicationName: String? = nil, texts: RedirectPage.Texts = RedirectPage.Texts()) {
         template = RedirectPageTemplate(texts: texts, applicationName: applicationName)
         limits = LoopbackServer.Limits()
         sender = .current
     }
 
-    /// The same with limits and senders of one's own, for tests.
+    /// The same with custom limits and senders, for tests.
     init(limits: LoopbackServer.Limits, sender: RedirectSender = .current) {
         template = RedirectPageTemplate()
         self.limits = limits
         self.sender = sender
     }
 
-    /// Binds the port and begins to listen.
+    /// Binds the port and starts to listen.
     ///
-    /// - Throws: `AuthenticationError(.redirectUnavailable, …)` when the port, or every port of the range, is taken,
-    ///   and for an address that is not on the loopback interface; `CancellationError`.
+    /// - Throws: `AuthenticationError(.redirectUnavailable, …)` if the port, or every port of the range, is in use, and
+    ///   for an address outside the loopback interface; `CancellationError`.
     public func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener {
         try listener(for: redirectURI, responseMode: responseMode, answers: .signIn)
     }
 
-    /// Binds the port and begins to listen for the return from a sign-out page.
+    /// Binds the port and starts to listen for the return from a sign-out page.
     ///
     /// - Throws: As ``start(for:responseMode:)``.
     public func startSignOut(for redirectURI: RedirectURI) async throws -> any RedirectListener {
@@ -103,7 +103,7 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
         for port in ports ?? 0...0 {
             try Task.checkCancellation()
             do {
-                // The server keeps the inbox, never the listener: a listener that is dropped closes the server.
+                // The server keeps the inbox, never the listener, because releasing the listener closes the server.
                 return try LoopbackServer.start(
                     hosts: hosts,
                     port: port,
@@ -140,10 +140,10 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
     }
 }
 
-/// A server and the redirects that have reached it. Dropping it closes the server.
+/// A server and its received redirects. Releasing the listener closes the server.
 final class LoopbackRedirectListener: RedirectListener {
     let redirectURI: URL
-    /// Why the redirect may not arrive.
+    /// The https requests, which explain a missing redirect.
     let visits: HTTPSRedirects
     private let server: LoopbackServer
     private let inbox: RedirectInbox

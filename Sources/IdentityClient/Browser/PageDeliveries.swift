@@ -2,13 +2,13 @@
 
 import Synchronization
 
-/// The pages that the program has given and the browser does not have yet.
+/// The program's pages that the browser does not have yet.
 final class PageDeliveries: Sendable {
     private struct State {
         var underway: Set<UInt64> = []
-        /// Those that the browser was sent elsewhere for.
+        /// The pages for which the browser was redirected.
         var redirected: Set<UInt64> = []
-        /// Comes when all have ended, where somebody waits for that.
+        /// Finishes when all deliveries have ended, if a caller waits.
         var end: Promise<Void>?
     }
 
@@ -18,7 +18,7 @@ final class PageDeliveries: Sendable {
         state.withLock { $0.underway.formUnion(pages) }
     }
 
-    /// The browser knows where to fetch that page.
+    /// The browser was redirected to that page.
     func redirect(_ page: UInt64) {
         state.withLock { _ = $0.redirected.insert(page) }
     }
@@ -28,7 +28,7 @@ final class PageDeliveries: Sendable {
         end([page])
     }
 
-    /// The browser has fetched the page that it was sent elsewhere for.
+    /// The browser has fetched the page to which it was redirected.
     func endAllRedirected() {
         end(state.withLock { $0.redirected })
     }
@@ -43,7 +43,7 @@ final class PageDeliveries: Sendable {
         end?.finish(.success(()))
     }
 
-    /// Returns when all have ended, after `timeout`, or when the task is cancelled.
+    /// Returns when all deliveries have ended, after `timeout`, or when the task is cancelled.
     func ended(within timeout: Duration) async {
         let end = state.withLock { state -> Promise<Void>? in
             guard !state.underway.isEmpty else { return nil }
@@ -52,7 +52,7 @@ final class PageDeliveries: Sendable {
             return end
         }
         guard let end else { return }
-        // Late, or cancelled: whoever waits goes on.
+        // After a time-out or a cancellation the caller goes on.
         try? await withDeadline(timeout) { try await end.value() }
     }
 }

@@ -2,13 +2,11 @@
 
 import FoundationEssentials
 
-/// The AppImage or snap that a program comes in. What starts it points the loader, GTK, GIO and others at the libraries in it,
-/// which are no other program's: one of the system's that finds them there may not even start.
+/// The AppImage or snap that contains the program. Its launcher points the loader, GTK, GIO and others at the bundle's libraries. A system program that finds these libraries may not even start.
 enum ProgramBundle {
-    /// The variables for a program that is not in the bundle: without its paths.
+    /// The variables for a program outside the bundle, without the bundle's paths.
     ///
-    /// Whichever variable it is. What packs bundles sets a dozen of them and more, and an entry that lies in a bundle is of
-    /// no use outside.
+    /// This covers every variable: packaging tools set a dozen or more, and a path in a bundle is useless outside.
     static func environment(_ variables: [String: String], outside roots: [String]) -> [String: String] {
         guard !roots.isEmpty else { return variables }
         return variables.reduce(into: variables) { result, variable in
@@ -23,11 +21,11 @@ enum ProgramBundle {
         }
     }
 
-    /// Where the bundles are that these variables tell of. A program may have inherited them, from a terminal in an AppImage
-    /// for example; so it may have the paths.
+    /// The directories of the bundles in these variables. A program may have inherited the variables, from a terminal
+    /// in an AppImage for example, and the paths with them.
     static func roots(_ variables: [String: String], exists: (String) -> Bool) -> [String] {
         var roots: [String] = []
-        // Others use the name, too; what is packed as an AppImage has this file.
+        // Others use the variable too; an AppImage has this file.
         if let root = root(variables["APPDIR"]), exists("\(root)/AppRun") { roots.append(root) }
         if let root = root(variables["SNAP"]), variables["SNAP_NAME"] != nil, variables["SNAP_REVISION"] != nil {
             roots.append(root)
@@ -35,7 +33,7 @@ enum ProgramBundle {
         return roots
     }
 
-    /// They say where the bundle is. The `xdg-open` in a snap's sandbox may ask.
+    /// These variables name the bundle; `xdg-open` in a snap's sandbox may need them.
     private static let marks: Set<String> = ["APPDIR", "SNAP"]
 
     private static func root(_ path: String?) -> String? {

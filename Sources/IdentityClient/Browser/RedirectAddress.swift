@@ -2,11 +2,11 @@
 
 import OAuthWire
 
-/// The address that a browser came back to, in its parts.
+/// A browser's final address, in its parts.
 struct RedirectAddress {
-    /// All before the query.
+    /// The part before the query.
     let base: String
-    /// The parameters of the query; none where it cannot be read.
+    /// The parameters of the query; empty if it cannot be read.
     let items: [(String, String)]
 
     init(_ redirect: String) {
@@ -19,12 +19,12 @@ struct RedirectAddress {
     /// The values of `state`.
     var states: [String] { items.filter { $0.0 == "state" }.map(\.1) }
 
-    /// Whether it is `redirectURI`, but for what an answer adds to its query.
+    /// Whether the address is `redirectURI`, apart from an answer's parameters in the query.
     func matches(_ redirectURI: String) -> Bool {
         base == Self.normalized(redirectURI.prefix { $0 != "?" && $0 != "#" })
     }
 
-    /// The scheme has no case; of a web address, nor has the host, and an empty path is the root.
+    /// The scheme ignores case; a web address's host does too, and its empty path is the root.
     ///
     /// - SeeAlso: [RFC 3986 §6.2.2.1](https://www.rfc-editor.org/rfc/rfc3986#section-6.2.2.1)
     private static func normalized(_ address: Substring) -> String {

@@ -4,14 +4,14 @@ import FoundationEssentials
 import LoopbackHTTP
 import Synchronization
 
-/// The redirects that have arrived and the browsers that wait for their page.
+/// The received redirects, and the browsers that wait for their page.
 final class RedirectInbox: Sendable {
     private typealias Receiver = CheckedContinuation<ReceivedRedirect, any Error>
 
     /// A browser that waits for its page.
     private struct Browser {
         let continuation: CheckedContinuation<LoopbackResponse, Never>
-        /// How it brought the redirect, which decides how it gets its page.
+        /// The way in which the redirect came, which determines the way of the page.
         let arrival: ResponseMode
 
         func resume(returning response: LoopbackResponse) {
@@ -23,13 +23,13 @@ final class RedirectInbox: Sendable {
         var address: (url: URL, port: UInt16)?
         var lastID: UInt64 = 0
         var isClosed = false
-        /// Arrived, and not yet handed on.
+        /// Received redirects that were not yet passed on.
         var waiting: [ReceivedRedirect] = []
         /// Callers of `next()`, first come first served.
         var receivers: [(id: UInt64, continuation: Receiver)] = []
-        /// Requests that are held until they are answered.
+        /// Requests that wait for their answer.
         var browsers: [UInt64: Browser] = [:]
-        /// What the address that the browser is sent to shows.
+        /// The page at the address to which the browser is redirected.
         var donePage: RedirectPage?
 
         mutating func nextID() -> UInt64 {
@@ -37,7 +37,7 @@ final class RedirectInbox: Sendable {
             return lastID
         }
 
-        /// Hands a redirect to a receiver or keeps it for the next one, if there is room.
+        /// Passes a redirect to a receiver or keeps it for the next, if there is room.
         mutating func take(
             _ redirect: ReceivedRedirect,
             from browser: Browser,
@@ -51,7 +51,7 @@ final class RedirectInbox: Sendable {
         }
     }
 
-    /// More than a person's browser ever has open; a flood is told to come back.
+    /// More than a person's browser ever needs; a flood gets "try again".
     private static let maximumWaiting = 16
 
     private let path: String
@@ -63,10 +63,10 @@ final class RedirectInbox: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - responseMode: How the answer was asked for.
-    ///   - path: Where the browser is sent to for the page, so that the code leaves its address bar.
-    ///   - sender: Whose programs are answered.
-    ///   - decide: What a request is, given the redirect address and its port.
+    ///   - responseMode: The requested response mode.
+    ///   - path: The path of the final page, so that the code leaves the address bar.
+    ///   - sender: The accepted senders.
+    ///   - decide: Classifies a request, given the redirect address and its port.
     init(
         responseMode: ResponseMode,
         path: String,
@@ -81,7 +81,7 @@ final class RedirectInbox: Sendable {
         self.decide = decide
     }
 
-    /// Begins to take redirects; before, the port is not known.
+    /// Starts to accept redirects; before, the port is unknown.
     func open(at url: URL, port: UInt16) {
         state.withLock { $0.address = (url, port) }
     }
@@ -127,7 +127,7 @@ final class RedirectInbox: Sendable {
         return response
     }
 
-    /// The page for whatever is not the redirect, or is no request at all.
+    /// The page for a request that is not the redirect, or is malformed.
     func refusal(_ status: Int) -> LoopbackResponse {
         var response = template.response(RedirectPage(outcome: .refused), status: status)
         if status == 405 { response.headers["Allow"] = responseMode.accepted.map(\.method).joined(separator: ", ") }
@@ -156,7 +156,7 @@ final class RedirectInbox: Sendable {
         }
     }
 
-    /// Answers the browser that waits, if it still does.
+    /// Answers the browser if it still waits.
     func answer(_ redirect: ReceivedRedirect, with page: RedirectPage) {
         let browser = state.withLock { state -> Browser? in
             guard let browser = state.browsers.removeValue(forKey: redirect.id) else { return nil }
@@ -177,7 +177,8 @@ final class RedirectInbox: Sendable {
             response.onDelivery = { [deliveries] _ in deliveries.end(id) }
             return response
         }
-        // 303 and not 302 or 307: whatever it was, the browser gets the page, with an address that has no code.
+        // 303 instead of 302 or 307, so that after any method the browser gets the page, at an address without the
+        // code.
         var response = LoopbackResponse(status: 303, headers: RedirectPageTemplate.headers, closesConnection: true)
         response.headers["Location"] = (path.isEmpty ? "/" : path) + "?done"
         response.onDelivery = { [deliveries] isDelivered in
@@ -186,7 +187,7 @@ final class RedirectInbox: Sendable {
         return response
     }
 
-    /// Takes no more redirects. Callers of `next()` get `CancellationError`; browsers that still wait, a plain page.
+    /// Accepts no more redirects. Callers of `next()` get `CancellationError`; waiting browsers get a plain page.
     func close() {
         let (receivers, browsers) = state.withLock { state in
             state.isClosed = true

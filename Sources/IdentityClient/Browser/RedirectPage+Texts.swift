@@ -1,10 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension RedirectPage {
-    /// What the pages say, in the person's language.
+    /// The texts of the pages, in the person's language.
     ///
-    /// All of it is plain text: it is escaped, and cut after 1,000 characters. `{application}` stands for the program's
-    /// name wherever it is written. The direction of the page follows from its title.
+    /// All texts are plain text: escaped, and truncated after 1,000 characters. `{application}` stands for the
+    /// program's name. The direction of the page follows from its title.
     ///
     /// ```swift
     /// var texts = try RedirectPage.Texts(language: "de")
@@ -14,7 +14,7 @@ extension RedirectPage {
     public struct Texts: Hashable, Sendable {
         /// The title of a page, and the sentence below it.
         public struct Statement: Hashable, Sendable {
-            /// The heading, which is the tab's name as well.
+            /// The heading, which is also the tab's name.
             public var title: String
 
             /// One sentence.
@@ -27,7 +27,7 @@ extension RedirectPage {
             }
         }
 
-        /// The language of all of them: the page's `lang`.
+        /// The language of all texts: the page's `lang`.
         public let language: String
 
         /// The tokens were issued.
@@ -36,23 +36,23 @@ extension RedirectPage {
         /// The session with the provider was ended.
         public var signedOut = Statement(title: "Signed out", sentence: "The sign-out is complete.")
 
-        /// The sign-in failed. In English, the error's message takes the sentence's place; in any other language it is
-        /// shown below the sentence, because it is English: details for whoever helps the person.
+        /// The sign-in failed. In English, the error's message replaces the sentence; in any other language the English
+        /// message is shown below the sentence, as details for support.
         public var failed = Statement(title: "Not signed in", sentence: "The sign-in did not succeed.")
 
-        /// Stands in the place of the failed page's sentence where the program had given up before the browser came back.
+        /// Replaces the failed page's sentence if the program gave up before the browser came back.
         public var ended = "The application no longer waits for this sign-in. Please start again from there."
 
-        /// Something else than the answer has come: an old page that is loaded again, for example.
+        /// A request that is not the answer, an old page that is loaded again for example.
         public var refused = Statement(
             title: "Nothing to see here",
-            sentence: "This is not the sign-in that is waited for."
+            sentence: "The application does not wait for this sign-in."
         )
 
-        /// What to do after a sign-in or sign-out, whether it succeeded or not.
+        /// Advice after a sign-in or sign-out, successful or not.
         public var advice = "You can close this tab and return to {application}."
 
-        /// What to do where something else has come.
+        /// Advice after a refused request.
         public var refusedAdvice = "If you were signing in, please start again from {application}."
 
         /// The warning at the end of each page.
@@ -63,10 +63,10 @@ extension RedirectPage {
             language = "en"
         }
 
-        /// Texts in another language, or other ones in English. Each that is not set stays English: set them all.
+        /// Texts in another language, or different texts in English. Unset texts stay English: set them all.
         ///
         /// - Parameter language: A BCP 47 tag, for example `de` or `pt-BR`.
-        /// - Throws: `AuthenticationError(.invalidArgument, …)` when `language` has not the form of one.
+        /// - Throws: `AuthenticationError(.invalidArgument, …)` if `language` is not a language tag.
         /// - SeeAlso: [RFC 5646 §2.1](https://www.rfc-editor.org/rfc/rfc5646#section-2.1)
         public init(language: String) throws {
             guard Self.isTag(language) else {
@@ -78,13 +78,13 @@ extension RedirectPage {
             self.language = language
         }
 
-        /// The error's message can stand in for a sentence of theirs.
+        /// Whether the error's English message can replace a sentence.
         var isEnglish: Bool {
             language.split(separator: "-").first?.lowercased() == "en"
         }
 
-        /// Letters first, then letters and digits, in parts of at most eight; the length that is always enough
-        /// (RFC 5646 §4.4.1).
+        /// Letters first, then letters and digits, in parts of at most eight; the recommended maximum length (RFC 5646
+        /// §4.4.1).
         private static func isTag(_ text: String) -> Bool {
             let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
             return text.utf8.count <= 35 && parts[0].count > 1 && parts[0].allSatisfy(isLetter)

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What the browser shows when it comes back from the provider.
+/// The page that the browser shows when it comes back from the provider.
 public struct RedirectPage: Hashable, Sendable {
     /// How the sign-in or sign-out ended.
     public enum Outcome: Hashable, Sendable {

@@ -2,13 +2,13 @@
 
 import LoopbackHTTP
 
-/// What all pages of a receiver have in common: their markup, texts and the program's name.
+/// The common parts of a receiver's pages: markup, texts and the program's name.
 struct RedirectPageTemplate: Sendable {
     var texts = RedirectPage.Texts()
     /// `nil` for "the application".
     var applicationName: String?
 
-    /// Nothing is loaded, run, framed, stored or told to others.
+    /// The browser loads, runs, frames, stores and reports nothing.
     static let headers: LoopbackHeaders = [
         "Content-Type": "text/html; charset=utf-8",
         "Cache-Control": "no-store",
@@ -28,7 +28,7 @@ struct RedirectPageTemplate: Sendable {
         )
     }
 
-    /// For a browser that comes back when nobody waits any more.
+    /// The answer for a browser that comes back after the wait has ended.
     func endedResponse() -> LoopbackResponse {
         var template = self
         template.texts.failed.sentence = texts.ended
@@ -49,7 +49,7 @@ struct RedirectPageTemplate: Sendable {
             switch message {
             case nil: "<p>\(sentence)</p>"
             case let message? where texts.isEnglish: "<p>\(message)</p>"
-            // The library's messages are English, whatever the page is.
+            // The library's messages are English on every page.
             case let message?: "<p>\(sentence)</p>\n<p class=\"detail\" lang=\"en\" dir=\"auto\">\(message)</p>"
             }
         return """
@@ -76,9 +76,9 @@ struct RedirectPageTemplate: Sendable {
             """
     }
 
-    /// A text with the program's name in its places; the name itself is not searched for any.
+    /// A text with the program's name filled in; placeholders in the name itself are ignored.
     ///
-    /// - Parameter isolatesName: Whether the name keeps to its own direction; `<title>` knows no elements.
+    /// - Parameter isolatesName: Whether the name keeps its own direction; `<title>` allows no elements.
     private func filled(_ text: String, isolatesName: Bool = true) -> String {
         let name = applicationName.map { name in
             let name = Self.escaped(Self.cut(name, at: 100))
@@ -95,8 +95,8 @@ struct RedirectPageTemplate: Sendable {
         return String(text.unicodeScalars.prefix(limit)) + "…"
     }
 
-    /// Text that can stand anywhere in a page. By scalars: `<` and a combining accent are one `Character`, but a
-    /// browser sees the `<`.
+    /// Text that is safe anywhere in a page. It is escaped by scalars: `<` and a combining accent are one `Character`,
+    /// but a browser sees the `<`.
     private static func escaped(_ text: some StringProtocol) -> String {
         var result = ""
         for scalar in text.unicodeScalars {

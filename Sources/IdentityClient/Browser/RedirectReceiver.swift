@@ -2,63 +2,63 @@
 
 public import FoundationEssentials
 
-/// Waits where the provider sends the browser back to. The default listens on the loopback interface.
+/// Waits for the redirect from the provider. The default listens on the loopback interface.
 ///
 /// - SeeAlso: [RFC 8252 §7](https://www.rfc-editor.org/rfc/rfc8252#section-7)
 public protocol RedirectReceiver: Sendable {
-    /// The ways in which answers can arrive here. Where a sign-in leaves the choice open, it is one of these; the
-    /// default is all.
+    /// The response modes that this receiver supports; the default is all. A sign-in without an explicit mode uses one
+    /// of them.
     var responseModes: Set<ResponseMode> { get }
 
-    /// Starts listening, before the authorization address is made.
+    /// Starts listening, before the library creates the authorization address.
     ///
     /// - Parameters:
-    ///   - redirectURI: Where the program wants the answer. A port of its own choice is taken where it names none.
-    ///   - responseMode: How the answer is asked for. Where that is ``ResponseMode/formPost``, take one in the query as
-    ///     well, as the receivers of this library do: some providers send it so all the same.
-    /// - Throws: `AuthenticationError(.redirectUnavailable, …)` when the address cannot be listened on, naming the port.
+    ///   - redirectURI: The configured redirect address. If it names no port, the receiver chooses one.
+    ///   - responseMode: The requested response mode. For ``ResponseMode/formPost``, accept an answer in the query too,
+    ///     like this library's receivers: some providers send it there anyway.
+    /// - Throws: `AuthenticationError(.redirectUnavailable, …)` with the port, if listening at the address fails.
     func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener
 
-    /// Starts listening for the return from a sign-out page, which brings `state` alone, in the query.
+    /// Starts listening for the return from a sign-out page, which has only `state`, in the query.
     ///
-    /// - Parameter redirectURI: Where the browser is to come back to.
+    /// - Parameter redirectURI: The address for the browser's return.
     /// - Throws: As ``start(for:responseMode:)``.
     /// - SeeAlso: [RP-Initiated Logout §3](https://openid.net/specs/openid-connect-rpinitiated-1_0.html#RedirectionAfterLogout)
     func startSignOut(for redirectURI: RedirectURI) async throws -> any RedirectListener
 }
 
 extension RedirectReceiver {
-    /// Listens as for a sign-in whose answer comes in the query.
+    /// Listens as for a sign-in with its answer in the query.
     public func startSignOut(for redirectURI: RedirectURI) async throws -> any RedirectListener {
         try await start(for: redirectURI, responseMode: .query)
     }
 }
 
 extension RedirectReceiver {
-    /// All there are.
+    /// All response modes.
     public var responseModes: Set<ResponseMode> { Set(ResponseMode.allCases) }
 }
 
 /// Receives the answers to one authorization request.
 ///
-/// Anything may arrive here: other programs on the machine, a browser's guesses. The listener hands on what has the
-/// right form; whether it is the answer that is waited for is decided by the caller, who says so with
+/// Any request may arrive here, from other programs on the machine or from a browser's guesses. The listener passes on
+/// requests with the right form; the caller decides whether one is the awaited answer, and reports it with
 /// ``answer(_:with:)``.
 public protocol RedirectListener: Sendable {
-    /// The address with the port that was bound, exactly as it is sent to the provider.
+    /// The address with the bound port, exactly as sent to the provider.
     var redirectURI: URL { get }
 
-    /// The next redirect, as the full address with its parameters in the query, whichever way they came.
+    /// The next redirect, as the full address with its parameters in the query, in every response mode.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled or the listener is closed;
-    ///   `AuthenticationError(.userCancelled, …)` where it can be known that the person gave up, for example by closing
+    /// - Throws: `CancellationError` if the task is cancelled or the listener is closed;
+    ///   `AuthenticationError(.userCancelled, …)` if the receiver knows that the person gave up, for example by closing
     ///   the window. The sign-in then ends.
     func receive() async throws -> ReceivedRedirect
 
-    /// Tells the browser how it ended.
+    /// Shows the outcome in the browser.
     func answer(_ redirect: ReceivedRedirect, with page: RedirectPage) async
 
-    /// Stops listening and frees the port, after pages that were answered are delivered (1 s at most).
+    /// Stops listening and frees the port, after the answered pages are delivered (1 s at most).
     ///
     /// In a cancelled task it does not wait for them.
     func close() async
@@ -69,7 +69,7 @@ public struct ReceivedRedirect: Sendable {
     /// The address with its parameters in the query. It contains the authorization code: never log it.
     public let url: URL
 
-    /// Tells redirects of one listener apart.
+    /// Identifies the redirect within its listener.
     public let id: UInt64
 
     /// Creates a redirect; listeners do this.

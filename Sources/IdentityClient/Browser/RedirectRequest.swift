@@ -4,28 +4,28 @@ import FoundationEssentials
 import LoopbackHTTP
 import OAuthWire
 
-/// What one request to the redirect address is: the pure decision, without the wait.
+/// The kind of a request to the redirect address: the pure decision, without the wait.
 enum RedirectRequest: Equatable {
-    /// A redirect, as the registered address with its parameters in the query, and how they came.
+    /// A redirect, as the registered address with its parameters in the query, and its response mode.
     case redirect(URL, ResponseMode)
-    /// The address the browser is sent to, so that the code leaves its address bar.
+    /// A request for the final page, whose address has no code.
     case donePage
-    /// Not for us; the wait goes on.
+    /// Another request; the wait goes on.
     case refused(status: Int)
 
-    /// What is waited for.
+    /// The kind of the awaited answer.
     enum Question: Hashable, Sendable {
         case signIn
         case signOut
 
-        /// Whether the parameters are those of an answer. A browser's guess has none of them.
+        /// Whether the parameters belong to an answer. A browser's guess has none of them.
         func isAnswered(by parameters: [UInt8]) -> Bool {
             switch self {
             case .signIn:  // RFC 6749 §4.1.2
                 parameters.split(separator: UInt8(ascii: "&")).contains { parameter in
                     ["code=", "error="].contains { parameter.starts(with: $0.utf8) }
                 }
-            // RP-Initiated Logout §3: `state` at most. A return without it ends the wait, too.
+            // RP-Initiated Logout §3: at most `state`. A return without `state` ends the wait too.
             case .signOut: true
             }
         }
@@ -36,7 +36,7 @@ enum RedirectRequest: Equatable {
         }
     }
 
-    /// - Parameter responseMode: What was asked for, which is not always how the answer comes.
+    /// - Parameter responseMode: The requested response mode; the answer may come in another.
     init(
         _ request: LoopbackRequest,
         redirectURI: URL,
@@ -45,7 +45,7 @@ enum RedirectRequest: Equatable {
         responseMode: ResponseMode,
         answers question: Question = .signIn
     ) {
-        // A name that another site lets point here (DNS rebinding) shows in `Host`.
+        // A foreign name that points here (DNS rebinding) appears in `Host`.
         guard let host = request.headers["Host"]?.lowercased(), Self.hosts(port).contains(host) else {
             self = .refused(status: 400)
             return
@@ -80,8 +80,8 @@ enum RedirectRequest: Equatable {
         self = .redirect(url, arrival)
     }
 
-    /// Whether a window goes to the address. A browser says so if it is a frame, an image or a script instead; an older one
-    /// says nothing.
+    /// Whether a window navigates to the address. A browser reports frames, images and scripts; an older browser
+    /// reports nothing.
     ///
     /// - SeeAlso: [Fetch Metadata Request Headers](https://www.w3.org/TR/fetch-metadata/)
     static func isNavigation(_ headers: LoopbackHeaders) -> Bool {
@@ -94,7 +94,7 @@ enum RedirectRequest: Equatable {
         return names.map { "\($0):\(port)" } + (port == 80 ? names : [])
     }
 
-    /// `application/x-www-form-urlencoded`, in UTF-8 if it says.
+    /// `application/x-www-form-urlencoded`, in UTF-8 if it names a charset.
     private static func isForm(_ types: [String]) -> Bool {
         guard types.count == 1 else { return false }
         let parts = types[0].lowercased().split(separator: ";").map {
@@ -127,7 +127,7 @@ enum RedirectRequest: Equatable {
         return String(validating: decoded, as: UTF8.self) == nil ? nil : query
     }
 
-    /// RFC 3986 §3.4, without what browsers and parsers treat in their own ways.
+    /// RFC 3986 §3.4, without characters that browsers and parsers treat differently.
     private static func isPlain(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

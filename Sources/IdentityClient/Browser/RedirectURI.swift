@@ -2,14 +2,14 @@
 
 public import FoundationEssentials
 
-/// Where the provider sends the browser back to: the loopback interface, or an address that the program handles.
+/// The address to which the provider redirects the browser: on the loopback interface, or handled by the program.
 ///
-/// Most providers compare it exactly, so the host, the port and a trailing slash are the program's to choose.
+/// Most providers compare it exactly, so the program chooses the host, the port and a trailing slash.
 /// - SeeAlso: [RFC 8252 §7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)
 public struct RedirectURI: Hashable, Sendable {
     /// The spelling of the loopback host in the address.
     public enum LoopbackHost: String, Hashable, Sendable, CaseIterable {
-        /// `localhost`; both loopback families are listened on. Entra ID, B2C and AD FS expect it.
+        /// `localhost`, with listeners on both loopback families. Entra ID, B2C and AD FS expect it.
         case localhost
         /// `127.0.0.1`, which RFC 8252 prefers.
         case ipv4 = "127.0.0.1"
@@ -18,7 +18,7 @@ public struct RedirectURI: Hashable, Sendable {
     }
 
     package enum Kind: Hashable, Sendable {
-        /// A `nil` host means: what the kind of authority expects.
+        /// A `nil` host means the authority's usual spelling.
         case loopback(host: LoopbackHost?, ports: ClosedRange<UInt16>?, path: String)
         case custom(URL)
     }
@@ -29,24 +29,25 @@ public struct RedirectURI: Hashable, Sendable {
         self.kind = kind
     }
 
-    /// The loopback interface, any free port, no path; the host as the authority expects it (`localhost` for
+    /// The loopback interface, any free port, no path; the host in the authority's usual spelling (`localhost` for
     /// Microsoft's, `127.0.0.1` for others).
     public static let loopback = RedirectURI(kind: .loopback(host: nil, ports: nil, path: ""))
 
     /// The loopback interface.
     ///
     /// - Parameters:
-    ///   - host: The spelling of the host, or `nil` for what the authority expects.
-    ///   - ports: The first free port of this range is taken; `nil` means any free port.
+    ///   - host: The spelling of the host, or `nil` for the authority's usual spelling.
+    ///   - ports: The range of ports, of which the first free one is used; `nil` means any free port.
     ///   - path: Empty, or a path that begins with one slash.
-    /// - Throws: `AuthenticationError.Code.invalidArgument` when the path does not begin with one slash, has other than visible
-    ///   ASCII characters or one of `"<>\^{|}` and the backtick, a query or a fragment, or when `ports` begins at 0.
+    /// - Throws: `AuthenticationError.Code.invalidArgument` if the path does not begin with one slash, has other than
+    ///   visible ASCII characters or one of `"<>\^{|}` and the backtick, a query or a fragment, or if `ports`
+    ///   includes 0.
     public static func loopback(
         host: LoopbackHost? = nil,
         ports: ClosedRange<UInt16>? = nil,
         path: String = ""
     ) throws -> RedirectURI {
-        // Two slashes would begin another host where the browser is sent on.
+        // Two slashes would begin another host in the browser's redirect.
         guard path.isEmpty || path.hasPrefix("/") && !path.hasPrefix("//"),
             path.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !#"?#"<>\^`{|}"#.utf8.contains($0) }),
             ports?.lowerBound != 0
@@ -59,11 +60,11 @@ public struct RedirectURI: Hashable, Sendable {
         return RedirectURI(kind: .loopback(host: host, ports: ports, path: path))
     }
 
-    /// An address with a scheme of the program's own, such as `msauth.com.example.app://auth`: for a
-    /// ``CustomSchemeRedirectReceiver``, or for sign-in in two steps, where the program shows the page itself and hands
-    /// back the address it was redirected to.
+    /// An address with the program's own scheme, such as `msauth.com.example.app://auth`, for a
+    /// ``CustomSchemeRedirectReceiver`` or for a sign-in in two steps, in which the program shows the page itself and
+    /// passes the final address back.
     ///
-    /// - Throws: `AuthenticationError.configuration` when the address is relative or has a fragment.
+    /// - Throws: `AuthenticationError.configuration` if the address is relative or has a fragment.
     public static func custom(_ url: URL) throws -> RedirectURI {
         guard url.scheme?.isEmpty == false, url.fragment == nil else {
             throw AuthenticationError(
@@ -74,10 +75,10 @@ public struct RedirectURI: Hashable, Sendable {
         return RedirectURI(kind: .custom(url))
     }
 
-    /// The address, for a receiver that needs no port because it sees where the browser is sent, as a web view does.
+    /// The address for a receiver without a port, such as a web view, which sees the redirect itself.
     ///
-    /// A loopback address without a port of its own gets one that nobody listens on, another one each time.
-    /// - Throws: `AuthenticationError(.redirectUnavailable, …)` when its path makes it no address.
+    /// A loopback address without a port gets an unused port, a different port each time.
+    /// - Throws: `AuthenticationError(.redirectUnavailable, …)` if the path makes the address invalid.
     public func addressWithoutListener() throws -> URL {
         if case .custom(let url) = kind { return url }
         let text = withoutListener
@@ -87,7 +88,7 @@ public struct RedirectURI: Hashable, Sendable {
         return url
     }
 
-    /// The address for a sign-in in two steps, where nobody listens.
+    /// The address for a sign-in in two steps, without a listener.
     var withoutListener: String {
         switch kind {
         case .custom(let url):

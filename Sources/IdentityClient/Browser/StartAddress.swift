@@ -5,21 +5,20 @@ import LoopbackHTTP
 import OAuthWire
 import Synchronization
 
-/// An address on this computer that sends the person's browser on to another one, once.
+/// A one-time address on this computer that redirects the person's browser to another address.
 ///
-/// A browser gets an address in its command line, which other users can read. In place of a request with its `state`, its hints
-/// or an ID token they see this address there, which answers none of them.
+/// Other users can read a browser's command line. Instead of a request with its `state`, hints or an ID token they see this address, which answers only this user.
 final class StartAddress: Sendable {
     /// On the loopback interface, with a path that cannot be guessed.
     let url: URL
     private let server: LoopbackServer
     private let visit: Promise<Void>
 
-    /// Begins to listen; it ends when this object does.
+    /// Starts to listen, until this object is released.
     ///
     /// - Parameters:
-    ///   - target: Where the browser is sent, in visible ASCII.
-    ///   - sender: Whose programs are sent there.
+    ///   - target: The browser's destination, in visible ASCII.
+    ///   - sender: The accepted senders.
     /// - Throws: `LoopbackServerError`
     init(leadingTo target: String, sender: RedirectSender = .current) throws {
         let path = "/" + SecureRandom.token()
@@ -44,7 +43,7 @@ final class StartAddress: Sendable {
             }
             return response
         }
-        // Its name is no `localhost`, for which a browser may have been told to use https alone.
+        // The host is not `localhost`, for which a browser may enforce https.
         guard let url = URL(string: "http://127.0.0.1:\(server.port)\(path)") else {
             throw LoopbackServerError.system(call: "URL", errno: 0)
         }
@@ -52,7 +51,7 @@ final class StartAddress: Sendable {
         self.visit = visit
     }
 
-    /// Returns when the browser was sent on, or after `timeout`.
+    /// Returns when the browser was redirected, or after `timeout`.
     ///
     /// - Throws: `CancellationError`
     func visited(within timeout: Duration) async throws {
@@ -61,7 +60,7 @@ final class StartAddress: Sendable {
         } catch is DeadlineExceeded {}
     }
 
-    /// Whether the person, or a program of theirs, opened the address in a window, and no web page did.
+    /// Whether the person or a program of this user opened the address in a window, not a web page.
     private static func isPersons(_ headers: LoopbackHeaders) -> Bool {
         RedirectRequest.isNavigation(headers) && !["cross-site", "same-site"].contains(headers["Sec-Fetch-Site"])
     }

@@ -4,27 +4,23 @@ public import FoundationEssentials
 
 /// Opens the system's browser.
 ///
-/// Tried in this order, until one starts and does not fail within two seconds: the command given, `$BROWSER`, under WSL
-/// Windows' own `rundll32.exe` and `wslview`, then `xdg-open`, `gio open`, `gnome-open`, `kde-open` and `microsoft-edge`. They
-/// are started without a shell, from absolute directories of `$PATH` only, in a session of their
-/// own, without the program's standard streams, so that nothing they print mixes with its output and closing the program
-/// does not close the browser. In a sandbox `xdg-open` asks the desktop's portal; it is not asked a second time here.
+/// The launcher tries in this order, until a command starts and does not fail within two seconds: the given command, `$BROWSER`, under WSL Windows' own `rundll32.exe` and `wslview`, then `xdg-open`, `gio open`, `gnome-open`, `kde-open` and `microsoft-edge`. Commands start without a shell, only from absolute directories of `$PATH`, in their own session and without the program's standard streams, so that their output does not mix with the program's and closing the program does not close the browser. In a sandbox `xdg-open` asks the desktop's portal.
 ///
-/// A program that comes as an AppImage or a snap has paths into its bundle in `LD_LIBRARY_PATH`, `PATH` and others. They are
-/// left out of what the browser is given, and of the search for it, because its libraries are the system's.
+/// A program in an AppImage or a snap has paths into its bundle in `LD_LIBRARY_PATH`, `PATH` and others. The browser's
+/// environment and the search for it omit them, because the browser needs the system's libraries.
 ///
-/// The browser is not given the address itself, because other users of the computer can read its command line. It is given an
-/// address on the loopback interface, of one use, which sends it on to the real one and answers no other user. If nothing can
-/// listen there, the browser gets the real address.
+/// The browser does not get the address itself, because other users can read its command line. It gets a one-time
+/// address on the loopback interface, which redirects to the real address and answers no other user. If the launcher
+/// cannot listen there, the browser gets the real address.
 ///
-/// `$BROWSER` may name several commands, separated by `:`. In each of them `%s` stands for the address, which is else the
-/// last argument, and `%%` for a percent sign. A program's path may have spaces in it.
+/// `$BROWSER` may name several commands, separated by `:`. In each command `%s` stands for the address, otherwise the
+/// last argument, and `%%` for a percent sign. A program's path may contain spaces.
 ///
 /// ```swift
 /// configuration.browser = SystemBrowserLauncher(command: ["firefox", "--new-window"], withholding: ["MY_SECRET"])
 /// ```
 public struct SystemBrowserLauncher: BrowserLauncher {
-    /// How long the browser may take to ask for its page.
+    /// The browser's time to request its page.
     private static let loadingTime = Duration.seconds(300)
 
     private let command: [String]?
@@ -37,13 +33,13 @@ public struct SystemBrowserLauncher: BrowserLauncher {
     ///
     /// - Parameters:
     ///   - command: A program and its arguments, tried first; the address is added as the last argument.
-    ///   - variables: Names of environment variables that the browser is not given, such as those with a secret in them.
-    ///     The default is none.
+    ///   - variables: Names of environment variables that the browser does not get, such as secrets. The default is
+    ///     none.
     public init(command: [String]? = nil, withholding variables: Set<String> = []) {
         self.init(command: command, withholding: variables, timeout: .seconds(2)) { .current }
     }
 
-    /// - Parameter passesAddress: Whether the command line has the address itself, as where nothing can listen.
+    /// - Parameter passesAddress: Whether the command line has the address itself.
     init(
         command: [String]? = nil,
         withholding variables: Set<String> = [],
@@ -58,19 +54,19 @@ public struct SystemBrowserLauncher: BrowserLauncher {
         self.timeout = timeout
     }
 
-    /// Opens `url`, and returns when the browser has asked for the page.
+    /// Opens `url`, and returns when the browser has requested the page.
     ///
-    /// A browser is started within 2 s for each that is tried. If it then does not ask for the page, the call returns after
-    /// 5 min, or when the task is cancelled; the address does not work any longer then. A sign-in goes on meanwhile.
-    /// - Throws: `AuthenticationError(.browserUnavailable, …)` when there is no graphical session and neither a command
-    ///   nor `$BROWSER` opens one, nothing could be started, or the program runs under `sudo`;
-    ///   `AuthenticationError(.invalidArgument, …)` when the address is neither `https` nor on the loopback interface;
+    /// Each tried command takes 2 s at most. If the browser then does not request the page, the call returns after 5
+    /// min, or when the task is cancelled; then the address no longer works. A sign-in goes on meanwhile.
+    /// - Throws: `AuthenticationError(.browserUnavailable, …)` if there is no graphical session and neither a command
+    ///   nor `$BROWSER` opens a browser, if no command starts, or if the program runs under `sudo`;
+    ///   `AuthenticationError(.invalidArgument, …)` if the address is neither `https` nor on the loopback interface;
     ///   `CancellationError`.
     public func open(_ url: URL) async throws {
         let target = try Self.checked(url)
-        // Where nothing can listen, a sign-in whose answer comes another way is still possible.
+        // Without a listener, a sign-in with another kind of redirect is still possible.
         let start = passesAddress ? nil : try? StartAddress(leadingTo: target)
-        // `wslview` puts it between the double quotes of a PowerShell command, where `$(…)` would be carried out.
+        // `wslview` puts the address between double quotes of a PowerShell command, which would execute `$(…)`.
         try await launch(start?.url.absoluteString ?? target.replacing("$", with: "%24"))
         try await start?.visited(within: Self.loadingTime)
     }
@@ -103,7 +99,7 @@ public struct SystemBrowserLauncher: BrowserLauncher {
         )
     }
 
-    /// What a browser or one of the scripts on the way to it could take for something else is never passed on.
+    /// The address, checked: text that a browser or a script could misread is never passed on.
     private static func checked(_ url: URL) throws -> String {
         let address = url.absoluteString
         let isLoopback = ["localhost", "127.0.0.1", "::1", "[::1]"].contains(url.host()?.lowercased())
@@ -113,7 +109,7 @@ public struct SystemBrowserLauncher: BrowserLauncher {
         else {
             throw AuthenticationError(
                 .invalidArgument,
-                "Only https addresses, and http ones of the loopback interface, are opened in a browser."
+                "Only https addresses, and http addresses on the loopback interface, are opened in a browser."
             )
         }
         return address

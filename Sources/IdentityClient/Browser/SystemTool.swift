@@ -4,7 +4,7 @@
 package enum SystemTool {
     /// Runs `program`, looked up in the absolute directories of `$PATH`.
     ///
-    /// - Returns: Whether it ended well within `timeout`; `nil` when it is not installed.
+    /// - Returns: Whether the program succeeded within `timeout`; `nil` if it is not installed.
     /// - Throws: `CancellationError`; the program then goes on.
     package static func run(
         _ program: String,

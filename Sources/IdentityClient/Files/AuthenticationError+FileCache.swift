@@ -3,7 +3,7 @@
 import Glibc
 
 extension AuthenticationError {
-    /// What a failed call to the system means for someone whose tokens rest in files.
+    /// The error of a file cache for a failed system call.
     init(_ failure: SystemCallError) {
         let path = failure.path
         switch failure.number {
@@ -22,7 +22,7 @@ extension AuthenticationError {
         case EACCES, EPERM:
             self.init(
                 .cachePermissions,
-                "The system does not let this program use \(path): check the owner and mode of it and of what is above it. "
+                "The system does not let this program use \(path). Check its owner and mode, and the directories above it. "
                     + Self.elsewhere,
                 underlyingError: failure
             )
@@ -37,7 +37,7 @@ extension AuthenticationError {
             self.init(
                 .cachePermissions,
                 "\(path) is, or leads through, a symbolic link or a file where a plain file or directory is needed. "
-                    + "Name another directory, or move that aside where it is yours.",
+                    + "Name another directory, or move it aside if it is yours.",
                 underlyingError: failure
             )
         default:
@@ -49,16 +49,16 @@ extension AuthenticationError {
         }
     }
 
-    /// The folder of a file that was to become another one: its own name says nothing to anybody.
+    /// The folder of a temporary file, whose own name means nothing to a reader.
     private static func withoutTemporaryName(_ path: String) -> String {
         let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         return end.flatMap { path[$0...].hasPrefix("/.new-") ? String(path[..<$0]) : nil } ?? path
     }
 
-    /// What helps a user whose home is none (`/nonexistent`, `/`), as many services have it.
-    private static let elsewhere = "Where this user has no home, set XDG_STATE_HOME or name a directory."
+    /// Advice for a user without a usable home (`/nonexistent`, `/`), as in many services.
+    private static let elsewhere = "If this user has no home, set XDG_STATE_HOME or name a directory."
 
-    /// An error as a cache may throw it.
+    /// Converts an error to one that a cache may throw.
     static func fromFileCache(_ error: any Error) -> any Error {
         (error as? SystemCallError).map { AuthenticationError($0) } ?? error
     }

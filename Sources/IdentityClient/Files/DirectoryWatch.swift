@@ -4,14 +4,14 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Tells which files are renamed into, out of or removed from a directory, whether it exists yet or not.
+/// Reports files that are renamed into, renamed out of or removed from a directory, which may not exist yet.
 ///
-/// While it does not, the directory above that exists is watched for the next one on the way.
+/// Until it exists, the nearest existing directory above is watched for the next directory on the way.
 final class DirectoryWatch: Sendable {
     private struct State {
-        /// The one directory that is watched.
+        /// The watched directory.
         var watch: Int32?
-        /// The name whose appearance in it is awaited; `nil` in the directory itself.
+        /// The awaited name in the watched directory; `nil` if this is the directory itself.
         var awaited: String?
     }
 
@@ -20,16 +20,16 @@ final class DirectoryWatch: Sendable {
     private static let itself = IN_DELETE_SELF | IN_MOVE_SELF
     private static let gone = itself | IN_IGNORED | IN_UNMOUNT
 
-    /// The directories on the way, from `/` to the one that matters.
+    /// The directories on the way, from `/` to the directory itself.
     private let way: [String]
     private let inotify: Inotify
     private let state = Mutex(State())
-    /// What became of the directory's files, or `nil` when it can no longer be watched.
+    /// Gets the names of changed files, or `nil` if the directory can no longer be watched.
     private let report: @Sendable ([String]?) -> Void
 
-    /// Names the directory; nothing is watched before ``begin()``.
+    /// Creates a watch; it starts with ``begin()``.
     ///
-    /// - Parameter report: Called on a queue, never at the same time twice.
+    /// - Parameter report: Called on a queue, one call at a time.
     init(_ path: String, report: @escaping @Sendable ([String]?) -> Void) throws {
         var way = ["/"]
         for part in path.split(separator: "/") { way.append((way.count > 1 ? way[way.count - 1] : "") + "/\(part)") }
@@ -38,7 +38,7 @@ final class DirectoryWatch: Sendable {
         inotify = try Inotify()
     }
 
-    /// What calls `report`. It keeps this object alive until it is cancelled, and has to be.
+    /// Returns the source that calls `report`. It keeps this object alive until you cancel it, which you must do.
     func start() -> any DispatchSourceRead {
         let queue = DispatchQueue(label: "identity-client.file-cache.changes")
         let source = inotify.source(on: queue) { self.readEvents() }
@@ -46,12 +46,12 @@ final class DirectoryWatch: Sendable {
         return source
     }
 
-    /// Watches: what happens after this is reported.
+    /// Starts the watch: later changes are reported.
     func begin() throws {
         try state.withLock { try arm(&$0) }
     }
 
-    /// Watches no longer.
+    /// Ends the watch.
     func end() {
         state.withLock { state in
             if let watch = state.watch { inotify.end(watch) }
@@ -76,7 +76,7 @@ final class DirectoryWatch: Sendable {
                     names.append(event.name)
                 }
             }
-            // What happened before the directory was watched, or was too much to tell.
+            // Changes before the watch began, or too many changes for the kernel's queue.
             if isLost, state.withLock({ $0.awaited == nil }), let directory = way.last {
                 names += try Descriptor.directory(directory)?.names() ?? []
             }
@@ -86,11 +86,11 @@ final class DirectoryWatch: Sendable {
         if !names.isEmpty { report(names) }
     }
 
-    /// Watches the directory, or the nearest one above it that exists.
+    /// Watches the directory, or the nearest existing directory above.
     private func arm(_ state: inout State) throws {
         if let watch = state.watch { inotify.end(watch) }
         state.watch = nil
-        // Each round but the last ends because a directory came or went meanwhile.
+        // Each round except the last ends because a directory appeared or disappeared meanwhile.
         for _ in 0..<32 {
             for index in way.indices.reversed() {
                 let isLast = index == way.count - 1

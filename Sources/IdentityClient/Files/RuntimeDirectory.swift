@@ -1,16 +1,16 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Where what need not outlast a session is kept: the same place for all programs of a user, whatever their environment.
+/// The directory for data of a session: the same for all programs of a user, whatever their environment.
 package enum RuntimeDirectory {
     private static let signsOfSnaps = Set("abcdefghijklmnopqrstuvwxyz0123456789-".utf8)
 
-    /// `/run/user/<effective user>/swift-identity-client` where that is ours, else a place in the home that the user
-    /// database names. A program in a snap may write in its own directory there and nowhere else: only programs of that
-    /// snap share it.
+    /// `/run/user/<effective user>/swift-identity-client` if this user owns it, otherwise a place in the home of the
+    /// user database. A program in a snap may write only in its own directory there, which only programs of that snap
+    /// share.
     /// - Parameters:
-    ///   - root: Where the users' directories are.
+    ///   - root: The parent of the users' directories.
     ///   - snap: The snap's name.
-    /// - Throws: `.cache` when there is no such home either.
+    /// - Throws: `.cache` if there is no such home either.
     package static func path(
         in root: String = "/run/user",
         snap: String? = SystemCall.environment("SNAP_NAME")

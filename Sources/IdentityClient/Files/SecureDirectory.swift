@@ -1,9 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// A directory that holds tokens: opened only if it is safe, and made so that it is.
+/// A directory for tokens, opened only if it is safe, and created safely.
 enum SecureDirectory {
-    /// Opens the directory `name` in `path`, or gives `nil` when one of them does not exist.
-    /// - Throws: `.cachePermissions` when one of them is a link, another user's, or open to others' writing.
+    /// Opens the directory `name` in `path`; returns `nil` if one of them does not exist.
+    /// - Throws: `.cachePermissions` if one of them is a link, another user's, or writable for others.
     static func open(_ path: String, _ name: String) throws -> Descriptor? {
         guard let root = try Descriptor.directory(path) else { return nil }
         try SecureFile.checkDirectory(root.status(), path: root.path)
@@ -12,20 +12,20 @@ enum SecureDirectory {
         return directory
     }
 
-    /// Makes the directory `name` in `path`, and all above it that is missing, for the user alone (0700).
-    /// - Throws: `.cachePermissions` for a program under `sudo` in a place that is another user's.
+    /// Creates the directory `name` in `path`, with all missing directories above, only for the user (0700).
+    /// - Throws: `.cachePermissions` for a program under `sudo` in another user's directory.
     static func create(_ path: String, _ name: String) throws {
         let parents = ancestors(of: path)
         try refuseForeignHome(parents + [path])
         for directory in parents + [path, "\(path)/\(name)"] {
-            // What is there may be anything; it is checked when it is opened.
+            // An existing entry may be anything; opening checks it.
             if try SystemCall.status(of: directory, followingLinks: true) != nil { continue }
             guard try SystemCall.makeDirectory(directory) else { continue }
             try Descriptor.directory(parent(of: directory))?.synchronize()
         }
     }
 
-    /// With `sudo`, a program would leave directories behind that their owner can no longer write to.
+    /// With `sudo`, a program would leave directories to which their owner can no longer write.
     private static func refuseForeignHome(_ directories: [String]) throws {
         guard SystemCall.effectiveUser == 0, let caller = SystemCall.environment("SUDO_UID").flatMap(UInt32.init),
             caller != 0
@@ -40,7 +40,7 @@ enum SecureDirectory {
         }
     }
 
-    /// The directory at `path`, or the one nearest above it that there is.
+    /// The directory at `path`, or the nearest existing directory above.
     static func nearest(to path: String) throws -> String {
         let upwards = [path] + ancestors(of: path).reversed()
         return try upwards.first { try SystemCall.status(of: $0, followingLinks: true) != nil } ?? "/"

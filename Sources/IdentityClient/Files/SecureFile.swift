@@ -1,16 +1,16 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What a file or directory must be before tokens are read from it or written to it.
+/// The requirements for a file or directory before tokens are read or written.
 enum SecureFile {
-    /// The bytes that a record may have.
+    /// The maximum length of a record in bytes.
     static let recordLimit = 1 << 20
 
-    /// The bytes that a file may have: a record, and what encrypting it adds.
+    /// The maximum length of a file in bytes: a record, and the encryption's overhead.
     static let sizeLimit = recordLimit + 64
 
-    /// Checks an open file: ours, ours alone, a plain file, under one name, of a bearable size.
+    /// Checks an open file: a plain file with one name and an acceptable size, accessible only to this user.
     ///
-    /// It may have no name at all: someone replaced it after it was opened, and what it held was true until then.
+    /// It may have no name at all: if it was replaced after it was opened, its content was valid until then.
     static func check(_ status: FileStatus, path: String) throws {
         try checkLock(status, path: path)
         guard status.fingerprint.size <= sizeLimit else {
@@ -18,7 +18,7 @@ enum SecureFile {
         }
     }
 
-    /// Checks an open lock file: the same, but for its size, which is a number.
+    /// Checks an open lock file: the same, except for its size, which is a number.
     static func checkLock(_ status: FileStatus, path: String) throws {
         guard status.kind == .file else {
             throw refusal("\(path) is not a plain file. Remove it.")
@@ -29,13 +29,13 @@ enum SecureFile {
         }
         guard status.mode & 0o077 == 0 else {
             throw refusal(
-                "\(path) is open to other users (mode \(octal(status.mode))). If nobody has used that, allow it again with: "
+                "\(path) is open to other users (mode \(octal(status.mode))). If no other user has used it, repair the mode with: "
                     + "chmod 600 \(path.shellWord)" + otherwise
             )
         }
     }
 
-    /// Checks an open directory: ours, and nobody else may change what is in it.
+    /// Checks an open directory: only this user may change its entries.
     static func checkDirectory(_ status: FileStatus, path: String) throws {
         guard status.kind == .directory else {
             throw refusal("\(path) is not a directory. Remove it, or name another directory.")
@@ -43,7 +43,7 @@ enum SecureFile {
         try checkOwner(status, path: path)
         guard !status.isOpenToWriters else {
             throw refusal(
-                "Other users may write to \(path) (mode \(octal(status.mode))). If nobody has used that, allow it again with: "
+                "Other users may write to \(path) (mode \(octal(status.mode))). If none has done so, repair the mode with: "
                     + "chmod 700 \(path.shellWord)" + otherwise
             )
         }
@@ -60,7 +60,7 @@ enum SecureFile {
     }
 
     private static let otherwise =
-        " (where that changes nothing, the file system keeps no permissions: name another directory)"
+        " (if that changes nothing, the file system keeps no permissions: name another directory)"
 
     static func refusal(_ message: String) -> AuthenticationError {
         AuthenticationError(.cachePermissions, message)

@@ -1,12 +1,12 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Where a user's programs keep what should outlast them.
+/// The directory for persistent data of a user's programs.
 enum StateDirectory {
-    /// The directory of this library: in `$XDG_STATE_HOME` if that is absolute, else in `~/.local/state`, or the place
-    /// of that in a sandbox.
+    /// The directory of this library: in `$XDG_STATE_HOME` if that is absolute, otherwise in `~/.local/state` or the
+    /// sandbox's counterpart.
     ///
-    /// `$HOME` is believed only when it is the user's own directory: `sudo` may leave another user's there.
-    /// - Throws: `.cache` when the user has no home.
+    /// `$HOME` counts only if it is the user's own directory: `sudo` may leave another user's there.
+    /// - Throws: `.cache` if the user has no home.
     static func path() throws -> String {
         let user = SystemCall.effectiveUser
         let path = path(
@@ -31,14 +31,15 @@ enum StateDirectory {
         return FilePath.normalized("\(base ?? home)/.local/state/swift-identity-client")
     }
 
-    /// What Flatpak 1.13 and later name in `XDG_STATE_HOME`: the rest of the home may be gone when the program ends.
+    /// The directory that Flatpak 1.13 and later set as `XDG_STATE_HOME`: the rest of the home may be lost when the
+    /// program ends.
     private static func inFlatpak(_ home: String, _ variable: (String) -> String?) -> String? {
         guard let id = variable("FLATPAK_ID"), !id.contains("/"), !id.hasPrefix(".") else { return nil }
         return "\(home)/.var/app/\(id)"
     }
 
-    /// What all revisions of a snap share. Where the home is one revision's, going back to an older one would bring back
-    /// refresh tokens that are spent.
+    /// The directory that all revisions of a snap share. In a revision's own home, going back to an older revision
+    /// would restore spent refresh tokens.
     private static func inSnap(_ home: String, _ variable: (String) -> String?) -> String? {
         guard let data = variable("SNAP_USER_DATA"), FilePath.normalized(data) == FilePath.normalized(home),
             let common = variable("SNAP_USER_COMMON"), common.hasPrefix("/")

@@ -3,7 +3,7 @@
 import OAuthWire
 
 extension AuthorityMetadata {
-    /// Believes a published configuration, or throws.
+    /// Checks a published configuration.
     init(published json: JSONObject, by authority: Authority) throws {
         let document: ProviderMetadata
         do {
@@ -36,7 +36,7 @@ extension AuthorityMetadata {
         else {
             throw AuthenticationError(
                 .unsupported,
-                "The provider publishes no authorization or token endpoint, so nobody can sign in there."
+                "The provider publishes no authorization or token endpoint, so a sign-in is not possible."
             )
         }
         self.init(
@@ -66,7 +66,7 @@ extension AuthorityMetadata {
 }
 
 extension Authority {
-    /// The policy of a B2C authority in the old form stands in the query of every endpoint.
+    /// In the old form of a B2C authority, the policy is in the query of every endpoint.
     func keepingPolicy(on endpoint: String) -> String {
         guard case .b2c(_, _, _, .query(let spelled)) = kind,
             WebAddress(endpoint)?.query?.split(separator: "&").contains(where: { $0.hasPrefix("p=") }) != true

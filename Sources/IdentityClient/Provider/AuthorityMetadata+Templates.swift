@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension Authority {
-    /// The endpoints that follow from the form; `nil` where only the provider can tell.
+    /// The endpoints that follow from the authority's form; `nil` if only the provider knows them.
     package var templates: AuthorityMetadata? {
         let root: String
         var query = ""

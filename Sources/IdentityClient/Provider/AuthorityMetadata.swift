@@ -2,9 +2,9 @@
 
 package import OAuthWire
 
-/// An authority's endpoints, believed: published and checked, or known from its form.
+/// An authority's trusted endpoints: published and checked, or derived from its form.
 package struct AuthorityMetadata: Hashable, Sendable {
-    /// The issuer that authorization responses and ID tokens name; `nil` where nobody said.
+    /// The issuer that authorization responses and ID tokens name; `nil` if unknown.
     package var issuer: String?
     package var authorizationEndpoint: String
     package var tokenEndpoint: String
@@ -17,12 +17,12 @@ package struct AuthorityMetadata: Hashable, Sendable {
     package var codeChallengeMethods: [String]?
     /// Whether every authorization response names its issuer (RFC 9207).
     package var namesIssuerInResponse = false
-    /// Whether an authorization request is taken only when it was pushed (RFC 9126).
+    /// Whether authorization requests must be pushed (RFC 9126).
     package var requiresPushedAuthorizationRequests = false
     package var scopes: [String]?
-    /// What ID tokens may be signed with; `nil` where that was not said, which means any algorithm that is verified.
+    /// The published algorithms of ID tokens; `nil` if not published, which means any supported algorithm.
     package var idTokenAlgorithms: [SignatureAlgorithm]?
-    /// Where the provider wants a client's secret; in the form unless it says that it takes HTTP Basic alone.
+    /// The place of a client's secret: in the form, unless the provider accepts only HTTP Basic.
     package var clientSecretPlace = ClientCredentials.Place.form
 
     package init(

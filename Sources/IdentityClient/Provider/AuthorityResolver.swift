@@ -3,18 +3,18 @@
 import Logging
 import OAuthWire
 
-/// Finds an authority's endpoints and keys, and decides whether they are believed.
+/// Finds an authority's endpoints and keys, and decides whether to trust them.
 struct AuthorityResolver: Sendable {
     let documents: DiscoveryCache
-    /// Hosts that the program vouches for.
+    /// Hosts that the program declares as trusted.
     let knownHosts: Set<String>
 
-    /// The endpoints: published and checked or, where a Microsoft provider is there and does not publish them now, known from
+    /// The endpoints: published and checked. If a Microsoft provider answers without publishing them, they follow from
     /// the form.
     ///
-    /// - Throws: `.network` or `.serverUnavailable` when nobody answers and nothing is kept; `.issuerMismatch`,
-    ///   `.untrustedAuthority` or `.malformedResponse` when what is published is not believed.
-    /// - Parameter isRefetch: Whether what is kept is passed over, because it proved outdated.
+    /// - Throws: `.network` or `.serverUnavailable` if no answer comes and the cache has none; `.issuerMismatch`,
+    ///   `.untrustedAuthority` or `.malformedResponse` if the published document fails a check.
+    /// - Parameter isRefetch: Whether to skip the cached document, because it proved outdated.
     func metadata(
         for authority: Authority,
         isRefetch: Bool = false,
@@ -35,16 +35,16 @@ struct AuthorityResolver: Sendable {
         } catch let error as AuthenticationError
             where .serverUnavailable ~= error.code || error.code == .networkTimedOut
         {
-            // Where there is no way to the provider at all, the browser would only show that at an address that is guessed.
+            // If the provider is unreachable, the browser would only show this, at a guessed address.
             guard let templates = authority.templates else { throw error }
             return templates
         }
     }
 
-    /// Where tokens are revoked; `nil` where the provider does not say.
+    /// The revocation endpoint; `nil` if the provider does not publish it.
     ///
-    /// Deviation: django-oauth-toolkit names the endpoint in its RFC 8414 document alone. That document is asked for only
-    /// here, when something is to be revoked, and counts if it names the same issuer.
+    /// Deviation: django-oauth-toolkit names the endpoint only in its RFC 8414 document. That document is fetched only
+    /// here, for a revocation, and counts if it names the same issuer.
     func revocationEndpoint(
         of authority: Authority,
         _ metadata: AuthorityMetadata,
@@ -63,16 +63,16 @@ struct AuthorityResolver: Sendable {
         } catch let error as AuthenticationError where !(.network ~= error.code) && !(.serverUnavailable ~= error.code)
         {
             context.logger.debug(
-                "The provider has no second document that is believed",
+                "The provider has no second document that passes the checks",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )
             return nil
         }
     }
 
-    /// The keys that ID tokens are signed with, in one of the places where they are looked for.
+    /// The keys for ID tokens, from one of their locations.
     ///
-    /// - Parameter willFetch: Is called before they are fetched; not where those that are kept do.
+    /// - Parameter willFetch: Called before the keys are fetched; not called if the cached keys suffice.
     func keys(
         at place: JWKSLocation,
         authority: Authority,
@@ -105,7 +105,7 @@ struct AuthorityResolver: Sendable {
         return templates
     }
 
-    /// An Entra host that nobody vouches for is asked about; no certain answer means no.
+    /// Checks an unknown Entra host with Microsoft; without a definite answer the host is refused.
     ///
     /// - SeeAlso: [Instance discovery](https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud)
     private func checkTrust(in authority: Authority, context: RequestContext) async throws {

@@ -2,9 +2,9 @@
 
 import OAuthWire
 
-/// The `claims` parameter: what the caller passes, and what the program can handle.
+/// The `claims` parameter, from the caller's claims and the program's capabilities.
 enum ClaimsParameter {
-    /// - Throws: `.invalidArgument` when `claims` is not a JSON object. The text does not repeat it.
+    /// - Throws: `.invalidArgument` if `claims` is not a JSON object. The message does not repeat the claims.
     static func merged(_ claims: String?, _ capabilities: [String]) throws -> String? {
         do {
             return try ClaimsRequest.merging(claims: claims, capabilities: capabilities)
@@ -20,7 +20,7 @@ enum ClaimsParameter {
 extension Set<Scope> {
     /// The scopes in a stable order.
     ///
-    /// - Throws: `.invalidArgument` when one cannot stand in a request (RFC 6749 §3.3).
+    /// - Throws: `.invalidArgument` if a scope has invalid characters (RFC 6749 §3.3).
     func checked() throws -> [String] {
         let scopes = map(\.rawValue).sorted()
         let isValid = scopes.allSatisfy { scope in

@@ -5,7 +5,7 @@ import OAuthWire
 
 /// A client and its secret.
 package struct ClientCredentials: Sendable {
-    /// Where in a request the secret stands.
+    /// The place of the secret in a request.
     package enum Place: Hashable, Sendable {
         /// In `Authorization`, by HTTP Basic.
         case header
@@ -16,15 +16,14 @@ package struct ClientCredentials: Sendable {
     let clientID: String
     let secret: ClientSecret
 
-    /// The form, and what stands in `Authorization`, of a request that shows the secret. It is shown where the request is this
-    /// client's: of a group's tokens some are other clients'.
+    /// The form and the `Authorization` field of a request with the secret. The secret is used only for this client's requests: some of a group's tokens belong to other clients.
     ///
     /// - SeeAlso: [RFC 6749 §2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)
     func shown(with form: [(String, String)], in place: Place) -> (form: [(String, String)], authorization: String?) {
         guard form.contains(where: { $0 == ("client_id", clientID) }) else { return (form, nil) }
         guard place == .header else { return (form + [("client_secret", secret.rawValue)], nil) }
-        // Okta takes a client that is named in both for one that shows two secrets. Of an authorization request that is
-        // pushed, the client is a part (RFC 9126 §2.1).
+        // If the client is named in both, Okta sees two credentials. In a pushed authorization request, the client
+        // identifier is a parameter (RFC 9126 §2.1).
         let isPushed = form.contains { $0.0 == "response_type" }
         return (isPushed ? form : form.filter { $0.0 != "client_id" }, basic)
     }

@@ -4,7 +4,7 @@ import Logging
 import OAuthWire
 import Synchronization
 
-/// Fetches what providers publish, once for any number of callers, and keeps it in memory and in the cache.
+/// Fetches providers' published documents, once for any number of callers, and keeps them in memory and in the cache.
 final class DiscoveryCache: Sendable {
     private let client: EndpointClient
     private let cache: any TokenCache
@@ -12,7 +12,7 @@ final class DiscoveryCache: Sendable {
     private let clock: any WallClock
     private let memory = Mutex<[String: ProviderDocument]>([:])
     private let refetches = Mutex<[String: Int64]>([:])
-    /// Until when a kept document serves because its place did not answer. Unix seconds.
+    /// The time until which a cached document is used because its host did not answer, in Unix seconds.
     private let pauses = Mutex<[String: Int64]>([:])
     private let flights = SingleFlight<String, ProviderDocument>()
 
@@ -23,14 +23,14 @@ final class DiscoveryCache: Sendable {
         self.clock = clock
     }
 
-    /// The document at the first of `urls` that has one, believed by `check`. Nothing is kept before that.
+    /// The document at the first of `urls` that has one, accepted by `check`. Only accepted documents are kept.
     ///
-    /// One that did not come is not asked for again for a minute, or for as long as the provider wants, while a kept one will
-    /// do: a host that does not answer would hold up each refresh.
+    /// After a failure, the cached document is used for a minute, or as long as the provider requests: otherwise an
+    /// unreachable host would delay each refresh.
     ///
     /// - Parameters:
-    ///   - isRefetch: Whether a kept document is passed over because it proved outdated.
-    ///   - willFetch: Is called before anything is sent.
+    ///   - isRefetch: Whether to skip a cached document, because it proved outdated.
+    ///   - willFetch: Called before a request is sent.
     func document(
         at urls: [String],
         for authority: Authority,
@@ -67,7 +67,7 @@ final class DiscoveryCache: Sendable {
     private static let maximumPause: Int64 = 3600
 
     private func isPaused(_ url: String, at now: Int64) -> Bool {
-        // A clock that was set back must not make it longer than it can have been.
+        // Setting the clock back must not lengthen the pause.
         pauses.withLock { $0[url] }.map { $0 > now && $0 - now <= Self.maximumPause } ?? false
     }
 
@@ -122,7 +122,7 @@ final class DiscoveryCache: Sendable {
             } catch {
                 throw self.error(
                     .malformedResponse,
-                    "answered \(url) with something else than a JSON object (\(error)); a captive portal does that, too.",
+                    "answered \(url) without a JSON object (\(error)); the cause may be a captive portal.",
                     context
                 )
             }
@@ -140,7 +140,7 @@ final class DiscoveryCache: Sendable {
         }
     }
 
-    /// Best effort: what is not kept is fetched again.
+    /// Best effort: a document that is not kept is fetched again.
     private func keep(_ document: ProviderDocument, _ url: String, _ context: RequestContext) async {
         let key = key(url)
         do {
@@ -163,7 +163,7 @@ final class DiscoveryCache: Sendable {
 }
 
 extension AuthenticationError {
-    /// Whether the provider could not be asked, or something else answered in its place. A no is an answer.
+    /// Whether the provider could not be reached, or another host answered instead. A refusal is an answer.
     fileprivate var isNoAnswer: Bool {
         let codes: [Code] = [.network, .serverUnavailable, .malformedResponse, .unexpectedRedirect, .responseTooLarge]
         return codes.contains { $0 ~= code }

@@ -5,20 +5,20 @@ package import HTTPTypes
 import Logging
 import OAuthWire
 
-/// An endpoint's answer, before anything in it is believed.
+/// An endpoint's unchecked answer.
 package struct EndpointAnswer: Sendable {
     package let status: Int
     package let headerFields: HTTPFields
     package let body: [UInt8]
 
-    /// How long the server asks to wait.
+    /// The wait that the server requests.
     ///
     /// - SeeAlso: [RFC 9110 §10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3)
     package func retryAfter(now: Int64) -> Duration? {
         headerFields[.retryAfter].flatMap { RetryAfter.seconds($0, now: now) }.map { .seconds($0) }
     }
 
-    /// For how many seconds the answer may be kept, where its sender says that.
+    /// The seconds for which the answer may be kept, if its sender says so.
     ///
     /// - SeeAlso: [RFC 9111 §5.2.2.1](https://www.rfc-editor.org/rfc/rfc9111#section-5.2.2.1)
     package var maximumAge: Int64? {
@@ -30,15 +30,15 @@ package struct EndpointAnswer: Sendable {
 
 /// Sends requests to a provider's endpoints through the replaceable transport, with a deadline.
 package struct EndpointClient: Sendable {
-    /// The largest deadline that a program can set.
+    /// The maximum deadline that a program can set.
     static let maximumDeadline = CurlTransport.defaultTimeout
 
     let transport: any HTTPTransport
-    /// The most that one request may take.
+    /// The maximum time for one request.
     let deadline: Duration
     /// The program's own header fields. They replace none of the request's.
     let extraFields: [HTTPField]
-    /// What the client shows of itself where the server gave it a secret.
+    /// The client's credentials, if it has a secret.
     let credentials: ClientCredentials?
 
     package init(
@@ -60,7 +60,7 @@ package struct EndpointClient: Sendable {
 
     /// Posts a form.
     ///
-    /// - Parameter place: Where the client's secret stands, if it has one.
+    /// - Parameter place: The place of the client's secret, if it has one.
     package func post(
         _ form: [(String, String)],
         to url: String,
@@ -133,13 +133,13 @@ package struct EndpointClient: Sendable {
         case is DeadlineExceeded:
             AuthenticationError(
                 .networkTimedOut,
-                "\(host) did not answer in time. Try again; nobody has to sign in for this.",
+                "\(host) did not answer in time. Try again; no new sign-in is needed.",
                 correlationID: context.correlationID
             )
         default:
             AuthenticationError(
                 .network,
-                "\(host) could not be reached. Try again; nobody has to sign in for this.",
+                "\(host) could not be reached. Try again; no new sign-in is needed.",
                 correlationID: context.correlationID,
                 underlyingError: error
             )
@@ -148,7 +148,7 @@ package struct EndpointClient: Sendable {
 }
 
 extension HTTPField.Name {
-    // Valid names, so that the fallback is never taken.
+    // Valid names, so that the fallback is never used.
     static let clientRequestID = HTTPField.Name("client-request-id") ?? .from
     static let returnClientRequestID = HTTPField.Name("return-client-request-id") ?? .from
 }

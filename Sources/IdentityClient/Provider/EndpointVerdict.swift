@@ -2,18 +2,18 @@
 
 import OAuthWire
 
-/// What an endpoint's answer to a posted form means, by its status first.
+/// The meaning of an endpoint's answer to a posted form, by its status first.
 enum EndpointVerdict {
-    /// The server did what it was asked for. What it says is still to be read.
+    /// The server granted the request. Its answer must still be read.
     case accepted(JSONObject)
-    /// The server said no: asking again in the same way will not help.
+    /// The server refused: the same request will not help.
     case refused(AuthenticationError)
-    /// Nobody knows whether the server acted.
+    /// It is unknown whether the server acted.
     case ambiguous(AuthenticationError)
 }
 
 extension EndpointVerdict {
-    /// - Parameter grant: What was redeemed, or `nil` where nothing was.
+    /// - Parameter grant: The redeemed grant, or `nil` if there was none.
     init(_ answer: EndpointAnswer, grant: TokenEndpointAnswer.Grant?, now: Int64, context: RequestContext) {
         let json = try? JSONObject(parsing: answer.body)  // what is not JSON is told by its status below
         let words = json.flatMap(ErrorResponse.init)
@@ -41,7 +41,7 @@ extension EndpointVerdict {
         }
     }
 
-    /// What the server says, where it did what it was asked for.
+    /// The answer's members, if the server granted the request.
     ///
     /// - Throws: The error of any other verdict.
     func members() throws(AuthenticationError) -> JSONObject {
@@ -59,9 +59,8 @@ extension EndpointVerdict {
         )
     }
 
-    /// Something between here and the provider has answered: a firewall, a proxy or a gateway, with a page or with JSON that
-    /// has none of OAuth's errors. Nothing is
-    /// known of the tokens, and a person who signs in would come back to it.
+    /// The error for an answer of a firewall, a proxy or a gateway, with a page or with JSON without an OAuth error.
+    /// The state of the tokens is unknown, and a new sign-in would end the same way.
     ///
     /// 400 and 401 are the statuses of refusals, whatever the body is.
     /// - SeeAlso: [RFC 6749 §5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)

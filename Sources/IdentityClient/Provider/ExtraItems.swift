@@ -2,11 +2,11 @@
 
 import OAuthWire
 
-/// What a program adds to a request in words of its own.
+/// A program's additional parameters of a request.
 enum ExtraItems {
     /// The items in order.
     ///
-    /// - Throws: `.invalidArgument` for a name that the library sets itself, or by which a request could be replaced.
+    /// - Throws: `.invalidArgument` for a name that the library sets itself, or that could replace a request.
     static func checked(
         _ items: [String: String],
         reserved: Set<String> = AuthorizationRequestMessage.reservedNames
@@ -22,7 +22,7 @@ enum ExtraItems {
         }
     }
 
-    /// Whether a hint can stand in an address: a kilobyte at most, without control characters.
+    /// Whether a hint fits into an address: a kilobyte at most, without control characters.
     static func fits(_ text: String) -> Bool {
         text.utf8.count <= 1000 && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
     }

@@ -2,7 +2,7 @@
 
 package import OAuthWire
 
-/// What an ID token must say to be believed. The signature is checked apart.
+/// The expected claims of an ID token. The signature is checked separately.
 ///
 /// - SeeAlso: [OpenID Connect Core §3.1.3.7](https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation) and
 ///   [§12.2](https://openid.net/specs/openid-connect-core-1_0.html#RefreshTokenResponse) for refreshes
@@ -10,19 +10,19 @@ package struct IDTokenExpectation: Sendable {
     package var authority: Authority
     package var publishedIssuer: String?
     package var clientID: String
-    /// The nonce that was sent; `nil` for a refresh, where none is (``GrantValidation`` compares it with the earlier one).
+    /// The nonce that was sent; `nil` for a refresh (``GrantValidation`` compares it with the earlier nonce).
     package var nonce: String?
     package var accessToken: String?
-    /// Seconds since the authentication at most, where that was asked for.
+    /// The maximum seconds since the authentication, if requested.
     package var maxAge: Int?
-    /// What `acr` has to be one of, where the program demanded that as essential.
+    /// The accepted values of `acr`, if it is essential.
     package var essentialACR: [String]?
-    /// The subject of the token before, for a refresh.
+    /// The earlier token's subject, for a refresh.
     package var subject: String?
-    /// Seconds that the two clocks may differ.
+    /// The tolerance between the two clocks in seconds.
     package var skew: Int64 = 300
-    /// Whether expiry and beginning count. Not for a refresh: its answer is fresh by the way it came, and refusing it for
-    /// a clock that is wrong would lose the rotated refresh token, and with it the sign-in.
+    /// Whether expiry and beginning are checked. Not for a refresh: its answer is certainly fresh, and a refusal
+    /// because of a wrong clock would lose the rotated refresh token and the sign-in.
     package var checksTimes = true
 
     package init(authority: Authority, publishedIssuer: String?, clientID: String) {
@@ -33,7 +33,7 @@ package struct IDTokenExpectation: Sendable {
 
     /// Checks the claims.
     ///
-    /// - Throws: `AuthenticationError.Code.invalidIDToken` with the claim that is wrong.
+    /// - Throws: `AuthenticationError.Code.invalidIDToken` with the wrong claim.
     package func check(_ claims: IDTokenClaims, algorithm: SignatureAlgorithm, at now: Int64) throws {
         guard authority.accepts(tokenIssuer: claims.issuer, tenantID: claims.tid, published: publishedIssuer) else {
             throw Self.refused("it was issued by another issuer (iss)")
@@ -59,9 +59,9 @@ package struct IDTokenExpectation: Sendable {
         }
     }
 
-    /// Deviation: Zitadel names its project and that project's other clients beside this one, Dex the clients of a token that
-    /// is shared, and Keycloak what its mappers add. OpenID Connect Core §3.1.3.7 wants audiences that are not trusted
-    /// refused; they are accepted where the provider says that the token was issued to this client (`azp`).
+    /// Deviation: Zitadel also names its project and the project's other clients, Dex the clients of a shared token,
+    /// and Keycloak the audiences of its mappers. OpenID Connect Core §3.1.3.7 requires refusing untrusted audiences;
+    /// they are accepted if the token was issued to this client (`azp`).
     private func checkAudience(_ claims: IDTokenClaims) throws {
         let isOurs = { (text: String) in WireText.areSame(text, clientID) }
         guard claims.audience.contains(where: isOurs), claims.audience.count == 1 || claims.azp != nil,

@@ -7,13 +7,13 @@ import OAuthWire
 struct IDTokenVerifier: Sendable {
     let resolver: AuthorityResolver
     let clock: any WallClock
-    /// Whether a provider without published keys is believed because the token came straight from it over TLS.
+    /// Whether to accept a provider without published keys, because the token came directly from it over TLS.
     let allowsUnpublishedKeys: Bool
 
-    /// The claims, when everything about the token is right.
+    /// The claims, after all checks of the token.
     ///
-    /// - Parameter willFetch: Is called before keys are fetched; not where those that are kept do.
-    /// - Throws: `.invalidIDToken`; or why the keys could not be had.
+    /// - Parameter willFetch: Called before keys are fetched; not called if the cached keys suffice.
+    /// - Throws: `.invalidIDToken`, or the error of fetching the keys.
     func claims(
         of compact: String,
         expecting expectation: IDTokenExpectation,
@@ -54,8 +54,8 @@ struct IDTokenVerifier: Sendable {
                 correlationID: context.correlationID
             )
         }
-        // On to the next one also where the key's name is known: a provider may publish another key under the old name, or
-        // under none.
+        // Tries the next location even if the key's name is known: a provider may publish another key under the old
+        // name, or without a name.
         var problems: [SignatureError] = []
         var (failure, failed): (AuthenticationError?, Set<String>) = (nil, [])
         for place in places where !failed.contains(place.url) {
@@ -74,19 +74,19 @@ struct IDTokenVerifier: Sendable {
                 (failure, failed) = (error, failed.union([place.url]))
             }
         }
-        // Where the last place could not be asked, what is wrong by the known keys stays wrong; a key that is not among them
-        // leaves open who signed.
+        // If the last location is unreachable, a signature that is wrong by the known keys stays wrong; for an unknown
+        // key the signer stays unknown.
         guard let failure else { throw Self.refusal(problems.last ?? .unknownKey, of: token) }
         guard let problem = problems.first(where: { $0 != .unknownKey }) else { throw failure }
         context.logger.debug(
-            "The keys could not be fetched anew",
+            "The keys could not be fetched again",
             metadata: ["identity.error": "\(failure.shortDescription)"]
         )
         throw Self.refusal(problem, of: token)
     }
 
-    /// The endpoints, where they say that ID tokens may be signed so. Kept ones can be older than the provider's algorithm:
-    /// before a refusal they are fetched anew.
+    /// The endpoints, if they list this signature algorithm. A cached document may be older than the provider's
+    /// algorithm: it is fetched again before a refusal.
     /// - SeeAlso: [OpenID Connect Core §3.1.3.7](https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation),
     ///   item 7
     private func metadata(

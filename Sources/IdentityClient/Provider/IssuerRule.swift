@@ -2,9 +2,9 @@
 
 import OAuthWire
 
-// Which issuer an authority may name in its configuration, and which its ID tokens must name.
+// Rules for the issuer in an authority's configuration and in its ID tokens.
 extension Authority {
-    /// Whether the published `issuer` is one this authority may have.
+    /// Whether this authority may publish this `issuer`.
     ///
     /// - SeeAlso: [OpenID Connect Discovery §4.3](https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfigurationValidation),
     ///   [RFC 8414 §3.3](https://www.rfc-editor.org/rfc/rfc8414#section-3.3)
@@ -32,7 +32,7 @@ extension Authority {
 
     /// Whether an ID token with this `iss` and `tid` comes from this authority.
     ///
-    /// - Parameter published: The issuer of the authority's configuration, where it was had.
+    /// - Parameter published: The issuer of the authority's configuration, if known.
     package func accepts(tokenIssuer issuer: String, tenantID: String?, published: String?) -> Bool {
         switch kind {
         case .entra(_, let tenant):
@@ -55,7 +55,7 @@ extension Authority {
         }
     }
 
-    /// Whether an endpoint that the configuration names may be spoken to.
+    /// Whether an endpoint in the configuration is allowed.
     package func accepts(endpoint: String) -> Bool {
         guard let address = WebAddress(endpoint) else { return false }
         guard address.scheme == "https" || base.scheme == "http" else { return false }
@@ -77,8 +77,7 @@ extension Authority {
         return issuer.host.hasPrefix("\(issuing).") && (tenant == issuing || !isGUID(tenant))
     }
 
-    /// The identifier of a tenant that was named by a domain: Entra publishes it in the issuer. `nil` where only the templates
-    /// of the addresses are known, or the issuer is one.
+    /// The identifier of a tenant named by a domain, which Entra publishes in the issuer; `nil` if only address templates are known, or if the issuer is a template.
     private static func tenant(inPublished issuer: String?) -> String? {
         guard let issuer, !issuer.utf8.contains(UInt8(ascii: "{")) else { return nil }
         return WebAddress(issuer)?.segments.first?.lowercased()

@@ -2,20 +2,20 @@
 
 import OAuthWire
 
-/// Where keys for ID tokens are looked for.
+/// A location of keys for ID tokens.
 struct JWKSLocation: Hashable, Sendable {
     let url: String
-    /// Whether a kept set is passed over, because no key in it has signed the token.
+    /// Whether to skip the cached set, because none of its keys has signed the token.
     var isRefetch = false
 }
 
 extension AuthorityMetadata {
-    /// The places, to be tried one after the other until a key fits; none where no keys are published.
+    /// The locations, which are tried in order until a key fits; empty if no keys are published.
     ///
-    /// Most applications of Entra ID need no other set than the one that is published for all. One with claims mapping has a
-    /// signing key of its own, and that stands in a set of its own; for an application without, the common keys stand there
-    /// too. A kept set of that kind is tried before it is fetched anew: such an application needs it for every token. The
-    /// common set is asked last once more, so that no sign-in hangs on a set that most do not need.
+    /// Most applications of Entra ID need only the common set. An application with claims mapping has its own signing
+    /// key in its own set; for other applications that set has the common keys. A cached set of this kind is tried
+    /// before it is fetched again, because such an application needs it for every token. The common set is fetched
+    /// again last, so that no sign-in depends on a set that most applications do not need.
     /// - SeeAlso: [Access tokens, validating the signature](https://learn.microsoft.com/entra/identity-platform/access-tokens#validate-the-signature)
     func jwksLocations(for clientID: String, of authority: Authority) -> [JWKSLocation] {
         guard let url = jwksURI else { return [] }

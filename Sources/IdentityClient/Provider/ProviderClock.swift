@@ -4,13 +4,13 @@ import HTTPTypes
 package import Logging
 import OAuthWire
 
-/// What a provider says of the time.
+/// The provider's time.
 package enum ProviderClock {
-    /// Asks for the provider's configuration and gives the seconds since 1970 by the answer's `Date`, or `nil` when it
-    /// has none.
+    /// Fetches the provider's configuration and returns the answer's `Date` in seconds since 1970, or `nil` if there is
+    /// none.
     ///
-    /// - Throws: `.network` and its second levels when no answer came, `.serverUnavailable` when the answer was a
-    ///   failure of the server, `CancellationError`.
+    /// - Throws: `.network` and its second levels if no answer came, `.serverUnavailable` if the server failed,
+    ///   `CancellationError`.
     package static func seconds(
         of authority: Authority,
         over transport: any HTTPTransport,

@@ -2,16 +2,17 @@
 
 import OAuthWire
 
-/// What a provider published, and when it was fetched: its configuration or its keys.
+/// A published document of a provider, its configuration or its keys, with the time of fetching.
 ///
-/// It rests in the cache as a record of its own, so that a new process need not ask again; it may be lost at any time.
+/// It is stored in the cache as a separate record, so that a new process need not fetch it again; it may be lost at any
+/// time.
 struct ProviderDocument: Hashable, Sendable {
     var json: JSONObject
     /// Unix seconds by this computer's clock.
     var fetchedAt: Int64
-    /// Seconds for which it is taken as it is: as the provider says, an hour at least and a day at most …
+    /// The freshness in seconds: as the provider says, an hour at least and a day at most …
     var freshFor: Int64 = 24 * 3600
-    /// … and for a week while the provider cannot be reached, or answers with something else.
+    /// … and usable for a week if the provider is unreachable, or its answer is unusable.
     static let usableFor: Int64 = 7 * 24 * 3600
 
     init(json: JSONObject, fetchedAt: Int64, maximumAge: Int64? = nil) {

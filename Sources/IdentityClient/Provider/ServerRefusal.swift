@@ -2,21 +2,18 @@
 
 import OAuthWire
 
-/// A refusal in the server's words, and what it means for the program.
+/// A server's refusal, and its meaning for the program.
 ///
-/// Decided by `error`, `suberror` and, only where nothing else tells the cases apart, Microsoft's numbers. Descriptions
-/// are never looked at, but for Microsoft's numbers where these stand nowhere else, as at B2C, and for Zoho's word that it
-/// was asked too often. Without words the status decides; an answer without OAuth's words is no refusal, unless its status is one of
-/// OAuth's (``EndpointVerdict``).
+/// The code follows from `error`, `suberror` and, only if nothing else tells the cases apart, Microsoft's numbers. Descriptions are not parsed, with two exceptions: Microsoft's numbers if they are nowhere else, as at B2C, and Zoho's text for too many requests. Without these members the status decides; an answer without an OAuth error is a refusal only if its status is one of OAuth's (``EndpointVerdict``).
 struct ServerRefusal {
     let error: AuthenticationError
 
-    /// - Parameter grant: What was redeemed, or `nil` where nothing was.
+    /// - Parameter grant: The redeemed grant, or `nil` if there was none.
     init(_ words: ErrorResponse?, status: Int?, grant: TokenEndpointAnswer.Grant?, context: RequestContext) {
         let server = ServerError(words, status: status)
         var code = Self.code(server, grant: grant, status: status, asksForClaims: words?.claims != nil)
-        // A refresh asks nobody, so nobody can have said no: with `access_denied` the provider takes the sign-in back, or
-        // its policy does. Signing in shows which.
+        // A refresh asks no person, so no person can have refused: with `access_denied` the provider or its policy ends
+        // the sign-in. Signing in shows the cause.
         if grant == .refreshToken, .userCancelled ~= code { code = .signInExpired }
         error = AuthenticationError(
             code,
@@ -36,20 +33,20 @@ struct ServerRefusal {
         if let code = codeByNumber(server) { return code }
         if let code = server.suberror.flatMap({ codeBySuberror[$0] }), isGrantProblem(server.error) { return code }
         if asksForClaims, isGrantProblem(server.error) { return .claimsChallenge }
-        // Deviation: Gitea and Forgejo say so of a refresh token that expired or was used before. A client that really may
-        // not refresh is told the same while the person signs in. With 401 it is about the client's secret (Keycloak).
+        // Deviation: Gitea and Forgejo send this for a refresh token that expired or was used before. A client that
+        // really may not refresh gets the same at sign-in. With 401 it is about the client's secret (Keycloak).
         if grant == .refreshToken, server.error == "unauthorized_client", status != 401, !isMicrosofts(server) {
             return .signInExpired
         }
-        // Deviation: Zoho says so, with 400, of too many refreshes.
+        // Deviation: Zoho sends this, with 400, for too many refreshes.
         if server.error == "Access Denied", server.errorDescription?.contains("too many requests") == true {
             return .throttled
         }
-        // Deviation: Keycloak's word for `offline_access`, from a person who may not have it.
+        // Deviation: Keycloak's code if the person may not have `offline_access`.
         if grant != .refreshToken, server.error == "not_allowed" { return .invalidScope }
         if let code = codeByError[server.error] { return code }
-        // Deviation: with 404, Rauthy says `NotFound` of a refresh token that it no longer knows. Others say otherwise that
-        // there is no such place.
+        // Deviation: with 404, Rauthy sends `NotFound` for an unknown refresh token. From others, 404 means a wrong
+        // address.
         if grant == .refreshToken, status != 404 || server.error == "NotFound" { return .signInExpired }
         if server.error == "invalid_grant" || server.error == "invalid_code" { return .loginRequired }
         if grant == .authorizationCode, server.error == "http_400" || server.error == "http_403" {
@@ -70,7 +67,7 @@ struct ServerRefusal {
         return !server.errorCodes.isEmpty || ["AADSTS", "AADB2C", "MSIS"].contains(where: description.hasPrefix)
     }
 
-    /// B2C says what happened in the description alone; Entra's numbers tell an administrator's consent from a person's.
+    /// B2C names the case only in the description; Entra's numbers tell an administrator's consent from a person's.
     private static func codeByNumber(_ server: ServerError) -> AuthenticationError.Code? {
         let description = server.errorDescription ?? ""
         if description.hasPrefix("AADB2C90118") { return .passwordResetRequired }
@@ -107,7 +104,7 @@ struct ServerRefusal {
         "expired_token": .interactionTimedOut, "code_expired": .interactionTimedOut,
         "invalid_client": .clientNotRegistered,
         "unauthorized_client": .clientNotRegistered, "invalid_scope": .invalidScope,
-        // The API that the scopes are of: Entra ID's word for it, and RFC 8707's.
+        // An unknown API of the scopes, in the words of Entra ID and of RFC 8707.
         "invalid_resource": .invalidScope, "invalid_target": .invalidScope,
         "unsupported_grant_type": .unsupported, "unsupported_response_type": .unsupported,
         "redirect_uri_mismatch": .redirectNotRegistered, "invalid_redirect_uri": .redirectNotRegistered,
@@ -122,16 +119,16 @@ struct ServerRefusal {
         .loginRequired: "The provider wants the person to sign in again.",
         .consentRequired: "The person has not yet agreed to these scopes: sign in interactively.",
         .adminConsentRequired: """
-        Only an administrator can agree to these scopes. Ask the organisation's administrator to grant admin consent \
+        Only an administrator can agree to these scopes. Ask the organization's administrator to grant admin consent \
         for this application (Entra admin centre, Enterprise applications, Permissions).
         """,
         .claimsChallenge: "The provider asks for more: sign in interactively with the error's claims.",
         .accountSelectionRequired: "The person has to choose an account: sign in interactively.",
         .signInExpired: "The sign-in expired or was revoked: sign in interactively.",
         .basicAction: "The provider asks for more, a second factor for example: sign in interactively.",
-        .additionalAction: "The person has to act outside the sign-in first, for example enrol the device.",
-        .messageOnly: "The provider refuses; signing in will only show its reason.",
-        .passwordExpired: "The password expired: it is changed while signing in interactively.",
+        .additionalAction: "The person must first act outside the sign-in, for example enroll the device.",
+        .messageOnly: "The provider refuses. Signing in will only show the reason.",
+        .passwordExpired: "The password expired. Sign in interactively to change it.",
         .passwordResetRequired: "The person forgot the password: start the password-reset policy.",
         .userCancelled: "The sign-in was cancelled.",
         .interactionTimedOut: "The code expired before the sign-in was finished. Start again for a new one.",
@@ -145,7 +142,7 @@ struct ServerRefusal {
         The provider does not know one of the scopes, or the API that they are of, or does not allow it to this client.
         """,
         .blockedByPolicy:
-            "The organisation's policy blocks this sign-in: ask its administrator; trying again will not help.",
+            "The organization's policy blocks this sign-in. Ask its administrator; trying again does not help.",
         .requestLoop: "The provider stopped a loop of identical requests. Wait some minutes.",
         .unsupported: "The provider does not offer this to the client.",
         .throttled: "The server asks to wait. Try again later.",

@@ -2,18 +2,18 @@
 
 import OAuthWire
 
-/// What an answer of the token endpoint means.
+/// The meaning of the token endpoint's answer.
 enum TokenEndpointAnswer {
-    /// The tokens. With a `fault` in it nothing but the refresh token is of use.
+    /// The tokens. With a `fault`, only the refresh token is usable.
     case granted(TokenResponse)
-    /// The server said no: asking again in the same way will not help.
+    /// The server refused: the same request will not help.
     case refused(AuthenticationError)
-    /// Nobody knows whether the server acted: the refresh token stays.
+    /// It is unknown whether the server acted: the refresh token stays.
     case ambiguous(AuthenticationError)
 }
 
 extension TokenEndpointAnswer {
-    /// Which credential was redeemed.
+    /// The kind of redeemed credential.
     enum Grant: Sendable { case authorizationCode, refreshToken, deviceCode }
 
     init(_ answer: EndpointAnswer, grant: Grant, now: Int64, context: RequestContext) {

@@ -2,15 +2,15 @@
 
 /// Runs `work` for at most `duration` of real time.
 ///
-/// The caller is released at the deadline and on cancellation even where `work` does not heed its own cancellation.
-/// - Throws: What `work` throws, `CancellationError`, or `DeadlineExceeded`.
+/// The caller resumes at the deadline and on cancellation, even if `work` ignores its own cancellation.
+/// - Throws: The error of `work`, `CancellationError`, or `DeadlineExceeded`.
 package func withDeadline<Value: Sendable>(
     _ duration: Duration,
     _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
     let result = Promise<Value>()
     let worker = Task { await result.finish(by: work) }
-    // It does nothing but wait: no other thread is woken for that.
+    // The task only waits, so that no other thread needs to wake.
     let timer = Task.immediate {
         try await Task.sleep(for: duration)
         result.finish(.failure(DeadlineExceeded()))

@@ -3,8 +3,8 @@
 import Glibc
 
 extension Descriptor {
-    /// Takes the file's lock, which the kernel frees with this descriptor or its process.
-    /// - Returns: `false` when someone else has it.
+    /// Takes the file's lock, which the kernel frees when this descriptor or its process ends.
+    /// - Returns: `false` if another descriptor has the lock.
     func tryLock() throws(SystemCallError) -> Bool {
         while flock(number, LOCK_EX | LOCK_NB) != 0 {
             if errno == EWOULDBLOCK { return false }
@@ -13,12 +13,12 @@ extension Descriptor {
         return true
     }
 
-    /// Frees the lock, also for a child process that was forked while it was held.
+    /// Frees the lock, also for a child process that was forked under the lock.
     func unlock() {
         _ = flock(number, LOCK_UN)
     }
 
-    /// The file's length, or `nil` when it has lost its name: whoever comes now uses another one.
+    /// The file's length, or `nil` if the file has lost its name, so that newcomers use another file.
     func namedLength() throws(SystemCallError) -> Int? {
         var status = stat()
         guard unsafe fstat(number, &status) == 0 else { throw SystemCallError("fstat", path) }
@@ -30,7 +30,7 @@ extension Descriptor {
         guard ftruncate(number, length) == 0 else { throw SystemCallError("ftruncate", path) }
     }
 
-    /// Sets the times at which the file was read and written.
+    /// Sets the file's times of reading and writing.
     func stamp(_ time: FileTime) throws(SystemCallError) {
         let times = [time.timespec, time.timespec]
         guard unsafe futimens(number, times) == 0 else { throw SystemCallError("futimens", path) }

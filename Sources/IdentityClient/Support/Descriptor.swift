@@ -4,7 +4,7 @@ import Glibc
 
 /// An open file or directory, closed when it goes out of scope. Every failure names the path.
 struct Descriptor: ~Copyable {
-    /// What the file is called in errors.
+    /// The file's name in errors.
     let path: String
     let number: Int32
 
@@ -17,38 +17,38 @@ struct Descriptor: ~Copyable {
         _ = close(number)
     }
 
-    /// Opens the directory at `path`, which must not be a symbolic link; `nil` when there is none.
+    /// Opens the directory at `path`, which must not be a symbolic link; `nil` if there is none.
     static func directory(_ path: String) throws(SystemCallError) -> Descriptor? {
         try open(path, in: AT_FDCWD, flags: O_RDONLY | O_DIRECTORY, path: path)
     }
 
-    /// Opens the directory `name` in this one; `nil` when there is none.
+    /// Opens the directory `name` in this directory; `nil` if there is none.
     func directory(_ name: String) throws(SystemCallError) -> Descriptor? {
         try open(name, flags: O_RDONLY | O_DIRECTORY)
     }
 
-    /// Opens the file `name` for reading; `nil` when there is none. A FIFO in its place does not block.
+    /// Opens the file `name` for reading; `nil` if there is none. A FIFO in its place does not block.
     func file(_ name: String) throws(SystemCallError) -> Descriptor? {
         try open(name, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
     }
 
-    /// Opens what lies at `path` to ask for its status only, which waits for nothing; `nil` when nothing does.
+    /// Opens `path` only to ask for its status, which never blocks; `nil` if it does not exist.
     static func unread(_ path: String) throws(SystemCallError) -> Descriptor? {
         try open(path, in: AT_FDCWD, flags: statusOnly, path: path)
     }
 
-    /// `O_PATH`, which the C library shows to GNU sources only.
+    /// `O_PATH`, which the C library shows only to GNU sources.
     private static var statusOnly: Int32 { 0o1000_0000 }
 
-    /// Creates the file `name`, which must not exist, readable and writable for its owner only.
+    /// Creates the file `name`, which must not exist, readable and writable only for its owner.
     ///
-    /// On a file system that keeps no permissions it fails as a `chmod` that is not supported, and leaves no file.
+    /// On a file system without permissions it fails like an unsupported `chmod`, and leaves no file.
     func newFile(_ name: String) throws(SystemCallError) -> Descriptor {
         guard let file = try open(name, flags: O_WRONLY | O_CREAT | O_EXCL) else {
             throw SystemCallError("open", "\(path)/\(name)", number: ENOENT)
         }
         if try file.status().mode == 0o600 { return file }
-        // A umask has taken bits away, or the file system has a mode of its own for all files.
+        // A umask has removed bits, or the file system has one mode for all files.
         _ = fchmod(file.number, 0o600)
         guard try file.status().isPrivate else {
             try? remove(name)  // The first failure is the one to tell.
@@ -57,7 +57,7 @@ struct Descriptor: ~Copyable {
         return file
     }
 
-    /// Opens the file `name` for locking, and creates it when there is none.
+    /// Opens the file `name` for locking, and creates it if there is none.
     func lockFile(_ name: String) throws(SystemCallError) -> Descriptor {
         if let file = try open(name, flags: O_RDWR | O_NONBLOCK | O_NOCTTY) { return file }
         do {
@@ -88,22 +88,22 @@ struct Descriptor: ~Copyable {
 }
 
 extension Descriptor {
-    /// What is open here.
+    /// The status of this file or directory.
     func status() throws(SystemCallError) -> FileStatus {
         var status = stat()
         guard unsafe fstat(number, &status) == 0 else { throw SystemCallError("fstat", path) }
         return FileStatus(status)
     }
 
-    /// Whether what is open here looks as it did, and still has its one name.
+    /// Whether this file looks unchanged, and still has its only name.
     ///
-    /// Of a file that is gone on another computer nothing is known: it does not.
+    /// If the file was removed by another computer, its status is unknown: the result is `false`.
     func isUnchanged(since fingerprint: FileFingerprint) -> Bool {
         var status = stat()
         return unsafe fstat(number, &status) == 0 && status.st_nlink == 1 && fingerprint.matches(status)
     }
 
-    /// What lies at `name` in this directory, or `nil` when nothing does.
+    /// The status of `name` in this directory, or `nil` if it does not exist.
     func status(of name: String) throws(SystemCallError) -> FileStatus? {
         var status = stat()
         if unsafe fstatat(number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return FileStatus(status) }
@@ -136,16 +136,16 @@ extension Descriptor {
         }
     }
 
-    /// Waits until what was written, or for a directory what it names, rests on the disk.
+    /// Waits until the written bytes, or a directory's names, are on the disk.
     func synchronize() throws(SystemCallError) {
         while fsync(number) != 0 {
-            // Some file systems cannot sync a directory, and say so in this way.
+            // Some file systems cannot sync a directory, and report it in this way.
             if errno == EINVAL { return }
             if errno != EINTR { throw SystemCallError("fsync", path) }
         }
     }
 
-    /// Gives the file `name` in this directory the name `other`, in place of what had it.
+    /// Renames the file `name` in this directory to `other`, replacing any file there.
     func rename(_ name: String, to other: String) throws(SystemCallError) {
         guard unsafe renameat(number, name, number, other) == 0 else {
             throw SystemCallError("rename", "\(path)/\(other)")

@@ -3,7 +3,7 @@
 import Crypto
 import OAuthWire
 
-/// A fingerprint of several texts, each set off from the next so that no two lists share one.
+/// A fingerprint of several texts, separated so that different lists have different fingerprints.
 package enum Digest {
     /// 64 lower-case hexadecimal digits.
     package static func hexadecimal(of parts: [String]) -> String {

@@ -6,7 +6,7 @@ import Glibc
 struct FileTime: Hashable, Sendable, Comparable {
     let nanoseconds: Int64
 
-    /// Cut to the years 1970 to 2255: anybody can stamp a file with another, and sums must not overflow.
+    /// Limited to the years 1970 to 2255: any program can set another time, and sums must not overflow.
     init(_ time: timespec) {
         nanoseconds = min(max(0, Int64(time.tv_sec)), 9_000_000_000) * 1_000_000_000 + Int64(time.tv_nsec)
     }
@@ -15,7 +15,7 @@ struct FileTime: Hashable, Sendable, Comparable {
         Glibc.timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     }
 
-    /// How long before `other` it was; negative when it was after.
+    /// The time from this instant to `other`; negative if this instant is later.
     func duration(to other: FileTime) -> Duration {
         .nanoseconds(other.nanoseconds - nanoseconds)
     }
@@ -25,12 +25,12 @@ struct FileTime: Hashable, Sendable, Comparable {
     }
 }
 
-/// An instant of the monotonic clock, for what needs no more than hundredths of a second.
+/// An instant of the monotonic clock, precise to hundredths of a second.
 struct CoarseTime: Sendable {
     let nanoseconds: Int64
 }
 
-/// What tells one content of a file from the next without reading it.
+/// Values that distinguish a file's contents without reading them.
 struct FileFingerprint: Hashable, Sendable {
     let device: UInt64
     let inode: UInt64
@@ -46,22 +46,22 @@ struct FileFingerprint: Hashable, Sendable {
         changed = FileTime(status.st_ctim)
     }
 
-    /// Whether `status` has this fingerprint. It compares in place, because a `stat` is dear to copy.
+    /// Whether `status` has this fingerprint. It compares in place, because copying a `stat` is expensive.
     @inline(__always)
     func matches(_ status: stat) -> Bool {
         changed == FileTime(status.st_ctim) && inode == UInt64(status.st_ino) && device == UInt64(status.st_dev)
             && size == Int64(status.st_size) && modified == FileTime(status.st_mtim)
     }
 
-    /// Whether a later change is sure to give another fingerprint, when this one was taken at `now`.
+    /// Whether a later change certainly gives another fingerprint, if this one was taken at `now`.
     ///
-    /// Kernels before 6.13 stamp in ticks of up to 10 ms: two changes in one tick look alike.
+    /// Kernels before 6.13 stamp in ticks of up to 10 ms: two changes in one tick look the same.
     func isSettled(at now: FileTime) -> Bool {
         max(modified, changed).duration(to: now) >= .milliseconds(20)
     }
 }
 
-/// What is known of a file or directory.
+/// The status of a file or directory.
 struct FileStatus: Sendable {
     enum Kind: Sendable {
         case file, directory, other
@@ -74,10 +74,10 @@ struct FileStatus: Sendable {
     /// The permission bits.
     let mode: UInt32
 
-    /// Whether its owner may read and write it, and nobody else may.
+    /// Whether only its owner may read and write it.
     var isPrivate: Bool { mode & 0o677 == 0o600 }
 
-    /// Whether anybody but its owner may write to it.
+    /// Whether another user may write to it.
     var isOpenToWriters: Bool { mode & 0o022 != 0 }
 
     init(_ status: stat) {

@@ -3,12 +3,12 @@
 import Dispatch
 import Glibc
 
-/// A queue of the kernel's on which directories say what happens in them.
+/// The kernel's queue of events in watched directories.
 final class Inotify: Sendable {
     struct Event {
         let watch: Int32
         let mask: UInt32
-        /// What it happened to in the directory; empty when it happened to the directory itself.
+        /// The name of the changed file; empty if the event is about the directory itself.
         let name: String
 
         func isAny(of flags: Int32) -> Bool { mask & UInt32(bitPattern: flags) != 0 }
@@ -25,7 +25,7 @@ final class Inotify: Sendable {
         close(number)
     }
 
-    /// Watches a directory; `nil` when there is none at `path`.
+    /// Watches a directory; `nil` if there is none at `path`.
     func watch(_ path: String, for flags: Int32) throws(SystemCallError) -> Int32? {
         let watch = unsafe inotify_add_watch(number, path, UInt32(bitPattern: flags | IN_ONLYDIR))
         if watch >= 0 { return watch }
@@ -33,12 +33,12 @@ final class Inotify: Sendable {
         throw SystemCallError("inotify_add_watch", path)
     }
 
-    /// Ends a watch; one that has ended by itself is no matter.
+    /// Ends a watch; it may already have ended by itself.
     func end(_ watch: Int32) {
         inotify_rm_watch(number, watch)
     }
 
-    /// What happened since the last call; empty when nothing did.
+    /// The events since the last call.
     func events() -> [Event] {
         var events: [Event] = []
         while true {
@@ -53,11 +53,11 @@ final class Inotify: Sendable {
         }
     }
 
-    /// A source that calls `handler` on `queue` when there are events. Cancel it before it is dropped.
+    /// A source that calls `handler` on `queue` when there are events. Cancel the source before you release it.
     func source(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) -> any DispatchSourceRead {
         let source = DispatchSource.makeReadSource(fileDescriptor: number, queue: queue)
         source.setEventHandler(handler: handler)
-        // The descriptor is closed with this object, and that must not be before the source has let go of it.
+        // The descriptor is closed with this object, which must outlive the source's use of it.
         source.setCancelHandler { withExtendedLifetime(self) {} }
         return source
     }

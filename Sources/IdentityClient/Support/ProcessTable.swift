@@ -2,11 +2,11 @@
 
 import Glibc
 
-/// What `/proc` tells about processes, and the boot clock.
+/// Information about processes from `/proc`, and the boot clock.
 enum ProcessTable {
     /// This process.
     static func current() -> ProcessIdentity {
-        // A forked child has another number, and must not pass for its parent.
+        // A forked child has another number, and must not be mistaken for its parent.
         atFirst.pid == Int(getpid()) ? atFirst : lookUp()
     }
 
@@ -23,39 +23,40 @@ enum ProcessTable {
 
     /// Whether the numbers in `/proc` are those of this process's namespace.
     ///
-    /// In a namespace that mounts no `/proc` of its own (`unshare --pid`, `bwrap --unshare-pid`, a container with the host's)
-    /// `/proc` shows other processes under the numbers of those it belongs with.
+    /// In a namespace without its own `/proc` (`unshare --pid`, `bwrap --unshare-pid`, a container with the host's
+    /// `/proc`), the numbers in `/proc` belong to other processes.
     /// - SeeAlso: [pid_namespaces(7)](https://man7.org/linux/man-pages/man7/pid_namespaces.7.html)
     private static var showsOwnNamespace: Bool {
         guard link("/proc/self") == "\(getpid())" else { return false }
-        // The same number in both namespaces is chance: then the kernel lists both.
+        // The same number in both namespaces may be chance: then the kernel lists both.
         let lines = text(of: "/proc/self/status")?.split(separator: "\n") ?? []
         let numbers = lines.first { $0.hasPrefix("NSpid:") }?.split(whereSeparator: \.isWhitespace).count
         return numbers.map { $0 == 2 } ?? true
     }
 
-    /// Whether a process of this process namespace has ended. A killed child that nobody reaped still has an entry: its
-    /// state is `Z` or `X`, and it has no other threads. Those of a process whose main thread alone has ended still run.
+    /// Whether a process of this process namespace has ended. A killed child that was not reaped still has an entry:
+    /// its state is `Z` or `X`, and it has no other threads. If only the main thread has ended, the other threads still
+    /// run.
     ///
-    /// `/proc` may hide living processes (`hidepid=2`). Of those only the kernel knows, and it does not tell one from a
-    /// later one with the same number: such a one passes for alive.
+    /// `/proc` may hide living processes (`hidepid=2`). Only the kernel knows these, and cannot tell a process from a
+    /// later process with the same number: such a process counts as alive.
     static func isDead(_ process: ProcessIdentity) -> Bool {
         guard let status = status(of: String(process.pid)) else {
-            // 0 and below name groups of processes.
+            // Numbers from 0 down name groups of processes.
             guard let number = pid_t(exactly: process.pid), number > 0 else { return true }
             return kill(number, 0) != 0 && errno == ESRCH
         }
         return status.isOver || status.startTime != process.startTime
     }
 
-    /// Milliseconds since boot, time asleep included.
+    /// Milliseconds since boot, including sleep.
     static func bootTime() -> Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_BOOTTIME, &time)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// The fields after the command's name, which may itself contain anything.
+    /// The fields after the command's name, which may contain any character.
     private static func status(of process: String) -> (isOver: Bool, startTime: String)? {
         guard let text = text(of: "/proc/\(process)/stat"), let end = text.lastIndex(of: ")") else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// One outcome that many tasks wait for. A waiter that is cancelled stops waiting; the others and the work go on.
+/// One outcome for many waiting tasks. A cancelled waiter stops waiting; the others and the work go on.
 package final class Promise<Value: Sendable>: Sendable {
     private struct State {
         var outcome: Result<Value, any Error>?
@@ -17,7 +17,7 @@ package final class Promise<Value: Sendable>: Sendable {
 
     /// The outcome, as soon as there is one.
     ///
-    /// - Throws: What the work threw, or `CancellationError` when the waiting task was cancelled.
+    /// - Throws: The error of the work, or `CancellationError` if the waiting task was cancelled.
     package func value() async throws -> Value {
         let id = state.withLock { state in
             state.nextID += 1
@@ -42,12 +42,12 @@ package final class Promise<Value: Sendable>: Sendable {
         }
     }
 
-    /// Ends the wait of all with what comes of `work`.
+    /// Ends all waits with the outcome of `work`.
     package func finish(by work: () async throws -> Value) async {
         do { finish(.success(try await work())) } catch { finish(.failure(error)) }
     }
 
-    /// Ends the wait of all. Only the first outcome counts.
+    /// Ends all waits. Only the first outcome counts.
     /// - Returns: Whether this was the first.
     @discardableResult
     package func finish(_ outcome: Result<Value, any Error>) -> Bool {
@@ -62,9 +62,9 @@ package final class Promise<Value: Sendable>: Sendable {
     }
 }
 
-/// Does `work` to its end in a task of its own. A caller that is cancelled waits no longer, and the work goes on.
+/// Runs `work` to its end in a separate task. A cancelled caller stops waiting, and the work goes on.
 ///
-/// - Throws: What `work` throws, or `CancellationError`.
+/// - Throws: The error of `work`, or `CancellationError`.
 func regardlessOfCancellation<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {

@@ -3,9 +3,9 @@
 package import FoundationEssentials
 package import Logging
 
-/// What one acquisition carries along: its name, its logger.
+/// The correlation identifier and the logger of one acquisition.
 package struct RequestContext: Sendable {
-    /// Names the request on both sides.
+    /// The request's name on both sides.
     package let correlationID: UUID
     package let logger: Logger
 

@@ -1,7 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension String {
-    /// One word of a POSIX shell's line: the text as it is where no shell sees anything in it, else in single quotes.
+    /// One word of a POSIX shell's command line: the text itself if it has no special character, otherwise in single
+    /// quotes.
     ///
     /// By bytes: `'` and a combining accent are one `Character`, but a shell sees the `'`.
     /// - SeeAlso: [POSIX Shell §2.2.2](https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_02_02)

@@ -2,9 +2,9 @@
 
 import Synchronization
 
-/// Runs one piece of work per key at a time; who asks meanwhile waits for its outcome.
+/// Runs one piece of work per key at a time; later callers wait for its outcome.
 ///
-/// The work runs in a task of its own: cancelling any caller, or all of them, does not end it.
+/// The work runs in a separate task: cancelling any or all callers does not end it.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let flights = Mutex<[Key: Promise<Value>]>([:])
 

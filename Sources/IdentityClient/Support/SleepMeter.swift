@@ -1,9 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Tells how long the computer has slept since the meter was made.
+/// Measures how long the computer has slept since the meter's creation.
 ///
-/// On Linux `ContinuousClock` goes on while the computer is suspended (`CLOCK_BOOTTIME`), and `SuspendingClock` stands
-/// still (`CLOCK_MONOTONIC`): by as much as the first has run ahead of the second, the computer slept.
+/// On Linux, `ContinuousClock` runs while the computer is suspended (`CLOCK_BOOTTIME`), and `SuspendingClock` stops
+/// (`CLOCK_MONOTONIC`): their difference is the time asleep.
 struct SleepMeter: Sendable {
     private let continuous = ContinuousClock.now
     private let suspending = SuspendingClock.now

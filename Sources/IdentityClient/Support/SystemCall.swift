@@ -3,77 +3,77 @@
 import CCurl
 import Glibc
 
-/// A call to the system that failed: which one, why, and on what.
+/// A failed system call, with its reason and path.
 struct SystemCallError: Error {
     let call: StaticString
     let number: Int32
     let path: String
 
-    /// Takes the reason from `errno`; make it right after the call.
+    /// Takes the reason from `errno`; create the error directly after the call.
     init(_ call: StaticString, _ path: String, number: Int32 = errno) {
         self.call = call
         self.number = number
         self.path = path
     }
 
-    /// The system's words for the reason.
+    /// The system's text for the reason.
     var reason: String {
         unsafe String(cString: strerror(number))
     }
 }
 
-/// The system's calls that need no open file. Those that do are in ``Descriptor``.
+/// System calls without an open file. ``Descriptor`` has the others.
 package enum SystemCall {
-    /// The user whom the kernel asks about.
+    /// The user whose rights the kernel checks.
     package static var effectiveUser: UInt32 { geteuid() }
 
-    /// Checks that the system would let this process make files in a directory; nothing is made.
+    /// Checks that this process may create files in a directory, without creating any.
     static func checkWritable(_ directory: String) throws(SystemCallError) {
         guard unsafe faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 else {
             throw SystemCallError("access", directory)
         }
     }
 
-    /// The time as file systems stamp it.
+    /// The current time, as file systems stamp it.
     static var now: FileTime {
         var now = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &now)
         return FileTime(now)
     }
 
-    /// The monotonic clock as of its last tick, some milliseconds ago: the kernel tells it without being called.
+    /// The monotonic clock at its last tick, some milliseconds ago; reading it needs no system call.
     static var coarseTime: CoarseTime {
         var now = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &now)
         return CoarseTime(nanoseconds: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec))
     }
 
-    /// Whether something lies at `path` that this process may look at.
+    /// Whether `path` exists and is visible to this process.
     package static func exists(_ path: String) -> Bool {
         (try? status(of: path, followingLinks: true)) != nil  // unreadable: of no use
     }
 
-    /// Whether the program has rights that its caller lacks (setuid, setgid, or capabilities of the file): then the
-    /// environment is the words of somebody with fewer rights.
+    /// Whether the program has rights that its caller lacks (setuid, setgid, or file capabilities): then a user with
+    /// fewer rights controls the environment.
     ///
     /// - SeeAlso: `AT_SECURE` in getauxval(3)
     package static let hasRaisedRights = ccurl_has_raised_rights()
 
-    /// A variable of the environment; `nil` when it is unset or empty, and in a program with raised rights.
+    /// A variable of the environment; `nil` if unset or empty, and in a program with raised rights.
     package static func environment(_ name: String) -> String? {
         guard !hasRaisedRights, let value = unsafe getenv(name) else { return nil }
         let text = unsafe String(cString: value)
         return text.isEmpty ? nil : text
     }
 
-    /// The directory that a relative path begins at.
+    /// The directory at which relative paths begin.
     static var workingDirectory: String? {
         guard let path = unsafe getcwd(nil, 0) else { return nil }
         defer { unsafe free(path) }
         return unsafe String(cString: path)
     }
 
-    /// The home that the user database names, or `nil` where it does not know the user.
+    /// The home in the user database, or `nil` for an unknown user.
     static func home(ofUser user: UInt32) -> String? {
         var entry = unsafe passwd()
         var found: UnsafeMutablePointer<passwd>?
@@ -86,7 +86,7 @@ package enum SystemCall {
         }
     }
 
-    /// What lies at `path`, or `nil` when nothing does.
+    /// The status of `path`, or `nil` if it does not exist.
     static func status(of path: String, followingLinks: Bool) throws(SystemCallError) -> FileStatus? {
         var status = stat()
         let result = followingLinks ? unsafe stat(path, &status) : unsafe lstat(path, &status)
@@ -95,19 +95,19 @@ package enum SystemCall {
         throw SystemCallError("stat", path)
     }
 
-    /// The fingerprint of the file at `path`, or `nil` where there is none to be had.
+    /// The fingerprint of the file at `path`, or `nil` if it is unavailable.
     static func fingerprint(of path: String) -> FileFingerprint? {
         var status = stat()
-        // A string that is an argument of C is copied first; its own bytes serve as well.
+        // Passing a string to C would copy it first; its own bytes avoid the copy.
         let result = unsafe path.withCString { unsafe lstat($0, &status) }
         return result == 0 ? FileFingerprint(status) : nil
     }
 
-    /// Makes a directory that only its owner may enter, under any umask.
+    /// Creates a directory that only its owner may enter, under any umask.
     ///
-    /// Where others may write to it nevertheless, the file system keeps no permissions: it fails as a `chmod` that is not
-    /// supported, and leaves no directory.
-    /// - Returns: `false` when something was there already.
+    /// If others may still write to it, the file system keeps no permissions: the call fails like an unsupported
+    /// `chmod`, and leaves no directory.
+    /// - Returns: `false` if the path already exists.
     static func makeDirectory(_ path: String) throws(SystemCallError) -> Bool {
         guard unsafe mkdir(path, 0o700) == 0 else {
             if errno == EEXIST { return false }
@@ -118,7 +118,7 @@ package enum SystemCall {
             _ = unsafe rmdir(path)
             throw SystemCallError("chmod", path, number: EOPNOTSUPP)
         }
-        // A umask can take bits away; without its owner's the directory would be of no use.
+        // A umask can remove bits; without its owner's bits the directory would be useless.
         if status.mode & 0o700 != 0o700 {
             guard unsafe chmod(path, 0o700) == 0 else { throw SystemCallError("chmod", path) }
         }

@@ -2,9 +2,9 @@
 
 public import FoundationEssentials
 
-/// Says what time it is, and waits. Token lifetimes are wall time; a test's clock stands still until it is moved.
+/// Tells the time, and waits. Token lifetimes are wall time; a test's clock stands still until the test moves it.
 public protocol WallClock: Sendable {
-    /// The time now.
+    /// The current time.
     var now: Date { get }
 
     /// Waits at least this long, by this clock.

@@ -1,9 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// An absolute `https` address, or `http` on a loopback host, taken apart strictly.
+/// An absolute `https` address, or `http` on a loopback host, parsed strictly.
 ///
-/// Nothing is guessed or repaired: no user information, no fragment, ASCII only. Scheme and host are lowered, a default
-/// port is dropped, path and query stay as they are.
+/// The parser guesses and repairs nothing: no user information, no fragment, only ASCII. Scheme and host become lower
+/// case, a default port is dropped, path and query stay unchanged.
 /// - SeeAlso: [RFC 3986 §3](https://www.rfc-editor.org/rfc/rfc3986#section-3)
 package struct WebAddress: Hashable, Sendable {
     package let scheme: String
@@ -21,13 +21,13 @@ package struct WebAddress: Hashable, Sendable {
         self.query = query
     }
 
-    /// - Returns: `nil` unless `text` has exactly this form and its host may be spoken to.
+    /// - Returns: `nil` unless `text` has exactly this form and an allowed host.
     package init?(_ text: String) {
         self.init(text, maximumLength: Self.maximumLength)
     }
 
-    /// Whether `text` is such an address for a person's browser, where a fragment may follow: a page that is one program
-    /// has its places there. The fragment is no part of what is spoken to, and as strictly ASCII as the rest.
+    /// Whether `text` is such an address for a person's browser, where a fragment may follow, because single-page
+    /// applications use fragments. The fragment is not sent to the host, and must be ASCII too.
     package static func isForPeople(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: 0x23, omittingEmptySubsequences: false)
         return text.utf8.count <= maximumLength && text.utf8.allSatisfy(isPlain) && parts.count <= 2
@@ -36,7 +36,7 @@ package struct WebAddress: Hashable, Sendable {
 
     private static let maximumLength = 2048
 
-    /// Visible ASCII, without the slash that some browsers take for the other one.
+    /// Visible ASCII, without the backslash, which some browsers treat as a slash.
     private static func isPlain(_ byte: UInt8) -> Bool { (0x21...0x7E).contains(byte) && byte != 0x5C }
 
     /// The same for at most `maximumLength` bytes.
@@ -64,19 +64,19 @@ package struct WebAddress: Hashable, Sendable {
     /// Scheme, host and port, as in `https://login.example.org:8443`.
     package var origin: String { "\(scheme)://\(environment)" }
 
-    /// Host and port: what MSAL calls the environment.
+    /// Host and port, MSAL's environment.
     package var environment: String { port.map { "\(host):\($0)" } ?? host }
 
     package var text: String { origin + path + (query.map { "?" + $0 } ?? "") }
 
-    /// Path and query, as a request names them: the root for an empty path.
+    /// Path and query for a request; `/` for an empty path.
     ///
     /// - SeeAlso: [RFC 9112 §3.2.1](https://www.rfc-editor.org/rfc/rfc9112#section-3.2.1)
     package var target: String { (path.isEmpty ? "/" : path) + (query.map { "?" + $0 } ?? "") }
 
     package var isLoopback: Bool { Self.isLoopback(host: host) }
 
-    /// The segments between the slashes of the path, empty ones left out.
+    /// The nonempty segments of the path.
     package var segments: [String] { path.split(separator: "/").map(String.init) }
 
     package static func isLoopback(host: String) -> Bool {

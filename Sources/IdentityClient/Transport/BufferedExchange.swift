@@ -3,12 +3,12 @@
 import HTTPTypes
 import Synchronization
 
-/// What a transport that cannot stream makes of an exchange: both bodies whole in memory.
+/// An exchange over a transport that cannot stream, with both bodies in memory.
 final class BufferedExchange: HTTPExchange {
     let response: HTTPResponse
     private let body: Mutex<[UInt8]?>
 
-    /// The largest body that is gathered for such a transport.
+    /// The maximum body for such a transport.
     static let maximumBodyLength: Int64 = 16 << 20
 
     init(_ transport: any HTTPTransport, _ request: HTTPRequest, body: (any HTTPBodySource)?) async throws {
@@ -17,8 +17,8 @@ final class BufferedExchange: HTTPExchange {
             guard body.length <= Self.maximumBodyLength else {
                 throw AuthenticationError(
                     .invalidArgument,
-                    "The body is larger than 16 MiB, and this transport cannot stream: use CurlTransport, or a "
-                        + "transport of your own that is a StreamingHTTPTransport."
+                    "The body is larger than 16 MiB, and this transport cannot stream. Use CurlTransport, or a "
+                        + "StreamingHTTPTransport of your own."
                 )
             }
             var gathered: [UInt8] = []
@@ -40,7 +40,7 @@ final class BufferedExchange: HTTPExchange {
 }
 
 extension HTTPTransport {
-    /// Begins an exchange, streamed where this transport can.
+    /// Starts an exchange, streamed if this transport can.
     func exchange(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
         if let streaming = self as? any StreamingHTTPTransport { return try await streaming.open(request, body: body) }
         return try await BufferedExchange(self, request, body: body)

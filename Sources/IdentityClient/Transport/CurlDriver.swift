@@ -24,7 +24,7 @@ import Synchronization
     }
 }
 
-/// The counter between callers and the one thread that talks to libcurl.
+/// The interface between callers and the thread that calls libcurl.
 final class CurlDriver: Sendable {
     struct Answer: Sendable {
         var response: HTTPResponse
@@ -37,7 +37,7 @@ final class CurlDriver: Sendable {
         let caller: Caller
     }
 
-    /// Who waits for it.
+    /// The waiting caller of a request.
     enum Caller: Sendable {
         case answer(Promise<Answer>)
         case stream(CurlStream)
@@ -50,11 +50,11 @@ final class CurlDriver: Sendable {
         }
     }
 
-    /// What callers left since the thread last looked.
+    /// The callers' commands since the thread last looked.
     struct Commands {
         var jobs: [Job] = []
         var abandoned: [UInt64] = []
-        /// No more requests are taken; the thread ends when it has none left.
+        /// No more requests are accepted; the thread ends after its last request.
         var isRetired = false
 
         fileprivate var isEmpty: Bool { jobs.isEmpty && abandoned.isEmpty }
@@ -63,7 +63,7 @@ final class CurlDriver: Sendable {
     private struct State {
         var commands = Commands()
         var lastTicket: UInt64 = 0
-        /// Since when the thread is to look for commands.
+        /// The time of the first wake that the thread has not handled.
         var wokenSince: SuspendingClock.Instant?
     }
 
@@ -94,7 +94,7 @@ final class CurlDriver: Sendable {
         }
     }
 
-    /// Takes a request in; `nil` when the driver is retired.
+    /// Accepts a request; `nil` if the driver is retired.
     func submit(_ request: CurlRequest, _ caller: Caller) -> UInt64? {
         enqueue { state in
             guard !state.commands.isRetired else { return nil }
@@ -104,28 +104,28 @@ final class CurlDriver: Sendable {
         }
     }
 
-    /// Nobody waits for this answer any more.
+    /// Marks a request without a waiting caller.
     func abandon(_ ticket: UInt64) {
         enqueue { $0.commands.abandoned.append(ticket) }
     }
 
-    /// Something was given to a stream, or taken from it.
+    /// Wakes the thread after a change of a stream.
     func nudge() {
         enqueue { _ in }
     }
 
-    /// Takes no more requests, finishes those under way and ends the thread.
+    /// Accepts no more requests, finishes running requests and ends the thread.
     func retire() {
         enqueue { $0.commands.isRetired = true }
     }
 
     var isRetired: Bool { state.withLock { $0.commands.isRetired } }
 
-    /// Whether the computer has slept since the driver was made. Routers and servers forget connections meanwhile, and
-    /// libcurl takes them for fresh: its clock stood still.
+    /// Whether the computer has slept since the driver's creation. Routers and servers forget connections meanwhile,
+    /// but libcurl considers them fresh, because its clock stood still.
     var hasSlept: Bool { settings.timeAsleep() - timeAsleepBefore > .seconds(2) }
 
-    /// Whether the thread has let commands lie for so long: something in libcurl holds it, a resolver for example.
+    /// Whether commands have waited this long, because libcurl blocks the thread, in a resolver for example.
     func isHeldUp(for heldUpTimeout: Duration) -> Bool {
         guard let since = state.withLock({ $0.wokenSince }) else { return false }
         return SuspendingClock.now - since >= heldUpTimeout
@@ -152,7 +152,7 @@ final class CurlDriver: Sendable {
 
 // The thread's side.
 extension CurlDriver {
-    /// What came in since the last time.
+    /// The commands since the last call.
     func drain() -> Commands {
         state.withLock { state in
             let commands = state.commands
@@ -163,7 +163,7 @@ extension CurlDriver {
         }
     }
 
-    /// Retires unless something came in meanwhile.
+    /// Retires unless there are new commands.
     func retireIfIdle() {
         state.withLock { if $0.commands.isEmpty { $0.commands.isRetired = true } }
     }

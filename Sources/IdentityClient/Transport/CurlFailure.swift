@@ -2,13 +2,13 @@
 
 import CCurl
 
-/// How a transfer failed, in libcurl's words; the cause beneath an `AuthenticationError`.
+/// A failed transfer, in libcurl's words; the cause of an `AuthenticationError`.
 struct CurlFailure: Error, CustomStringConvertible {
     let code: Int
     let reason: String
     let tunnelStatus: Int
     let isTooLarge: Bool
-    /// `false` where no byte of the request went out: there was no connection, or none that was ready in time.
+    /// `false` if no byte of the request was sent: there was no connection, or none in time.
     let wasSent: Bool
 
     init(code: Int, reason: String, tunnelStatus: Int = 0, isTooLarge: Bool = false, wasSent: Bool = true) {
@@ -19,7 +19,7 @@ struct CurlFailure: Error, CustomStringConvertible {
         self.wasSent = wasSent
     }
 
-    /// A text that comes from elsewhere, and may quote a server: short, and without control characters.
+    /// A foreign text, which may quote a server: shortened, and without control characters.
     private static func plain(_ text: String) -> String {
         String(
             decoding: text.utf8.prefix(200).map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") },
@@ -29,17 +29,17 @@ struct CurlFailure: Error, CustomStringConvertible {
 
     var description: String { "libcurl \(code): \(reason)" }
 
-    /// How libcurl begins what it says of a proxy's address that it cannot use. It says so with several codes.
+    /// The beginning of libcurl's message about an unusable proxy address, which comes with several codes.
     private static let unusableProxy = "Unsupported proxy"
 
-    /// What stands before the proxy's address, which may have a password in it.
+    /// The text before the proxy's address, which may contain a password.
     private static func withoutQuotation(_ reason: String) -> String {
         String(reason.prefix { $0 != "'" })
     }
 }
 
 extension CurlFailure {
-    /// The error for the caller: what failed at which host, and what to do.
+    /// The error for the caller, with host, problem and remedy.
     func error(host: String, settings: CurlSettings) -> AuthenticationError {
         let (code, message) = verdict(host: host, settings: settings)
         return AuthenticationError(code, message, underlyingError: self)
@@ -49,25 +49,25 @@ extension CurlFailure {
         if isTooLarge {
             return (
                 .responseTooLarge,
-                "\(host) answered with more than \(settings.maximumResponseBytes) bytes "
+                "The answer of \(host) has more than \(settings.maximumResponseBytes) bytes "
                     + "(or \(settings.maximumHeadBytes) bytes of header fields), which is refused."
             )
         }
         if tunnelStatus >= 300 {
-            let hint = tunnelStatus == 407 ? " It wants a name and password: put them into its address." : ""
-            return (.proxyFailed, "The proxy refused the way to \(host) with status \(tunnelStatus).\(hint)")
+            let hint = tunnelStatus == 407 ? " It requires a name and password: put them into its address." : ""
+            return (.proxyFailed, "The proxy refused the connection to \(host) with status \(tunnelStatus).\(hint)")
         }
         switch code {
         case CCURL_PROXY_NOT_RESOLVED, CCURL_PROXY,
             _ where reason.hasPrefix(Self.unusableProxy):
-            return (.proxyFailed, "The proxy on the way to \(host) could not be used. Check \(settings.proxyPlace).")
+            return (.proxyFailed, "The proxy for \(host) could not be used. Check \(settings.proxyPlace).")
         case CCURL_CONNECT where blamesAnotherHost(than: host):
-            return (.proxyFailed, "The proxy on the way to \(host) does not answer. Check \(settings.proxyPlace).")
+            return (.proxyFailed, "The proxy for \(host) does not answer. Check \(settings.proxyPlace).")
         case CCURL_HOST_NOT_RESOLVED:
             return (.nameNotResolved, "The name \(host) could not be resolved. Check the name and the network.")
         case CCURL_CONNECT:
             return (
-                .connectionFailed, "No connection to \(host). Check that it runs and that the network lets you there."
+                .connectionFailed, "No connection to \(host). Check that the server runs, and check the network."
             )
         case CCURL_TIMED_OUT:
             return (.networkTimedOut, "\(host) did not answer within the time allowed. Try again, or allow more time.")
@@ -95,7 +95,7 @@ extension CurlFailure {
         }
     }
 
-    /// libcurl names the host that did not answer; when that is not ours, it is the proxy.
+    /// libcurl names the host that did not answer; another host than ours is the proxy.
     private func blamesAnotherHost(than host: String) -> Bool {
         reason.hasPrefix("Failed to connect to ") && !reason.lowercased().contains(host)
     }
@@ -105,10 +105,10 @@ extension CurlFailure {
     }
 
     private static func notHTTPMessage(host: String) -> String {
-        "What answered for \(host) does not speak HTTP. Check the port, and whether the network wants a login first."
+        "The answer of \(host) is not HTTP. Check the port, and whether the network requires a login first."
     }
 
-    /// There is no libcurl that can be used. `reason` is the loader's, where it could not load one.
+    /// No usable libcurl is available. `reason` is the loader's, if it could not load the library.
     static func unavailable(_ readiness: ccurl_readiness, reason: String) -> AuthenticationError {
         switch readiness {
         case CCURL_EXHAUSTED:
@@ -116,7 +116,7 @@ extension CurlFailure {
         case CCURL_UNSUITABLE:
             AuthenticationError(
                 .transportUnavailable,
-                "The libcurl of this system is too old or speaks no https: 7.66 or later is needed. Update the Debian "
+                "The libcurl of this system is too old or lacks https: 7.66 or later is needed. Update the Debian "
                     + "package libcurl4."
             )
         default:
@@ -128,7 +128,7 @@ extension CurlFailure {
         }
     }
 
-    /// This libcurl cannot do what the transport's rules demand.
+    /// This libcurl lacks a feature that the transport's rules require.
     static func refusedOption(_ option: Int32, version: UInt32) -> AuthenticationError {
         let parts = "\(version >> 16 & 0xFF).\(version >> 8 & 0xFF).\(version & 0xFF)"
         return AuthenticationError(
@@ -139,7 +139,7 @@ extension CurlFailure {
 }
 
 extension CurlSettings {
-    /// Where the proxy was named.
+    /// The place where the proxy was named.
     fileprivate var proxyPlace: String {
         proxy == nil ? "https_proxy and all_proxy" : "the proxy that the transport was given"
     }

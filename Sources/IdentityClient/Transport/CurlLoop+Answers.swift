@@ -3,14 +3,14 @@
 import CCurl
 import HTTPTypes
 
-/// What came of a transfer.
+/// The outcome of a transfer.
 extension CurlLoop {
     func answer(of transfer: Transfer, code: Int) throws -> CurlDriver.Answer {
         try checkEnd(of: transfer, code: code)
         return CurlDriver.Answer(response: try head(of: transfer), body: body(of: transfer))
     }
 
-    /// Throws where the transfer did not end well.
+    /// Throws if the transfer failed.
     func checkEnd(of transfer: Transfer, code: Int) throws {
         let pointer = unsafe transfer.pointer
         guard code == CCURL_OK else {
@@ -37,7 +37,7 @@ extension CurlLoop {
         return response
     }
 
-    /// What is there of it.
+    /// The received bytes of the body.
     func body(of transfer: Transfer) -> [UInt8] {
         var count = 0
         return unsafe Array(UnsafeBufferPointer(start: ccurl_transfer_body(transfer.pointer, &count), count: count))

@@ -2,7 +2,7 @@
 
 import CCurl
 
-/// Moves bytes between streams and libcurl, between two calls of it.
+/// Moves bytes between streams and libcurl, between two calls of libcurl.
 extension CurlLoop {
     mutating func moveStreams() {
         for (ticket, transfer) in transfers {
@@ -40,7 +40,7 @@ extension CurlLoop {
         stream.deliver(bytes)
     }
 
-    /// Hands over what is left, and how it ended.
+    /// Passes on the remaining bytes, and the outcome.
     func finish(_ stream: CurlStream, of transfer: Transfer, code: Int) {
         do {
             try checkEnd(of: transfer, code: code)

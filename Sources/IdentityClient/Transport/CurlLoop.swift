@@ -3,7 +3,7 @@
 import CCurl
 import FoundationEssentials
 
-/// What the driver's thread does: all calls of libcurl but the wake are made here.
+/// The driver's thread, which makes all calls of libcurl except the wake.
 @safe struct CurlLoop {
     @safe struct Transfer {
         let pointer: OpaquePointer
@@ -16,7 +16,7 @@ import FoundationEssentials
     private let certificateFile: String?
     private let certificateDirectory: String?
     private(set) var transfers: [UInt64: Transfer] = [:]
-    /// Transfers that cannot be removed without waiting for a resolver; nobody waits for them.
+    /// Abandoned transfers that cannot be removed without waiting for a resolver.
     private var stragglers: [UInt64: Transfer] = [:]
 
     init(_ driver: CurlDriver) {
@@ -38,7 +38,7 @@ import FoundationEssentials
         end(because: AuthenticationError(.network, "libcurl gave up; the request was not finished."))
     }
 
-    /// One round: new work, progress, answers, sleep. `false` when there is nothing left to do.
+    /// One round: new work, progress, answers, sleep. `false` if there is no more work.
     private mutating func step() -> Bool {
         let commands = driver.drain()
         for job in commands.jobs { start(job) }
@@ -49,17 +49,17 @@ import FoundationEssentials
         finishTransfers()
         moveStreams()
 
-        // A driver with stragglers is retired: to wait for them here would hold up nobody's request any more.
+        // A driver with stragglers is retired, so that waiting for them here blocks no request.
         guard transfers.isEmpty else { return unsafe ccurl_driver_wait(handle, 1000) == 0 }
         guard !commands.isRetired else { return false }
         return sleep()
     }
 
-    /// Waits for work; retires the driver when none comes.
+    /// Waits for work; retires the driver if none comes.
     private func sleep() -> Bool {
         let clock = ContinuousClock()
         let deadline = clock.now.advanced(by: driver.settings.idleTime)
-        // A wake and libcurl's own timers end the wait early; work is looked for by the next round.
+        // A wake and libcurl's own timers end the wait early; the next round looks for work.
         guard unsafe ccurl_driver_wait(handle, Int32(driver.settings.idleTime.curlMilliseconds)) == 0 else {
             return false
         }
@@ -67,7 +67,7 @@ import FoundationEssentials
         return true
     }
 
-    /// Leaves no caller waiting, whatever happened.
+    /// Resumes all waiting callers, whatever happened.
     private mutating func end(because error: AuthenticationError) {
         driver.retire()
         for job in driver.drain().jobs { job.caller.fail(error) }
@@ -127,14 +127,14 @@ extension CurlLoop {
         transfers[job.ticket] = unsafe Transfer(pointer: pointer, host: request.target.host, caller: job.caller)
     }
 
-    /// Takes down a transfer that cannot go on.
+    /// Removes a transfer that cannot go on.
     mutating func drop(_ ticket: UInt64, because error: AuthenticationError) {
         transfers[ticket]?.caller.fail(error)
         abandon(ticket)
     }
 
-    /// Takes down a transfer whose caller is gone. Without the quick exit of 7.87 that may block for as long as the
-    /// resolver does: then it is put aside, and later requests get a driver of their own.
+    /// Removes a transfer whose caller is gone. Without the quick exit of 7.87, this may block as long as the resolver:
+    /// then the transfer is put aside, and later requests get a new driver.
     private mutating func abandon(_ ticket: UInt64) {
         guard let transfer = transfers.removeValue(forKey: ticket) else { return }
         if unsafe ccurl_driver_abandons_resolver(handle) {

@@ -2,17 +2,17 @@
 
 import HTTPTypes
 
-/// One request, checked and in the form in which libcurl takes it.
+/// One checked request, in libcurl's form.
 struct CurlRequest: Sendable {
     let target: RequestTarget
     let method: String
     /// `Name: value` lines.
     let fieldLines: [String]
     let body: [UInt8]?
-    /// The length of a body that is given piece by piece.
+    /// The length of a streamed body.
     let streamedLength: Int64?
 
-    /// Fields that say how the message travels: they are the transport's, and a program's would only contradict it.
+    /// Fields that frame the message: the transport sets them, and a program's values would contradict it.
     private static let framing: Set<String> = [
         "connection", "content-length", "expect", "host", "keep-alive", "proxy-connection", "te", "trailer",
         "transfer-encoding", "upgrade",
@@ -22,15 +22,15 @@ struct CurlRequest: Sendable {
         target = try RequestTarget(request)
         method = request.method.rawValue
         guard method != "CONNECT" else {
-            throw AuthenticationError(.invalidArgument, "CONNECT is no request for an answer: use another method.")
+            throw AuthenticationError(.invalidArgument, "CONNECT is not supported: use another method.")
         }
-        // A POST says how long its body is even when it has none.
+        // A POST states its body's length even for an empty body.
         self.streamedLength = streamedLength
         let saysLength = streamedLength == nil && ["POST", "PUT", "PATCH"].contains(method)
         self.body = body ?? (saysLength ? [] : nil)
         let hasBody = self.body != nil || streamedLength != nil
         guard method != "HEAD" || !hasBody else {
-            throw AuthenticationError(.invalidArgument, "A HEAD has no body: enqueue it out, or use another method.")
+            throw AuthenticationError(.invalidArgument, "A HEAD has no body: leave it out, or use another method.")
         }
 
         var lines: [String] = []
@@ -45,8 +45,8 @@ struct CurlRequest: Sendable {
             }
             lines.append(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
         }
-        // What goes out is what the request says; libcurl would add these. Compression is turned down, because an
-        // answer that is small on the wire and vast in memory could not be bounded while it arrives.
+        // The transport sends only the request's fields; libcurl would add these. Compression is refused, because an
+        // answer that is small on the wire and huge in memory could not be bounded while it arrives.
         if !given.contains("accept-encoding") { lines.append("Accept-Encoding: identity") }
         if !given.contains("accept") { lines.append("Accept:") }
         if hasBody, !given.contains("content-type") { lines.append("Content-Type:") }
@@ -55,35 +55,35 @@ struct CurlRequest: Sendable {
     }
 }
 
-/// What all requests of one transport have in common.
+/// The settings of all requests of one transport.
 struct CurlSettings: Sendable {
     var timeoutMilliseconds: Int
     var connectTimeoutMilliseconds: Int
     var maximumResponseBytes: Int
-    /// How long a stream may stand still.
+    /// The maximum time without progress in a stream.
     var stallMilliseconds = 30_000
     var maximumHeadBytes = 64 * 1024
-    /// A file of trusted certificates in place of the system's.
+    /// A file of trusted certificates instead of the system's.
     var certificateAuthorities: String?
-    /// In place of the environment's; empty for none.
+    /// The proxy instead of the environment's; empty for none.
     var proxy: ProxyAddress?
-    /// Tried in this order.
+    /// The library's names, tried in this order.
     var libraryNames = ("libcurl.so.4", "libcurl-gnutls.so.4")
-    /// How long a thread without work keeps its connections.
+    /// The time for which a thread without work keeps its connections.
     var idleTime = Duration.seconds(60)
-    /// How long libcurl may keep the thread from looking for new work before requests go to another one.
+    /// The time for which libcurl may block the thread before requests go to another thread.
     var heldUpTimeout = Duration.seconds(10)
-    /// How long the computer has slept so far, reckoned from any moment that stays the same.
+    /// The computer's total time asleep, since any fixed moment.
     var timeAsleep: @Sendable () -> Duration = { [meter = SleepMeter()] in meter.timeAsleep }
     /// A newer libcurl is used as if it were this one (`0xXXYYZZ`).
     var newestLibraryVersion = UInt32.max
 
-    /// libcurl counts in seconds.
+    /// The same in libcurl's unit, seconds.
     var stallSeconds: Int { max(1, (stallMilliseconds + 999) / 1000) }
 }
 
 extension Duration {
-    /// Whole milliseconds, at least 1, because libcurl takes 0 as "for ever".
+    /// Whole milliseconds, at least 1, because 0 means "for ever" to libcurl.
     var curlMilliseconds: Int {
         let (seconds, attoseconds) = components
         guard seconds < 1_000_000 else { return 1_000_000_000 }

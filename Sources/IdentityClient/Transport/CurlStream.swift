@@ -3,8 +3,8 @@
 import HTTPTypes
 import Synchronization
 
-/// Where one exchange's caller and the driver's thread hand over what passes: neither waits for the other's locks, and
-/// each side holds one piece at most.
+/// The bytes between one exchange's caller and the driver's thread. Neither waits for the other's locks, and each side
+/// holds one piece at most.
 final class CurlStream: Sendable {
     private struct State {
         var head: HTTPResponse?
@@ -16,7 +16,7 @@ final class CurlStream: Sendable {
         var end: Result<Void, any Error>?
     }
 
-    /// The bytes of an answer that wait in libcurl's buffer, before the server is slowed down.
+    /// The bytes of an answer that may wait in libcurl's buffer before the server is slowed down.
     static let window = 256 << 10
 
     private let state = Mutex(State())
@@ -24,7 +24,7 @@ final class CurlStream: Sendable {
 
 // The caller's side.
 extension CurlStream {
-    /// The head of the answer. To be called once.
+    /// The head of the answer. Call it once.
     func head() async throws -> HTTPResponse {
         try await withCheckedThrowingContinuation { continuation in
             let outcome: Result<HTTPResponse, any Error>? = state.withLock { state in
@@ -53,9 +53,9 @@ extension CurlStream {
         }
     }
 
-    /// Gives a piece of the request's body, as soon as the one before was taken. One call at a time.
+    /// Passes on a piece of the request's body, after the previous piece was taken. One call at a time.
     ///
-    /// - Throws: `CancellationError` when the exchange has ended.
+    /// - Throws: `CancellationError` if the exchange has ended.
     func give(_ piece: [UInt8]) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             let outcome: Result<Void, any Error>? = state.withLock { state in
@@ -71,8 +71,8 @@ extension CurlStream {
         state.withLock { $0.outgoing = piece }
     }
 
-    /// Ends it. What has arrived may still be taken, unless the caller cancelled.
-    /// - Returns: `false` when it had ended before.
+    /// Ends the exchange. Arrived bytes may still be taken, unless the caller cancelled.
+    /// - Returns: `false` if the exchange had already ended.
     @discardableResult
     func end(_ result: Result<Void, any Error>) -> Bool {
         let waiters: State? = state.withLock { state in
@@ -103,7 +103,7 @@ extension CurlStream {
 extension CurlStream {
     var awaitsHead: Bool { state.withLock { $0.head == nil } }
 
-    /// Whether what arrived was taken.
+    /// Whether the arrived bytes were taken.
     var hasRoom: Bool { state.withLock { $0.received.isEmpty } }
 
     func deliver(_ head: HTTPResponse) {

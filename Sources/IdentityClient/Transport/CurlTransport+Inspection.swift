@@ -3,9 +3,9 @@
 import CCurl
 
 extension CurlTransport {
-    /// Loads libcurl, and gives its version.
+    /// Loads libcurl, and returns its version.
     ///
-    /// - Throws: `.transportUnavailable` when there is no usable libcurl.
+    /// - Throws: `.transportUnavailable` if there is no usable libcurl.
     package static func libraryVersion() async throws -> String {
         try await QueueExecutor("identity-client.curl-inspection").run {
             let settings = CurlSettings(

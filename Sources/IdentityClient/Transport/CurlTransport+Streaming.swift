@@ -3,9 +3,9 @@
 public import HTTPTypes
 
 extension CurlTransport {
-    /// Sends `request` with a body that is read piece by piece, and gives the answer as soon as its head is there.
+    /// Sends `request` with a streamed body, and returns the answer as soon as its head is there.
     ///
-    /// - Throws: As ``send(_:body:)``, and what `body` throws.
+    /// - Throws: The errors of ``send(_:body:)``, and those of `body`.
     public func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
         try Task.checkCancellation()
         let stream = CurlStream()
@@ -35,7 +35,7 @@ extension CurlTransport {
             var left = body.length
             while left > 0 {
                 guard let piece = try await body.next(), piece.count <= left else {
-                    throw AuthenticationError(.invalidArgument, "The body has another length than was said.")
+                    throw AuthenticationError(.invalidArgument, "The body's length differs from the announced length.")
                 }
                 left -= Int64(piece.count)
                 try await stream.give(piece)
@@ -47,7 +47,7 @@ extension CurlTransport {
     }
 }
 
-/// What holds a streamed transfer: dropped, it ends it.
+/// The owner of a streamed transfer; releasing it ends the transfer.
 final class StreamHandle: Sendable {
     let stream: CurlStream
     private let driver: CurlDriver
@@ -67,7 +67,7 @@ final class StreamHandle: Sendable {
 
     func cancel() {
         feeder?.cancel()
-        // The caller first: taking the transfer down may have to wait for a resolver.
+        // The caller resumes first, because removing the transfer may wait for a resolver.
         if stream.end(.failure(CancellationError())) { driver.abandon(ticket) }
     }
 

@@ -3,32 +3,30 @@
 public import HTTPTypes
 import Synchronization
 
-/// Sends requests with the system's libcurl, which is loaded when the first request is sent.
+/// Sends requests with the system's libcurl, which the first request loads.
 ///
-/// Only https is spoken, and http with this computer itself (`localhost`, `127.0.0.0/8`, `[::1]`). Certificates are
-/// verified with TLS 1.2 or later, redirects are not followed, no cookies are kept, no answer is decompressed. A
-/// request whose body may have reached the server is never sent a second time.
+/// The transport uses only https, and http with this computer itself (`localhost`, `127.0.0.0/8`, `[::1]`). It verifies
+/// certificates with TLS 1.2 or later, follows no redirects, keeps no cookies, and decompresses no answer. If a
+/// request's body may have reached the server, the request is never sent a second time.
 ///
-/// Bodies that are streamed may be of any size, and pass through buffers of some hundred kilobytes; for them the
-/// `timeout` is the longest time in which nothing moves, 30 s unless given.
+/// Streamed bodies may have any size, and pass through buffers of some hundred kilobytes; for them the `timeout` is the
+/// maximum time without progress, 30 s by default.
 ///
-/// `SSL_CERT_FILE` and `SSL_CERT_DIR` take the place of the system's file and of its directory of trusted certificates. With
-/// one of them alone the other of the system's stays trusted; a file beside which nothing is trusted is named as
-/// `certificateAuthorities`. `https_proxy`, `all_proxy` and `no_proxy` are honoured, except that this computer is never reached
-/// through a proxy.
+/// `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's file and directory of trusted certificates. If only one variable is set, the system's other source stays trusted; to trust a single file only, set `certificateAuthorities`. The transport obeys `https_proxy`, `all_proxy` and `no_proxy`, but never uses a proxy for this computer.
 ///
-/// One object keeps connections open and has one thread while it works; after a minute without a request both are
-/// given up until the next one. The first request after the computer was suspended gets a connection of its own, and none
-/// from before. Keep one object per program, not one per request. Dropping it ends the thread.
-/// A process that was forked without `exec` cannot use its parent's object.
+/// One object keeps connections open and has one thread while it works; after a minute without a request both end until
+/// the next request. After the computer was suspended, the first request gets a new connection. Keep one object per
+/// program, not one per request. Releasing the object ends the thread. A process forked without `exec` cannot use its
+/// parent's object.
 public final class CurlTransport: StreamingHTTPTransport {
     private struct State {
         var driver: CurlDriver?
-        /// How long the next driver may be held up. Each that was doubles it, since its thread stays behind.
+        /// The time for which the next driver may be blocked. Each blocked driver doubles it, because its thread stays
+        /// behind.
         var heldUpTimeout: Duration
     }
 
-    /// The time that one request may take unless the program says otherwise.
+    /// The default time for one request.
     static let defaultTimeout = Duration.seconds(60)
 
     let settings: CurlSettings
@@ -37,19 +35,19 @@ public final class CurlTransport: StreamingHTTPTransport {
     /// Creates a transport; nothing is loaded or started yet.
     ///
     /// - Parameters:
-    ///   - timeout: How long a request may take in all, the connection included, counted in whole milliseconds, at least
-    ///     one. A minute unless given, so that ``ClientConfiguration/requestTimeout`` decides.
-    ///   - connectTimeout: How long finding the host, connecting and the TLS handshake may take together. 10 s unless
-    ///     given.
-    ///   - maximumResponseBytes: The largest body that is accepted; a larger one is refused while it arrives. 1 MiB unless
-    ///     given.
-    ///   - certificateAuthorities: The path of a PEM file with the certificates to trust *instead of* the system's
-    ///     and those named by `SSL_CERT_FILE` and `SSL_CERT_DIR`; `nil` for those.
-    ///   - proxy: The proxy's address, such as `http://name:password@proxy.example:3128`, in place of `https_proxy` and
-    ///     `all_proxy`; empty for none, whatever these say; `nil`, the default, for what they say. The settings of a desktop
-    ///     do not stand in the environment: a GTK program asks GIO (`g_proxy_resolver_lookup`) for the way to its provider,
-    ///     and names the first answer here, or nothing for `direct://`. A request fails with `.proxyFailed` where libcurl
-    ///     cannot use the address, and with `.invalidArgument` where it has spaces or is not ASCII. Nothing shows it.
+    ///   - timeout: The total time for a request, including the connection, in whole milliseconds, at least one. The
+    ///     default is a minute, so that ``ClientConfiguration/requestTimeout`` decides.
+    ///   - connectTimeout: The total time for resolving the host, connecting and the TLS handshake. The default is 10
+    ///     s.
+    ///   - maximumResponseBytes: The maximum body; a larger body is refused while it arrives. The default is 1 MiB.
+    ///   - certificateAuthorities: The path of a PEM file with the certificates to trust *instead of* the system's and
+    ///     those of `SSL_CERT_FILE` and `SSL_CERT_DIR`; with `nil`, the default, these are trusted.
+    ///   - proxy: The proxy's address, such as `http://name:password@proxy.example:3128`, instead of `https_proxy` and
+    ///     `all_proxy`; empty for no proxy; with `nil`, the default, these variables count. The environment does not
+    ///     have the desktop's settings: a GTK program calls GIO (`g_proxy_resolver_lookup`) with its provider's
+    ///     address, and passes the first answer, or an empty text for `direct://`. A request throws `.proxyFailed` if
+    ///     libcurl cannot use the address, and `.invalidArgument` if the address has spaces or is not ASCII. No
+    ///     description shows the address.
     public convenience init(
         timeout: Duration? = nil,
         connectTimeout: Duration = .seconds(10),
@@ -78,14 +76,14 @@ public final class CurlTransport: StreamingHTTPTransport {
         state.withLock { $0.driver?.retire() }
     }
 
-    /// Sends `request` with `body` and gives the whole answer; informational answers (1xx) are left out.
+    /// Sends `request` with `body` and returns the whole answer; informational answers (1xx) are skipped.
     ///
-    /// `Host`, `Content-Length` and the other fields that frame a message are set by the transport; other fields are
-    /// sent as they are, several of one name kept. Cancelling the task ends the call at once.
+    /// The transport sets `Host`, `Content-Length` and the other fields that frame a message; other fields are sent
+    /// unchanged, also several with the same name. Cancelling the task ends the call at once.
     /// - Throws: `AuthenticationError` with `.nameNotResolved`, `.connectionFailed`, `.networkTimedOut`, `.tlsFailed`,
-    ///   `.proxyFailed` or `.network` when no answer came, `.responseTooLarge` when it was above a limit,
-    ///   `.invalidArgument` when the request is not one that is sent, `.transportUnavailable` when there is no usable
-    ///   libcurl; `CancellationError` when the task was cancelled.
+    ///   `.proxyFailed` or `.network` if no answer came, `.responseTooLarge` if the answer exceeds a limit,
+    ///   `.invalidArgument` if the request is not allowed, `.transportUnavailable` if there is no usable libcurl;
+    ///   `CancellationError` if the task was cancelled.
     public func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         try Task.checkCancellation()
         let pending = Promise<CurlDriver.Answer>()
@@ -93,15 +91,15 @@ public final class CurlTransport: StreamingHTTPTransport {
         let answer = try await withTaskCancellationHandler {
             try await pending.value()
         } onCancel: {
-            // The caller first: taking the transfer down may have to wait for a resolver.
+            // The caller resumes first, because removing the transfer may wait for a resolver.
             if pending.finish(.failure(CancellationError())) { driver.abandon(ticket) }
         }
         return (answer.response, answer.body)
     }
 
-    /// Loads libcurl on the transport's own thread, which takes some 7 ms once in a process.
+    /// Loads libcurl on the transport's own thread, which takes about 7 ms once in a process.
     package func prepare() {
-        // What goes wrong here goes wrong again for the request, and is told to its caller.
+        // A failure here happens again for the request, and its caller gets the error.
         state.withLock { state in
             Self.retireWhatIsOfNoUse(&state)
             guard state.driver?.isRetired != false, let driver = try? CurlDriver(settings) else { return }
@@ -111,7 +109,7 @@ public final class CurlTransport: StreamingHTTPTransport {
 
     func submit(_ request: CurlRequest, _ caller: CurlDriver.Caller) throws -> (CurlDriver, UInt64) {
         guard settings.proxy?.isPlain != false else {
-            throw AuthenticationError(.invalidArgument, "The transport's proxy has characters that no address has.")
+            throw AuthenticationError(.invalidArgument, "The transport's proxy address has invalid characters.")
         }
         return try state.withLock { state in
             Self.retireWhatIsOfNoUse(&state)
@@ -124,8 +122,8 @@ public final class CurlTransport: StreamingHTTPTransport {
         }
     }
 
-    /// What is under way goes on to its own end; connections that are idle are not used any more, and what holds up a
-    /// thread holds up no further request.
+    /// Running requests go on to their end; idle connections are not used again, and a blocked thread gets no further
+    /// request.
     private static func retireWhatIsOfNoUse(_ state: inout State) {
         guard let driver = state.driver, !driver.isRetired else { return }
         let isHeldUp = driver.isHeldUp(for: state.heldUpTimeout)

@@ -2,14 +2,14 @@
 
 import HTTPTypes
 
-/// Which library this is.
+/// The library's name and version.
 package enum LibraryVersion {
-    /// The version as `CHANGELOG.md` has it, with `-dev` until it is released.
+    /// The version in `CHANGELOG.md`, with `-dev` until its release.
     package static let current = "0.1.0-dev"
 }
 
 extension HTTPRequest {
-    /// With the library's name and version in `User-Agent`, unless the program gave a name of its own.
+    /// The request with the library's name and version in `User-Agent`, unless the program set its own.
     ///
     /// Firewalls in front of providers and APIs refuse requests without one, and so does GitHub's API.
     /// - SeeAlso: [RFC 9110 §10.1.5](https://www.rfc-editor.org/rfc/rfc9110#section-10.1.5)

@@ -2,15 +2,15 @@
 
 import HTTPTypes
 
-/// Where a request goes, checked by our own eyes before libcurl sees it.
+/// The target of a request, checked before libcurl sees it.
 ///
-/// The grammar is narrower than that of RFC 3986, so that no second parser can read another host out of it: no user
-/// information, no percent signs or other letters than ASCII in the host, no fragment.
+/// The grammar is narrower than RFC 3986's, so that no other parser can read a different host: no user information, no
+/// percent signs and only ASCII letters in the host, no fragment.
 struct RequestTarget: Hashable, Sendable {
     let url: String
     /// The host in lower case, without brackets; safe to show.
     let host: String
-    /// Whether the host is this computer whatever a resolver says: `localhost`, `127.0.0.0/8` or `[::1]`.
+    /// Whether the host is this computer by its name alone: `localhost`, `127.0.0.0/8` or `[::1]`.
     let isLoopback: Bool
 
     init(_ request: HTTPRequest) throws {
@@ -28,7 +28,7 @@ struct RequestTarget: Hashable, Sendable {
 
         guard scheme == "https" || (scheme == "http" && isLoopback) else {
             throw Self.refusal(
-                "\(host) is not asked over this scheme: only https is used, and http for this computer itself "
+                "\(host) cannot be reached over this scheme: only https is used, and http for this computer itself "
                     + "(localhost, 127.0.0.1, [::1])."
             )
         }
@@ -70,7 +70,7 @@ extension RequestTarget {
         return (host.lowercased(), isBracketed)
     }
 
-    /// Nothing, or a colon and 1 to 65535.
+    /// An empty text, or a colon and 1 to 65535.
     private static func isPort(_ text: Substring) -> Bool {
         guard let colon = text.utf8.first else { return true }
         let digits = text.utf8.dropFirst()
@@ -80,7 +80,7 @@ extension RequestTarget {
         return (1...65535).contains(number)
     }
 
-    /// Four plain decimal numbers; `127.1` and octal forms are read differently by different programs.
+    /// Four plain decimal numbers; programs read `127.1` and octal forms differently.
     private static func isIPv4Loopback(_ host: String) -> Bool {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127"

@@ -4,9 +4,10 @@ import HTTPTypes
 
 /// Reads the status line and the header fields of an answer.
 enum ResponseHead {
-    /// The answer's status and fields in their order, several of one name kept; `nil` when there is no status line.
+    /// The answer's status and fields in their order, also several with the same name; `nil` if there is no status
+    /// line.
     ///
-    /// Lines that are no field are left out; a folded line continues the field before it.
+    /// Other lines are skipped; a folded line continues the field before it.
     /// - SeeAlso: [RFC 9112 §4, §5](https://www.rfc-editor.org/rfc/rfc9112#section-4)
     static func parse(_ bytes: [UInt8]) -> HTTPResponse? {
         var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)[...]

@@ -19,14 +19,14 @@ package enum Base64URL {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// The bytes behind `text`; `nil` for padding, white space, other characters, or bits that say nothing.
+    /// The decoded bytes of `text`; `nil` for padding, white space, other characters, or nonzero unused bits.
     ///
-    /// There is exactly one text for given bytes, so that nobody can change a signed text without changing its bytes.
+    /// Given bytes have exactly one text, so that a signed text cannot change without a change of its bytes.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         decode(Array(String(text).utf8)[...], isStrict: true)
     }
 
-    /// The bytes behind `text` in either alphabet, with or without padding.
+    /// The decoded bytes of `text` in either alphabet, with or without padding.
     ///
     /// Deviation: `client_info`, claims challenges and published keys come in both forms, and base64 writers differ in the
     /// last bits.

@@ -4,8 +4,8 @@
 package enum EndpointURL {
     /// `endpoint` with `items` added to its query.
     ///
-    /// The query that is already there stays byte for byte, as the specification demands: Azure AD B2C names its policy
-    /// in it, and decoding and encoding anew turned `p=b2c_1%2Bx` into another policy.
+    /// The existing query stays byte for byte, as the specification requires: Azure AD B2C names its policy there, and
+    /// decoding and encoding again turned `p=b2c_1%2Bx` into another policy.
     /// - Throws: `WireError.malformed` when the endpoint has a fragment.
     /// - SeeAlso: [RFC 6749 §3.1](https://www.rfc-editor.org/rfc/rfc6749#section-3.1)
     package static func appending(_ items: [(String, String)], to endpoint: String) throws -> String {

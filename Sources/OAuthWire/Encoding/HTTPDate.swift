@@ -6,7 +6,7 @@ package enum HTTPDate {
     /// The Unix seconds of `text` in any of HTTP's three forms; `nil` for anything else.
     ///
     /// The weekday is not compared with the date.
-    /// - Parameter now: Decides the century of the two-digit years of RFC 850; without it 70 to 99 are 19xx.
+    /// - Parameter now: Determines the century of RFC 850's two-digit years; without this value 70 to 99 are 19xx.
     package static func parse(_ text: String, now: Int64? = nil) -> Int64? {
         let words = text.split(separator: " ", omittingEmptySubsequences: true)
         switch words.count {
@@ -83,13 +83,13 @@ package enum HTTPDate {
     }
 }
 
-/// How long a server asks us to wait.
+/// The wait that a server requests.
 /// - SeeAlso: [RFC 9110 §10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3)
 package enum RetryAfter {
-    /// The longest wait that is believed, in seconds.
+    /// The maximum wait that is accepted, in seconds.
     package static let maximum = 3_600
 
-    /// The seconds to wait that `headerValue` asks for, 0 to 3,600; `nil` when it is neither seconds nor a date.
+    /// The requested wait in seconds, 0 to 3,600; `nil` if `headerValue` is neither seconds nor a date.
     package static func seconds(_ headerValue: String, now: Int64) -> Int? {
         let words = WireText.words(headerValue)
         if words.count == 1, let word = words.first {

@@ -1,8 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Why bytes are not the JSON object they should be, and where; never what they say.
+/// The reason and place at which bytes are not the expected JSON object; never their content.
 package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong.
+    /// The reason.
     package enum Reason: String, Hashable, Sendable {
         case unexpectedEnd = "the text ends early"
         case unexpectedByte = "an unexpected byte"
@@ -18,10 +18,10 @@ package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         case invalidNumber = "an invalid number"
     }
 
-    /// What is wrong.
+    /// The reason.
     package let reason: Reason
 
-    /// The offset in bytes at which it was noticed.
+    /// The offset in bytes at which the problem was noticed.
     package let offset: Int
 
     package init(reason: Reason, offset: Int) {

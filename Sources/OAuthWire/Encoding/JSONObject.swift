@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// A JSON object whose members stay in the order they came in, the unknown ones too.
+/// A JSON object that keeps all members, also unknown ones, in their order.
 ///
 /// Two objects are equal when they have the same members in the same order.
 package struct JSONObject: Hashable, Sendable {
@@ -14,7 +14,7 @@ package struct JSONObject: Hashable, Sendable {
     /// Creates an object without members.
     package init() {}
 
-    /// Creates an object with `members`; of several with one name the last one wins.
+    /// Creates an object with `members`; of several with the same name, the last wins.
     package init(_ members: [(name: String, value: JSONValue)]) {
         for member in members { self[member.name] = member.value }
     }
@@ -43,7 +43,7 @@ package struct JSONObject: Hashable, Sendable {
         }
     }
 
-    /// Appends a member whose name is known to be new.
+    /// Appends a member; its name must be new.
     mutating func append(_ name: String, _ value: JSONValue) {
         storage.append(Member(name: name, value: value))
     }
@@ -56,7 +56,7 @@ extension JSONObject {
     /// The whole number in the member `name`, written as a number or as a string of digits.
     package func integer(_ name: String) -> Int? { self[name]?.integer }
 
-    /// The number in the member `name` as a whole one; a fraction is cut off downwards.
+    /// The number in the member `name`, rounded down.
     package func roundedDown(_ name: String) -> Int64? { self[name]?.roundedDown }
 
     /// The object in the member `name`.

@@ -1,12 +1,12 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension JSONObject {
-    /// Reads one JSON object out of `bytes`.
+    /// Parses one JSON object from `bytes`.
     ///
-    /// Stricter than most readers, because two readers that understand a text differently are a way in: refused are a
-    /// name that occurs twice in an object, bytes that are not UTF-8, a byte order mark, half surrogate pairs, and
-    /// anything after the object.
-    /// - Parameter maximumDepth: How many objects and arrays may be open at once, the outermost included.
+    /// The parser is stricter than most, because attackers exploit differences between parsers. It refuses a name that
+    /// occurs twice in an object, bytes that are not UTF-8, a byte order mark, half surrogate pairs, and anything after
+    /// the object.
+    /// - Parameter maximumDepth: The maximum number of nested objects and arrays, including the outermost.
     /// - Throws: `JSONError`.
     /// - SeeAlso: [RFC 8259](https://www.rfc-editor.org/rfc/rfc8259), [RFC 7493](https://www.rfc-editor.org/rfc/rfc7493)
     package init(parsing bytes: [UInt8], maximumDepth: Int = 16) throws(JSONError) {
@@ -161,7 +161,7 @@ extension JSONParser {
         }
     }
 
-    /// The character after `\u`, out of one or two escapes; `nil` when half a pair is missing.
+    /// The character after `\u`, from one or two escapes; `nil` if half of a pair is missing.
     private mutating func parseScalar() throws(JSONError) -> Unicode.Scalar? {
         let first = try parseFourHexDigits()
         guard UTF16.isLeadSurrogate(first) else { return Unicode.Scalar(first) }
@@ -226,12 +226,12 @@ extension JSONParser {
     private func failure(_ reason: JSONError.Reason) -> JSONError { JSONError(reason: reason, offset: position) }
 }
 
-/// The names of one object: a plain list while there are few, hashed when a hostile text has many.
+/// The names of one object: a plain list for a few names, hashed for the many names of a hostile text.
 private struct NameSet {
     private var few: [String] = []
     private var many: Set<String> = []
 
-    /// Adds `name`; `false` when it was there.
+    /// Adds `name`; `false` if it was already there.
     mutating func insert(_ name: String) -> Bool {
         if !many.isEmpty { return many.insert(name).inserted }
         guard !few.contains(name) else { return false }

@@ -1,8 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// One JSON value, as it was written.
+/// One JSON value, as written.
 ///
-/// Numbers keep their text: a server's `1.50` is written back as `1.50`, and no digit is lost to a `Double`.
+/// Numbers keep their text: a server's `1.50` is written back as `1.50`, and no digit is lost in a `Double`.
 /// - SeeAlso: [RFC 8259 §3](https://www.rfc-editor.org/rfc/rfc8259#section-3)
 package enum JSONValue: Hashable, Sendable {
     case null
@@ -39,7 +39,7 @@ extension JSONValue {
         }
     }
 
-    /// A number as a whole one, a fraction cut off downwards; for instants such as `iat`.
+    /// The number rounded down; for instants such as `iat`.
     package var roundedDown: Int64? {
         guard case .number(let text) = self else { return integer.map { Int64($0) } }
         if let whole = Int64(text) { return whole }
@@ -47,7 +47,7 @@ extension JSONValue {
         return Int64(value.rounded(.down))
     }
 
-    /// Every whole number up to this one has a `Double` of its own.
+    /// Every whole number up to this limit has its own `Double`.
     private static let exactDoubles = 9_007_199_254_740_992.0
 
     private static func wholeNumber(_ text: String) -> Int? {

@@ -3,7 +3,7 @@
 /// `%XX` in URLs and forms.
 /// - SeeAlso: [RFC 3986 §2](https://www.rfc-editor.org/rfc/rfc3986#section-2)
 package enum PercentEncoding {
-    /// `text` with every byte outside the unreserved set as `%XX`: right in a query, a form body and a path segment.
+    /// `text` with every byte outside the unreserved set as `%XX`, for a query, a form body or a path segment.
     package static func encode(_ text: String) -> String {
         if text.utf8.allSatisfy(isUnreserved) { return text }
         var output: [UInt8] = []
@@ -18,7 +18,7 @@ package enum PercentEncoding {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// The text behind `text`; `nil` when an escape is broken or the bytes are not UTF-8.
+    /// The decoded text; `nil` if an escape is broken or the bytes are not UTF-8.
     /// - Parameter plusIsSpace: Whether `+` stands for a space, as it does in forms.
     package static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         var output: [UInt8] = []
@@ -54,7 +54,7 @@ package enum PercentEncoding {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }
 
-    /// The value of a digit of either case; `nil` when it is none.
+    /// The value of a digit of either case; `nil` for other bytes.
     package static func hexValue(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")

@@ -17,13 +17,13 @@ package enum SecureRandom {
         return output
     }
 
-    /// A base64url text out of that many random bytes; 32 bytes give 43 characters.
+    /// A base64url text of `count` random bytes; 32 bytes give 43 characters.
     package static func token(bytes count: Int = 32) -> String { Base64URL.encode(bytes(count)) }
 }
 
-/// Whether two texts have the same bytes, in a time that depends on their lengths alone.
+/// Whether two texts have the same bytes, in a time that depends only on their lengths.
 ///
-/// Unlike `==`, which also takes two spellings of one character for the same.
+/// Unlike this function, `==` also treats two spellings of one character as equal.
 package func constantTimeEquals(_ first: String, _ second: String) -> Bool {
     let first = Array(first.utf8)
     let second = Array(second.utf8)

@@ -1,14 +1,14 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Rules for text that came from a server.
+/// Rules for text from a server.
 package enum WireText {
-    /// How many characters of a server's words are kept.
+    /// The maximum number of characters that are kept of a server's text.
     static let maximumLength = 1_000
 
     /// `text` on one line, without control, direction-changing and invisible characters, cut after 1,000 characters.
     ///
-    /// Such text ends up in logs and terminals, where an escape sequence would be carried out and a line break would
-    /// start a forged entry.
+    /// Such text appears in logs and terminals, where an escape sequence would be executed and a line break would start
+    /// a forged entry.
     package static func clean(_ text: String) -> String {
         var output = String.UnicodeScalarView()
         var count = 0
@@ -29,10 +29,10 @@ package enum WireText {
         return String(output)
     }
 
-    /// Whether `text` is all visible ASCII, without a space: what may stand in a header or a URL.
+    /// Whether `text` is all visible ASCII without a space, as in a header or a URL.
     static func isVisibleASCII(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 
-    /// Whether two texts are the same bytes. `==` also takes canonically equivalent ones for equal.
+    /// Whether two texts have the same bytes. `==` also treats canonically equivalent texts as equal.
     /// - SeeAlso: [OpenID Connect Core §14](https://openid.net/specs/openid-connect-core-1_0.html#StringOperations)
     package static func areSame(_ first: some StringProtocol, _ second: some StringProtocol) -> Bool {
         first.utf8.elementsEqual(second.utf8)

@@ -2,16 +2,16 @@
 
 internal import Crypto
 
-/// What an ID token says about the sign-in: types are checked here, issuer, audience and times are not.
+/// An ID token's claims, with checked types; issuer, audience and times are not checked here.
 /// - SeeAlso: [OpenID Connect Core §2](https://openid.net/specs/openid-connect-core-1_0.html#IDToken)
 package struct IDTokenClaims: Sendable {
-    /// All claims, the unknown ones too.
+    /// All claims, also unknown ones.
     package let raw: JSONObject
     package let issuer: String
     package let subject: String
     /// `aud`, a string or an array on the wire; never empty.
     package let audience: [String]
-    /// `exp` in Unix seconds, a fraction cut off, within the years 1 to 9999; so for the other instants.
+    /// `exp` in Unix seconds, rounded down, within the years 1 to 9999; the other instants too.
     package let expiration: Int64
     package let issuedAt: Int64?
     package let notBefore: Int64?
@@ -29,9 +29,7 @@ package struct IDTokenClaims: Sendable {
     package let name: String?
 
     /// Reads the claims.
-    /// - Throws: `WireError` when `iss`, `sub`, `aud` or `exp` is missing, or a claim that decides something has another
-    ///   type: an instant is a number, never a text (RFC 7519 §2). Claims for display that have another type count as absent; so do Microsoft's own, whose names another
-    ///   provider may use for something else. Who needs them has to insist.
+    /// - Throws: `WireError` if `iss`, `sub`, `aud` or `exp` is missing, or if a security-relevant claim has a wrong type: an instant is a number, never a text (RFC 7519 §2). Claims for display with a wrong type count as absent. So do Microsoft's own claims, because another provider may use their names differently; a caller that needs them must check them.
     package init(_ claims: JSONObject) throws {
         raw = claims
         issuer = try claims.requiredString("iss")
@@ -41,7 +39,7 @@ package struct IDTokenClaims: Sendable {
         self.expiration = expiration
         issuedAt = try Self.instant("iat", claims)
         notBefore = try Self.instant("nbf", claims)
-        // Deviation: AD FS of Windows Server 2016 writes a date as text. It counts as absent, and decides only with `max_age`.
+        // Deviation: AD FS of Windows Server 2016 writes a date as text. It counts as absent, and matters only with `max_age`.
         authTime = try? Self.instant("auth_time", claims)
         nonce = try claims.optionalString("nonce")
         azp = try claims.optionalString("azp")
@@ -54,11 +52,11 @@ package struct IDTokenClaims: Sendable {
         name = claims.string("name")
     }
 
-    /// Whether `at_hash` is the left half of the access token's hash; `true` when the token has no `at_hash`.
+    /// Whether `at_hash` is the left half of the access token's hash; `true` if the token has no `at_hash`.
     ///
-    /// Deviation: authentik and older Doorkeeper take SHA-256 whatever the algorithm. Both tokens came in one answer, for
+    /// Deviation: authentik and older Doorkeeper use SHA-256 with every algorithm. Both tokens come in one answer, for
     /// which the comparison is optional.
-    /// - Parameter algorithm: The one the ID token is signed with; it decides the hash.
+    /// - Parameter algorithm: The ID token's signature algorithm, which determines the hash.
     /// - SeeAlso: [OpenID Connect Core §3.1.3.6](https://openid.net/specs/openid-connect-core-1_0.html#CodeIDToken) and
     ///   [§3.1.3.8](https://openid.net/specs/openid-connect-core-1_0.html#CodeFlowTokenValidation)
     package func atHashMatches(accessToken: String, algorithm: SignatureAlgorithm) -> Bool {
@@ -91,7 +89,8 @@ package struct IDTokenClaims: Sendable {
     private static func instant(_ name: String, _ claims: JSONObject) throws -> Int64? {
         guard let value = claims[name], !value.isNull else { return nil }
         guard case .number(let text) = value, let seconds = Double(text) else { throw WireError.wrongType(name) }
-        // An instant outside the years 1 to 9999 counts as their beginning or end: no tolerance that is added can overflow.
+        // An instant outside the years 1 to 9999 counts as their beginning or end, so that adding a tolerance cannot
+        // overflow.
         return Int64(min(max(seconds.rounded(.down), -62_135_596_800), 253_402_300_799))
     }
 }

@@ -5,7 +5,7 @@ internal import CryptoExtras
 internal import FoundationEssentials
 
 extension JSONWebKey {
-    /// Whether `signature` is this key's over `message`; `false` too when key and algorithm do not go together.
+    /// Whether `signature` is this key's signature of `message`; `false` also if key and algorithm do not fit.
     package func verifies(_ signature: [UInt8], of message: [UInt8], with algorithm: SignatureAlgorithm) -> Bool {
         guard fits(algorithm) else { return false }
         switch material {
@@ -25,7 +25,7 @@ extension JSONWebKey {
         }
     }
 
-    /// PSS uses a salt as long as the digest and MGF1 with the same hash, as RFC 7518 §3.5 demands.
+    /// PSS uses a salt as long as the digest and MGF1 with the same hash, as RFC 7518 §3.5 requires.
     private static func verifies(
         _ key: _RSA.Signing.PublicKey,
         _ signature: [UInt8],

@@ -4,7 +4,7 @@ internal import Crypto
 internal import CryptoExtras
 internal import FoundationEssentials
 
-/// A public key as a server publishes it.
+/// A public key in a server's published form.
 /// - SeeAlso: [RFC 7517 §4](https://www.rfc-editor.org/rfc/rfc7517#section-4),
 ///   [RFC 7518 §6](https://www.rfc-editor.org/rfc/rfc7518#section-6), [RFC 8037 §2](https://www.rfc-editor.org/rfc/rfc8037#section-2)
 package struct JSONWebKey: Sendable {
@@ -18,12 +18,12 @@ package struct JSONWebKey: Sendable {
 
     /// `kid`.
     package let keyID: String?
-    /// `alg`: the one algorithm the key is for, when the server says so.
+    /// `alg`: the key's only algorithm, if the server names it.
     package let algorithm: String?
     let material: Material
 
-    /// Reads a key; `nil` when it is not one to verify signatures with: another type or curve, for encryption only,
-    /// broken, or RSA outside 2,048 to 8,192 bits.
+    /// Reads a key; `nil` if it cannot verify signatures: an unknown type or curve, an encryption key, a broken key, or
+    /// RSA outside 2,048 to 8,192 bits.
     package init?(_ json: JSONObject) {
         if let use = json["use"], use != .string("sig") { return nil }
         if json["key_ops"] != nil, json.strings("key_ops")?.contains("verify") != true { return nil }
@@ -33,7 +33,7 @@ package struct JSONWebKey: Sendable {
         algorithm = json.string("alg")
     }
 
-    /// Whether the key is of the type and curve the algorithm asks for, and not reserved for another one.
+    /// Whether the key has the algorithm's type and curve, and is not reserved for another algorithm.
     func fits(_ wanted: SignatureAlgorithm) -> Bool {
         if let algorithm, SignatureAlgorithm(name: algorithm) != wanted { return false }
         return switch (material, wanted) {
@@ -45,7 +45,8 @@ package struct JSONWebKey: Sendable {
     }
 
     private static func material(_ json: JSONObject) -> Material? {
-        // Deviation: UAA pads the numbers, and IdentityServer wrote them in the standard alphabet. No signature is over them.
+        // Deviation: UAA pads the numbers, and IdentityServer wrote them in the standard alphabet. No signature covers
+        // them.
         func bytes(_ name: String) -> [UInt8]? { json.string(name).flatMap { Base64URL.decodeLenient($0) } }
         switch (json.string("kty"), json.string("crv")) {
         case ("RSA", _):
@@ -69,7 +70,8 @@ package struct JSONWebKey: Sendable {
         return (try? _RSA.Signing.PublicKey(n: Array(significant), e: exponent)).map { .rsa($0) }
     }
 
-    /// The coordinates have their full length, RFC 7518 §6.2.1.2; that the point is on the curve is checked below us.
+    /// The coordinates have their full length, RFC 7518 §6.2.1.2; the cryptographic library checks that the point is on
+    /// the curve.
     private static func ellipticCurve(_ curve: String, x: [UInt8], y: [UInt8]) -> Material? {
         let point = [0x04] + x + y
         switch (curve, x.count, y.count) {

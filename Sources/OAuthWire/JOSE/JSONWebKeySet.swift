@@ -3,13 +3,13 @@
 /// The public keys of a server.
 /// - SeeAlso: [RFC 7517 §5](https://www.rfc-editor.org/rfc/rfc7517#section-5)
 package struct JSONWebKeySet: Sendable {
-    /// The most keys a set may have.
+    /// The maximum number of keys in a set.
     package static let maximumCount = 100
 
     /// The keys that can verify signatures.
     package let keys: [JSONWebKey]
 
-    /// Reads a set; keys of unknown types, for encryption, or broken ones are skipped.
+    /// Reads a set; skips broken keys, encryption keys and unknown types.
     /// - Throws: `WireError` when `keys` is missing, not an array, or longer than 100.
     package init(_ json: JSONObject) throws {
         guard let value = json["keys"] else { throw WireError.missing("keys") }
@@ -23,7 +23,7 @@ package struct JSONWebKeySet: Sendable {
 
     /// Checks that one of the keys signed `token`.
     ///
-    /// With a key id in the token only the keys of that id are tried, else all that fit the algorithm.
+    /// If the token has a key id, only keys with that id are tried, otherwise all keys that fit the algorithm.
     /// - Returns: The algorithm of the signature.
     /// - Throws: `SignatureError`.
     @discardableResult

@@ -1,10 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// A signed token in its compact form, taken apart and not yet verified.
+/// A signed token in its compact form, parsed and not yet verified.
 /// - SeeAlso: [RFC 7515 §3.1](https://www.rfc-editor.org/rfc/rfc7515#section-3.1),
 ///   [RFC 7519](https://www.rfc-editor.org/rfc/rfc7519)
 package struct JSONWebToken: Sendable {
-    /// The longest token that is read, in bytes.
+    /// The maximum length of a token, in bytes.
     package static let maximumLength = 65_536
 
     package let header: JSONObject
@@ -17,12 +17,12 @@ package struct JSONWebToken: Sendable {
     package let signingInput: [UInt8]
     package let signature: [UInt8]
 
-    /// The algorithm, when it is one we verify.
+    /// The algorithm, if the library verifies it.
     package var signatureAlgorithm: SignatureAlgorithm? { SignatureAlgorithm(name: algorithm) }
 
-    /// Takes a token apart.
-    /// - Throws: `WireError` unless it has three segments in strict base64url, two JSON objects with `alg` in the first,
-    ///   at most 65,536 bytes, and no `crit`, which would demand extensions we do not know.
+    /// Parses a token.
+    /// - Throws: `WireError` unless it has three segments in strict base64url, two JSON objects with `alg` in the
+    ///   first, at most 65,536 bytes, and no `crit`, which would require unknown extensions.
     package init(compact: String) throws {
         guard compact.utf8.count <= Self.maximumLength else { throw WireError.malformed("token: too long") }
         let segments = compact.utf8.split(
@@ -48,7 +48,7 @@ package struct JSONWebToken: Sendable {
     }
 }
 
-/// Writing tokens: what a server does, and its stand-in in tests.
+/// Writing tokens, for the test provider.
 extension JSONWebToken {
     /// The text to sign.
     package static func signingInput(header: JSONObject, claims: JSONObject) -> String {

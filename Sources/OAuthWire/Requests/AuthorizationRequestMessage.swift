@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What the browser is sent to the authorization endpoint with.
+/// The parameters of the browser's request to the authorization endpoint.
 /// - SeeAlso: [RFC 6749 §4.1.1](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1),
 ///   [OpenID Connect Core §3.1.2.1](https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest)
 package struct AuthorizationRequestMessage: Sendable {
@@ -20,11 +20,11 @@ package struct AuthorizationRequestMessage: Sendable {
     package var maxAge: Int?
     package var acrValues: [String]
     package var uiLocales: [String]
-    /// `client-request-id`, which Microsoft's logs carry.
+    /// `client-request-id`, which appears in Microsoft's logs.
     package var correlationID: String?
-    /// Whether to ask for `client_info`, by which Microsoft names the home account.
+    /// Whether to request `client_info`, in which Microsoft names the home account.
     package var clientInfo: Bool
-    /// Further parameters of the program; a reserved name among them is not sent.
+    /// The program's additional parameters; reserved names are not sent.
     package var extra: [(String, String)]
 
     /// Creates a request.
@@ -66,7 +66,7 @@ package struct AuthorizationRequestMessage: Sendable {
         self.extra = extra
     }
 
-    /// The parameters in a fixed order; those without a value are left out.
+    /// The parameters with a value, in a fixed order.
     package var items: [(String, String)] {
         let own = ParameterList.items([
             ("client_id", clientID),
@@ -91,8 +91,7 @@ package struct AuthorizationRequestMessage: Sendable {
         return own + extra.filter { !Self.reservedNames.contains($0.0) }
     }
 
-    /// The names a program may not give itself: those written here, and those by which a request could replace or leak
-    /// what is written here.
+    /// The names that a program may not use: the parameters above, and names that could replace or leak them.
     package static let reservedNames: Set<String> = [
         "client_id", "response_type", "redirect_uri", "scope", "state", "nonce", "code_challenge",
         "code_challenge_method", "response_mode", "prompt", "login_hint", "domain_hint", "claims", "max_age",

@@ -1,14 +1,14 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// The `claims` parameter: what a program asks to find in its tokens, and what it can cope with.
+/// The `claims` parameter: requested claims, and the program's capabilities.
 /// - SeeAlso: [OpenID Connect Core §5.5](https://openid.net/specs/openid-connect-core-1_0.html#ClaimsParameter)
 package enum ClaimsRequest {
-    /// `claims` with the client's capabilities (`cp1`: claims challenges are understood) added.
+    /// `claims` with the client's capabilities added (`cp1`: the client handles claims challenges).
     ///
-    /// Claims without capabilities stay as they were written. With both, the values of
-    /// `access_token.xms_cc.values` are united.
-    /// - Returns: `nil` when there is nothing to ask for.
-    /// - Throws: `WireError` when the claims are not a JSON object or have something else where the capabilities go.
+    /// Without capabilities, the claims stay as written. With both, the values of `access_token.xms_cc.values` are
+    /// merged.
+    /// - Returns: `nil` if there is nothing to request.
+    /// - Throws: `WireError` if the claims are not a JSON object, or have another value in the capabilities' place.
     package static func merging(claims: String?, capabilities: [String]) throws -> String? {
         guard let claims, !claims.isEmpty else {
             return capabilities.isEmpty ? nil : try text(adding(capabilities, to: JSONObject()))
@@ -19,7 +19,7 @@ package enum ClaimsRequest {
         return capabilities.isEmpty ? claims : try text(adding(capabilities, to: request))
     }
 
-    /// The values that `acr` must have one of in the ID token; `nil` where none is demanded as essential.
+    /// The values of which the ID token's `acr` must have one; `nil` if no `acr` is essential.
     /// - SeeAlso: [OpenID Connect Core §5.5.1.1](https://openid.net/specs/openid-connect-core-1_0.html#acrSemantics)
     package static func essentialACR(in claims: String?) -> [String]? {
         guard let claims, let request = try? JSONObject(parsing: Array(claims.utf8)),  // checked where it was merged
@@ -49,7 +49,8 @@ package enum ClaimsRequest {
         return request
     }
 
-    /// The object in a member; an empty one when it is absent or `null`, which asks for the claim without details.
+    /// The object in a member; an empty object if the member is absent or `null`, which requests the claim without
+    /// details.
     private static func member(_ name: String, of object: JSONObject, path: String) throws -> JSONObject {
         switch object[name] {
         case nil, .null: return JSONObject()

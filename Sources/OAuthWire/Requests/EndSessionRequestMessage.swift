@@ -1,19 +1,19 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What the browser is sent to the end-session endpoint with.
+/// The parameters of the browser's request to the end-session endpoint.
 /// - SeeAlso: [RP-Initiated Logout §2](https://openid.net/specs/openid-connect-rpinitiated-1_0.html#RPLogout)
 package struct EndSessionRequestMessage: Sendable {
     package var clientID: String
-    /// The ID token as it came; it says whose session.
+    /// The original ID token, which identifies the session.
     package var idTokenHint: String?
     package var logoutHint: String?
-    /// Where to go afterwards; `state` comes back with it.
+    /// The address for the browser's return, with `state`.
     package var postLogoutRedirectURI: String?
     package var state: String?
     package var uiLocales: [String]
-    /// `client-request-id`, which Microsoft's logs carry.
+    /// `client-request-id`, which appears in Microsoft's logs.
     package var correlationID: String?
-    /// Further parameters of the program; a reserved name among them is not sent.
+    /// The program's additional parameters; reserved names are not sent.
     package var extra: [(String, String)]
 
     package init(
@@ -36,7 +36,7 @@ package struct EndSessionRequestMessage: Sendable {
         self.extra = extra
     }
 
-    /// The parameters in a fixed order; those without a value are left out.
+    /// The parameters with a value, in a fixed order.
     package var items: [(String, String)] {
         ParameterList.items([
             ("client_id", clientID),
@@ -49,7 +49,7 @@ package struct EndSessionRequestMessage: Sendable {
         ]) + extra.filter { !Self.reservedNames.contains($0.0) }
     }
 
-    /// The names a program may not give itself.
+    /// The names that a program may not use.
     package static let reservedNames: Set<String> = [
         "client_id", "id_token_hint", "logout_hint", "post_logout_redirect_uri", "state", "ui_locales",
         "client-request-id", "client_secret",

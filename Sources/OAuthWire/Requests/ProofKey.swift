@@ -2,9 +2,9 @@
 
 internal import Crypto
 
-/// Proof that the program redeeming a code is the one that asked for it (PKCE), with method S256.
+/// The proof that a code's redeemer is its requester (PKCE), with method S256.
 ///
-/// One for each sign-in; its descriptions do not show the verifier.
+/// Each sign-in has its own key; its descriptions do not show the verifier.
 /// - SeeAlso: [RFC 7636](https://www.rfc-editor.org/rfc/rfc7636)
 package struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The secret, sent with the token request.
@@ -13,7 +13,7 @@ package struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// Its hash, sent with the authorization request.
     package let challenge: String
 
-    /// Creates a key out of 32 random bytes.
+    /// Creates a key from 32 random bytes.
     package init() { self.init(verifier: SecureRandom.token(bytes: 32)) }
 
     /// Creates the key of a known verifier: 43 to 128 unreserved characters.
@@ -22,7 +22,7 @@ package struct ProofKey: Sendable, CustomStringConvertible, CustomReflectable {
         challenge = Self.challenge(for: verifier)
     }
 
-    /// The S256 challenge of `verifier`; what a server computes to compare.
+    /// The S256 challenge of `verifier`, which a server computes for comparison.
     package static func challenge(for verifier: String) -> String {
         Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
     }

@@ -1,9 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// The form bodies sent to the token endpoint; parameters without a value are left out.
+/// The form bodies sent to the token endpoint; parameters without a value are omitted.
 package enum TokenRequestMessage {
     /// Redeems an authorization code.
-    /// - Parameter redirectURI: Byte for byte the one of the authorization request.
+    /// - Parameter redirectURI: Byte for byte the authorization request's value.
     /// - SeeAlso: [RFC 6749 §4.1.3](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3)
     package static func authorizationCode(
         clientID: String,
@@ -46,7 +46,7 @@ package enum TokenRequestMessage {
     }
 
     /// Asks whether the person has finished on the other device.
-    /// - Parameter codeVerifier: Where the request for the code had its challenge.
+    /// - Parameter codeVerifier: Given if the request for the code had its challenge.
     /// - SeeAlso: [RFC 8628 §3.4](https://www.rfc-editor.org/rfc/rfc8628#section-3.4)
     package static func deviceCode(
         clientID: String,
@@ -78,7 +78,7 @@ package enum GrantType {
 /// The form body that starts a sign-in on another device.
 /// - SeeAlso: [RFC 8628 §3.1](https://www.rfc-editor.org/rfc/rfc8628#section-3.1)
 package enum DeviceAuthorizationRequestMessage {
-    /// The parameters; `extra` ones of the program come last, reserved names among them are not sent.
+    /// The parameters, with the program's `extra` ones last; reserved names are not sent.
     /// - Parameter codeChallenge: Of method S256.
     package static func items(
         clientID: String,
@@ -97,7 +97,7 @@ package enum DeviceAuthorizationRequestMessage {
     }
 }
 
-/// The form body that takes a refresh token back.
+/// The form body that revokes a refresh token.
 /// - SeeAlso: [RFC 7009 §2.1](https://www.rfc-editor.org/rfc/rfc7009#section-2.1)
 package enum RevocationRequestMessage {
     /// The parameters.

@@ -1,14 +1,14 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// One way in which a resource asks for authentication, out of `WWW-Authenticate`.
+/// One challenge of a resource's `WWW-Authenticate` field.
 ///
-/// Everything in it is the resource's word: an address in it is not followed.
+/// Its content is untrusted: the library does not follow an address in it.
 /// - SeeAlso: [RFC 9110 §11.6.1](https://www.rfc-editor.org/rfc/rfc9110#section-11.6.1)
 package struct AuthenticationChallenge: Hashable, Sendable {
     /// The scheme in lower case: `bearer`, `basic`, `dpop`.
     package let scheme: String
 
-    /// What stands in place of parameters, as in `Negotiate YII=`.
+    /// The token instead of parameters, as in `Negotiate YII=`.
     package let token68: String?
 
     /// The parameters, their names in lower case.
@@ -26,17 +26,17 @@ extension AuthenticationChallenge {
     /// - SeeAlso: [RFC 6750 §3](https://www.rfc-editor.org/rfc/rfc6750#section-3)
     package var error: String? { parameters["error"]?.lowercased() }
 
-    /// The claims that a Bearer challenge demands, as JSON text; `nil` where it demands none that can be passed on.
+    /// The claims that a Bearer challenge requires, as JSON text; `nil` if there are none to pass on.
     ///
-    /// They are written in base64, base64url or plainly; they must be a JSON object of at most 16 KiB. They count only
-    /// where the error is `insufficient_claims`.
+    /// They are in base64, base64url or plain text, and must be a JSON object of at most 16 KiB. They count only if the
+    /// error is `insufficient_claims`.
     package var claims: String? {
         guard scheme == "bearer", error == "insufficient_claims", let text = parameters["claims"],
             text.utf8.count <= Self.maximumClaimsLength * 4 / 3 + 4
         else { return nil }
         for bytes in [Base64URL.decodeLenient(text), Array(text.utf8)].compactMap(\.self) {
             guard bytes.count <= Self.maximumClaimsLength else { continue }
-            // The reason is of no use to anyone.
+            // No caller needs the reason.
             if (try? JSONObject(parsing: bytes)) != nil { return String(decoding: bytes, as: UTF8.self) }
         }
         return nil
@@ -48,9 +48,9 @@ extension AuthenticationChallenge {
 extension AuthenticationChallenge {
     /// The challenges of all fields of an answer, in their order.
     ///
-    /// A challenge that has a parameter twice is left out, because two readers could understand it differently. What
-    /// follows a mistake in a field is left out as well. Of more than 64 KiB nothing is read, of more than 32
-    /// challenges the first 32.
+    /// A challenge with a repeated parameter is omitted, because two readers could understand it differently. So is the
+    /// rest of a field after a mistake. More than 64 KiB are not read; of more than 32 challenges only the first 32
+    /// count.
     package static func parse(_ fieldValues: [String]) -> [AuthenticationChallenge] {
         guard fieldValues.reduce(0, { $0 + $1.utf8.count }) <= 64 * 1024 else { return [] }
         var challenges: [AuthenticationChallenge] = []

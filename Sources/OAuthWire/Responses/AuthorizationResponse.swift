@@ -1,8 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What the browser brings back to the redirect URI.
+/// The answer that the browser brings to the redirect URI.
 ///
-/// Nothing in it is to be believed before `state` has been compared.
+/// Its content is untrusted before `state` has been compared.
 /// - SeeAlso: [RFC 6749 §4.1.2](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2),
 ///   [RFC 9207 §2](https://www.rfc-editor.org/rfc/rfc9207#section-2)
 package struct AuthorizationResponse: Sendable {
@@ -13,15 +13,15 @@ package struct AuthorizationResponse: Sendable {
     }
 
     package var state: String?
-    /// `iss`: the server that answers.
+    /// `iss`: the answering server.
     package var issuer: String?
     /// As received; see ``ClientInfo``.
     package var clientInfo: String?
     package var outcome: Outcome
 
     /// Reads the parameters of a query or of a posted form.
-    /// - Throws: `WireError`: a parameter that matters occurs twice, there is neither code nor error or there are both,
-    ///   or the code has characters that no code has.
+    /// - Throws: `WireError`: a required parameter occurs twice, there is neither code nor error, there are both, or
+    ///   the code has invalid characters.
     package static func parse(query items: [(String, String)]) throws -> AuthorizationResponse {
         func value(_ name: String) throws -> String? {
             let values = items.filter { $0.0 == name }

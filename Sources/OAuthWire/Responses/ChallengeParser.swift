@@ -28,7 +28,7 @@ struct ChallengeParser {
         }
     }
 
-    /// One or more parameters; `nil` at a mistake. It ends before the next challenge's scheme.
+    /// One or more parameters, up to the next challenge's scheme; `nil` at a mistake.
     private mutating func parameters() -> (parameters: [String: String], isUnique: Bool)? {
         var parameters: [String: String] = [:]
         var isUnique = true
@@ -39,7 +39,7 @@ struct ChallengeParser {
             }
             skipBlanks()
             guard take(UInt8(ascii: "=")) else {
-                // No parameter: the next challenge's scheme, if a comma stood before it.
+                // This is no parameter but the next challenge's scheme, if it follows a comma.
                 guard !parameters.isEmpty else { return nil }
                 position = start
                 return (parameters, isUnique)
@@ -54,7 +54,7 @@ struct ChallengeParser {
         }
     }
 
-    /// Characters of base64 and their like, when a comma or the end follows. Moves on only then.
+    /// A base64-like text before a comma or the end. Otherwise the parser does not move.
     private mutating func token68() -> String? {
         var end = position
         while end < bytes.count, Self.isToken68(bytes[end]) { end += 1 }

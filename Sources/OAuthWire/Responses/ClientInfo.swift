@@ -1,19 +1,19 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Who signed in, in Microsoft's words: the person in their home tenant.
+/// Microsoft's name of the account: the person in the home tenant.
 package struct ClientInfo: Hashable, Sendable {
     /// The person in the home tenant.
     package var uid: String
     /// The home tenant.
     package var utid: String
 
-    /// Names a person and their home tenant.
+    /// Creates the name of a person and the home tenant.
     package init(uid: String, utid: String) {
         self.uid = uid
         self.utid = utid
     }
 
-    /// Reads the base64 JSON of `client_info`; `nil` when it is anything but two visible texts, which counts as absent.
+    /// Reads the base64 JSON of `client_info`; `nil`, which counts as absent, unless it has two visible texts.
     package static func parse(_ raw: String) -> ClientInfo? {
         guard
             raw.utf8.count <= 4_096,

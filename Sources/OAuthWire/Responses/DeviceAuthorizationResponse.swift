@@ -1,25 +1,25 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// The code a person types on another device, and how long and how often to ask whether they did.
+/// The code for a person to type on another device, with its lifetime and the polling interval.
 /// - SeeAlso: [RFC 8628 §3.2](https://www.rfc-editor.org/rfc/rfc8628#section-3.2)
 package struct DeviceAuthorizationResponse: Sendable {
     /// The secret half, for the token endpoint.
     package var deviceCode: String
-    /// What the person types; free of control characters.
+    /// The code that the person types, without control characters.
     package var userCode: String
-    /// Where the person types it: visible ASCII; its scheme is not yet checked.
+    /// The page for the code, in visible ASCII; its scheme is not yet checked.
     package var verificationURI: String
-    /// The same with the code in it, for a QR code.
+    /// The page's address including the code, for a QR code.
     package var verificationURIComplete: String?
     /// In seconds.
     package var expiresIn: Int
-    /// Seconds between two questions: 5 unless the server says otherwise, at least 1.
+    /// Seconds between two requests: 5 by default, at least 1.
     package var interval: Int
-    /// The server's own instruction to the person, on one line.
+    /// The server's instruction for the person, on one line.
     package var message: String?
 
     /// Reads the answer.
-    /// - Throws: `WireError` when a required field is missing, wrong, or not fit to be shown.
+    /// - Throws: `WireError` if a required field is missing, wrong, or unsafe to show.
     package init(_ json: JSONObject) throws {
         deviceCode = try json.requiredString("device_code")
         userCode = try json.requiredString("user_code")

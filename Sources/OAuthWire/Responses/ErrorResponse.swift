@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// A server's words about a refusal, from the token endpoint or through the browser.
+/// A server's refusal, from the token endpoint or through the browser.
 ///
 /// Texts are on one line, without control characters, and at most 1,000 characters long.
 /// - SeeAlso: [RFC 6749 §5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2),
@@ -15,12 +15,12 @@ package struct ErrorResponse: Error, Hashable, Sendable {
     package var traceID: String?
     package var correlationID: String?
     package var timestamp: String?
-    /// A claims request to repeat the sign-in with: JSON, whole; dropped when longer than 16 KiB.
+    /// A claims request for a new sign-in: complete JSON; dropped if longer than 16 KiB.
     package var claims: String?
 
-    /// Reads a JSON answer; `nil` when it has no `error`, so is none.
+    /// Reads a JSON answer; `nil` if it has no `error`.
     ///
-    /// Deviation: Twitch says in `message` how far a device's sign-in is.
+    /// Deviation: Twitch reports the state of a device's sign-in in `message`.
     package init?(_ json: JSONObject) {
         let word = json["error"] == nil ? Self.deviceWords.first { $0 == json.string("message") } : json.string("error")
         guard let error = word, !error.isEmpty else { return nil }
@@ -34,7 +34,7 @@ package struct ErrorResponse: Error, Hashable, Sendable {
     /// - SeeAlso: [RFC 8628 §3.5](https://www.rfc-editor.org/rfc/rfc8628#section-3.5)
     private static let deviceWords = ["authorization_pending", "slow_down", "access_denied", "expired_token"]
 
-    /// Reads an answer through the browser; `nil` when it has no `error`.
+    /// Reads an answer through the browser; `nil` if it has no `error`.
     init?(query items: [(String, String)]) {
         func value(_ name: String) -> String? { items.first { $0.0 == name }?.1 }
         guard let error = value("error"), !error.isEmpty else { return nil }

@@ -1,12 +1,12 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Microsoft's answer about which hosts are one cloud.
+/// Microsoft's list of clouds and their hosts.
 package struct InstanceDiscoveryResponse: Sendable {
     /// The hosts of each cloud.
     package var aliases: [[String]]
 
     /// Reads the answer; without `metadata` it names no cloud.
-    /// - Throws: `WireError` when what names them has another type.
+    /// - Throws: `WireError` if the list has a wrong type.
     package init(_ json: JSONObject) throws {
         guard let value = json["metadata"], !value.isNull else {
             aliases = []

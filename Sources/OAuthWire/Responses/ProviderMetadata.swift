@@ -2,8 +2,7 @@
 
 /// A server's description of itself.
 ///
-/// Types are checked here, of what is used; whether issuer and endpoints may be believed is decided where the authority is
-/// known.
+/// The types of used members are checked here; a caller that knows the authority checks issuer and endpoints.
 /// - SeeAlso: [OpenID Connect Discovery §3](https://openid.net/specs/openid-connect-discovery-1_0.html),
 ///   [RFC 8414 §2](https://www.rfc-editor.org/rfc/rfc8414#section-2)
 package struct ProviderMetadata: Sendable {
@@ -18,17 +17,17 @@ package struct ProviderMetadata: Sendable {
     package let responseModesSupported: [String]?
     package let codeChallengeMethodsSupported: [String]?
     package let scopesSupported: [String]?
-    /// `id_token_signing_alg_values_supported`; `nil` when the server does not say, or not in an array of texts.
+    /// `id_token_signing_alg_values_supported`; `nil` if it is absent or not an array of texts.
     package let idTokenSigningAlgorithms: [String]?
-    /// Empty when the server does not say, or not in an array of texts.
+    /// Empty if the member is absent or not an array of texts.
     package let tokenEndpointAuthMethodsSupported: [String]
-    /// Whether answers through the browser carry `iss`; `false` when the server does not say.
+    /// Whether answers through the browser carry `iss`; `false` if the server does not say.
     package let authorizationResponseIssParameterSupported: Bool
-    /// Whether authorization requests must be pushed (RFC 9126 §5); `false` when the server does not say.
+    /// Whether authorization requests must be pushed (RFC 9126 §5); `false` if the server does not say.
     package let requirePushedAuthorizationRequests: Bool
 
     /// Reads the document.
-    /// - Throws: `WireError` when the issuer is missing or a member that is used has another type.
+    /// - Throws: `WireError` if the issuer is missing or a used member has a wrong type.
     package init(_ json: JSONObject) throws {
         issuer = try json.requiredString("issuer")
         authorizationEndpoint = try json.optionalString("authorization_endpoint")

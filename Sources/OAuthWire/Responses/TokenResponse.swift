@@ -1,29 +1,29 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What the token endpoint gives.
+/// A successful answer of the token endpoint.
 /// - SeeAlso: [RFC 6749 §5.1](https://www.rfc-editor.org/rfc/rfc6749#section-5.1)
 package struct TokenResponse: Sendable {
-    /// The access token: visible ASCII, fit for a header. `nil` only when the answer has an ID token alone.
+    /// The access token: visible ASCII, safe for a header. `nil` only if the answer has only an ID token.
     package var accessToken: String?
-    /// As the server wrote it; compare without regard to case. `nil` when the server did not say.
+    /// As the server wrote it; compare without case. `nil` if the server did not send it.
     package var tokenType: String?
-    /// In seconds; `nil` when the server did not say. At most ten years, as the other durations.
+    /// In seconds; `nil` if the server did not send it. At most ten years, like the other durations.
     package var expiresIn: Int?
-    /// In how many seconds a new token had better be fetched.
+    /// The seconds after which the server recommends a new token.
     package var refreshIn: Int?
-    /// The granted scopes; `nil` when the server did not say, which means the requested ones.
+    /// The granted scopes; `nil` if the server did not send them, which means the requested scopes.
     package var scopes: [String]?
     package var refreshToken: String?
     package var idToken: String?
-    /// As received, and absent when it is no text; see ``ClientInfo``.
+    /// As received, and absent if not a text; see ``ClientInfo``.
     package var clientInfo: String?
     /// `foci`: the family of Microsoft programs that share the refresh token.
     package var familyID: String?
-    /// Why the answer cannot be used, though the server granted something.
+    /// The reason why the answer cannot be used, although the server granted tokens.
     package var fault: WireError?
 
-    /// Reads the answer as far as can be. With a ``fault`` only what says whose it is, and the refresh token, are there:
-    /// the server has spent the one that was sent.
+    /// Reads the answer as far as possible. With a ``fault``, it has only the person's identity and the refresh token,
+    /// because the server has spent the old refresh token.
     package init(reading json: JSONObject) {
         do throws(WireError) {
             try self.init(json)

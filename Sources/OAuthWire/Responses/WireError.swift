@@ -1,8 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Why a message is not what the protocol says; it names the place and never what stands there.
+/// A violation of the protocol in a message. The error names the place, never its content.
 package enum WireError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The message, or the part of it that is named, cannot be understood.
+    /// The message, or its named part, cannot be understood.
     case malformed(String)
     /// A required field is absent or empty.
     case missing(String)

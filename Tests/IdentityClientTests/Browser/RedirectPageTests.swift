@@ -38,7 +38,7 @@ import Testing
         (RedirectPage.Outcome.succeeded, "Signed in", "The sign-in is complete."),
         (.signedOut, "Signed out", "The sign-out is complete."),
         (.failed, "Not signed in", "The sign-in did not succeed."),
-        (.refused, "Nothing to see here", "This is not the sign-in that is waited for."),
+        (.refused, "Nothing to see here", "The application does not wait for this sign-in."),
     ])
     func isAPlainPageInEnglish(_ outcome: RedirectPage.Outcome, _ title: String, _ sentence: String) {
         let html = html(outcome)

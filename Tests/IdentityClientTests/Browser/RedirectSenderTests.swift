@@ -35,7 +35,7 @@ import Testing
         let port = UInt16(try #require(listener.redirectURI.port))
         let answer = try await exchange("GET /?code=a HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n", port: port)
         #expect(answer.hasPrefix("HTTP/1.1 403"))
-        #expect(answer.contains("This is not the sign-in that is waited for."))
+        #expect(answer.contains("The application does not wait for this sign-in."))
         await listener.close()
     }
 

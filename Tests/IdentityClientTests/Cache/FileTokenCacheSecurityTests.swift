@@ -101,7 +101,7 @@ import Testing
     @Test(arguments: [0o644, 0o640, 0o606, 0o620] as [UInt32])
     func refusesAFileThatIsOpenToOthersAndLeavesItSo(mode: UInt32) async throws {
         try CallFailed.check(unsafe chmod(file, mode), "chmod")
-        await expectRefusal(naming: file, "chmod 600 \(file) (where that changes nothing")
+        await expectRefusal(naming: file, "chmod 600 \(file) (if that changes nothing")
         #expect(try permissions(file) == mode)
         try CallFailed.check(unsafe chmod(file, 0o600), "chmod")
         #expect(try await cache.record(for: key) == record)
@@ -123,7 +123,7 @@ import Testing
     func refusesADirectoryThatOthersMayWriteTo(mode: UInt32) async throws {
         for path in [group, root] {
             try CallFailed.check(unsafe chmod(path, mode), "chmod")
-            await expectRefusal(naming: path, "chmod 700 \(path) (where that changes nothing")
+            await expectRefusal(naming: path, "chmod 700 \(path) (if that changes nothing")
             try CallFailed.check(unsafe chmod(path, 0o700), "chmod")
         }
     }

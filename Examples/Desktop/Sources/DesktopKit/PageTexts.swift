@@ -14,7 +14,7 @@ extension RedirectPage.Texts {
         texts.ended = tr("{application} no longer waits for this sign-in. Please start again from there.")
         texts.refused = Statement(
             title: tr("Nothing to see here"),
-            sentence: tr("This is not the sign-in that is waited for.")
+            sentence: tr("The application does not wait for this sign-in.")
         )
         texts.advice = tr("You can close this tab and return to {application}.")
         texts.refusedAdvice = tr("If you were signing in, please start again from {application}.")
