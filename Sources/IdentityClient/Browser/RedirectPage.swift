@@ -10,7 +10,7 @@ public struct RedirectPage: Hashable, Sendable {
         case signedOut
         /// It failed; the page says so.
         case failed
-        /// The redirect was not the one that is waited for: a plain refusal, and the wait goes on.
+        /// Another redirect than the awaited one: a plain refusal, and the wait goes on.
         case refused
     }
 

@@ -4,7 +4,7 @@ extension AuthenticationError.Code {
     // A person is needed
     /// A person is needed: call `acquireTokenInteractively` with the same scopes.
     public static let interactionRequired = Self(rawValue: "interaction_required")
-    /// Nobody is signed in with this account here, or there is neither a token that will do nor a refresh token.
+    /// This account is not signed in here, or it has neither a usable token nor a refresh token.
     public static let noTokensFound = Self(rawValue: "interaction_required.no_tokens")
     /// The provider wants the person to sign in again.
     public static let loginRequired = Self(rawValue: "interaction_required.login")
@@ -14,45 +14,46 @@ extension AuthenticationError.Code {
     public static let adminConsentRequired = Self(rawValue: "interaction_required.admin_consent")
     /// The refresh token expired, was revoked or was used elsewhere.
     public static let signInExpired = Self(rawValue: "interaction_required.sign_in_expired")
-    /// The person can settle it while signing in, for example with a second factor.
+    /// The person must do something while signing in, for example confirm a second factor.
     public static let basicAction = Self(rawValue: "interaction_required.basic_action")
-    /// The person has to act outside the sign-in, for example enrol the device.
+    /// The person must act outside the sign-in, for example enroll the device.
     public static let additionalAction = Self(rawValue: "interaction_required.additional_action")
-    /// The sign-in page will only explain why it is refused.
+    /// The sign-in page will only explain the refusal.
     public static let messageOnly = Self(rawValue: "interaction_required.message_only")
-    /// The password expired and is to be changed while signing in.
+    /// The password expired: the person must change it while signing in.
     public static let passwordExpired = Self(rawValue: "interaction_required.password_expired")
     /// The person chose "forgot password" (B2C): start the password-reset policy.
     public static let passwordResetRequired = Self(rawValue: "interaction_required.password_reset")
-    /// The person has to choose an account.
+    /// The person must choose an account.
     public static let accountSelectionRequired = Self(rawValue: "interaction_required.account_selection")
     /// The account was signed out while its token was refreshed.
     public static let accountRemoved = Self(rawValue: "interaction_required.account_removed")
-    /// The API demands more of the sign-in: pass the error's `claims` on.
+    /// The API requires additional claims: pass the error's `claims` on.
     public static let claimsChallenge = Self(rawValue: "interaction_required.claims")
-    /// The person signed in with another account than the one that was asked for: sign in again with the right one.
+    /// The person signed in with another account than requested: sign in again with the right account.
     public static let accountMismatch = Self(rawValue: "interaction_required.account_mismatch")
 
     // The sign-in was ended
     /// The sign-in was ended before it was finished.
     public static let userCancelled = Self(rawValue: "user_cancelled")
-    /// The person, or the provider on their behalf, said no.
+    /// The person, or the provider on the person's behalf, refused.
     public static let accessDenied = Self(rawValue: "user_cancelled.access_denied")
     /// The person did not finish in time.
     public static let interactionTimedOut = Self(rawValue: "user_cancelled.timed_out")
-    /// A newer sign-in took this one's place.
+    /// A newer sign-in replaced this sign-in.
     public static let interactionSuperseded = Self(rawValue: "user_cancelled.superseded")
 
     // The sign-in could not begin
-    /// The sign-in could not be shown to the person. The person did not end it: say why, and offer another way.
+    /// The sign-in could not be shown to the person. The person did not end it: show the reason, and offer another
+    /// method.
     public static let interactionUnavailable = Self(rawValue: "interaction_unavailable")
     /// No browser could be opened here: show the address instead.
     public static let browserUnavailable = Self(rawValue: "interaction_unavailable.browser")
-    /// Another sign-in of this application object is under way.
+    /// Another sign-in of this application object is running.
     public static let interactionInProgress = Self(rawValue: "interaction_unavailable.in_progress")
 
     // Fewer scopes
-    /// None of the scopes that were asked for was granted; the person is signed in all the same.
+    /// No requested scope was granted; the person is signed in.
     public static let scopesDeclined = Self(rawValue: "scopes_declined")
 
     // The server
@@ -60,65 +61,65 @@ extension AuthenticationError.Code {
     public static let serverUnavailable = Self(rawValue: "server_unavailable")
     /// The server asked to wait: try again after `retryAfter`.
     public static let throttled = Self(rawValue: "server_unavailable.throttled")
-    /// A loop of identical requests was stopped, by the provider or on this side: wait for `retryAfter`, or some minutes.
+    /// The provider or the library stopped a loop of identical requests: wait for `retryAfter`, or some minutes.
     public static let requestLoop = Self(rawValue: "server_unavailable.loop")
 
     // The network
-    /// The server could not be reached. Nobody has to sign in again for this.
+    /// The server could not be reached. No new sign-in is needed.
     public static let network = Self(rawValue: "network")
     /// The server did not answer in time.
     public static let networkTimedOut = Self(rawValue: "network.timed_out")
     /// The server's name could not be resolved.
     public static let nameNotResolved = Self(rawValue: "network.name_not_resolved")
-    /// No connection to the server, or it broke.
+    /// There was no connection to the server, or the connection broke.
     public static let connectionFailed = Self(rawValue: "network.connection_failed")
     /// The server's certificate is not trusted, or TLS failed.
     public static let tlsFailed = Self(rawValue: "network.tls")
-    /// The proxy refused or could not be reached.
+    /// The proxy refused the connection or could not be reached.
     public static let proxyFailed = Self(rawValue: "network.proxy")
 
     // The cache
-    /// The place where tokens rest cannot be used now. Nobody has to sign in again for this.
+    /// The token cache cannot be used now. No new sign-in is needed.
     public static let cache = Self(rawValue: "cache")
     /// A record could not be read; it was set aside and reported.
     public static let cacheCorrupt = Self(rawValue: "cache.corrupt")
-    /// Owner, mode or kind of the cache's files are not as they must be.
+    /// Owner, mode or kind of the cache's files are wrong.
     public static let cachePermissions = Self(rawValue: "cache.permissions")
-    /// Another process holds the cache, or a refresh, for too long; it may be unable to store the answer.
+    /// Another process holds the cache, or a refresh, for too long; that process may be unable to store the answer.
     public static let cacheBusy = Self(rawValue: "cache.busy")
     /// There is no room to write.
     public static let cacheFull = Self(rawValue: "cache.full")
-    /// The record was written by a newer version of the library.
+    /// A newer version of the library wrote the record.
     public static let cacheNewerVersion = Self(rawValue: "cache.newer_version")
-    /// The key that the cache is encrypted with cannot be had now.
+    /// The key of the encrypted cache is unavailable now.
     public static let cacheKeyUnavailable = Self(rawValue: "cache.key_unavailable")
-    /// A record was encrypted with another key, changed by someone, or never encrypted; it was left as it is.
+    /// A record was encrypted with another key, tampered with, or never encrypted; the record stays unchanged.
     public static let cacheUndecryptable = Self(rawValue: "cache.undecryptable")
-    /// libsecret (libsecret-1.so.0) or GLib could not be loaded, without which the keyring cannot be used.
+    /// libsecret (libsecret-1.so.0) or GLib could not be loaded; the keyring needs both.
     public static let keyringLibraryMissing = Self(rawValue: "cache.keyring_library_missing")
-    /// There is no session bus, over which the keyring is reached.
+    /// There is no session bus, which the keyring needs.
     public static let keyringNoSessionBus = Self(rawValue: "cache.keyring_no_session_bus")
-    /// No keyring runs in this session: nobody provides a Secret Service.
+    /// No keyring (Secret Service) runs in this session.
     public static let keyringNoService = Self(rawValue: "cache.keyring_no_service")
-    /// The keyring has no default collection to keep tokens in.
+    /// The keyring has no default collection for tokens.
     public static let keyringNoDefaultCollection = Self(rawValue: "cache.keyring_no_default_collection")
     /// The keyring is locked.
     public static let keyringLocked = Self(rawValue: "cache.keyring_locked")
     /// The system does not let this program use the keyring.
     public static let keyringAccessDenied = Self(rawValue: "cache.keyring_access_denied")
-    /// The person closed the dialog that would have unlocked the keyring.
+    /// The person closed the dialog that unlocks the keyring.
     public static let keyringPromptDismissed = Self(rawValue: "cache.keyring_prompt_dismissed")
     /// The keyring, or the person in front of its dialog, did not answer in time.
     public static let keyringTimedOut = Self(rawValue: "cache.keyring_timed_out")
 
     // Not believed
-    /// The server's answer was not believed.
+    /// The server's answer failed a check.
     public static let invalidResponse = Self(rawValue: "invalid_response")
     /// The answer could not be read.
     public static let malformedResponse = Self(rawValue: "invalid_response.malformed")
-    /// The answer was larger than its reader allows: 1 MiB from a provider.
+    /// The answer exceeded the limit, which is 1 MiB for a provider.
     public static let responseTooLarge = Self(rawValue: "invalid_response.too_large")
-    /// The server points to another address, where it is not followed.
+    /// The server redirects to another address, which the library does not follow.
     public static let unexpectedRedirect = Self(rawValue: "invalid_response.redirect")
     /// The redirect is not the answer to this request.
     public static let stateMismatch = Self(rawValue: "invalid_response.state")
@@ -132,24 +133,24 @@ extension AuthenticationError.Code {
     public static let untrustedAuthority = Self(rawValue: "invalid_response.untrusted_authority")
 
     // The set-up
-    /// The program, its registration or the provider's policy has to be changed.
+    /// The program, its registration or the provider's policy must be changed.
     public static let configuration = Self(rawValue: "configuration")
     /// A parameter is not acceptable.
     public static let invalidArgument = Self(rawValue: "configuration.invalid_argument")
-    /// The redirect address cannot be listened on.
+    /// The program cannot listen on the redirect address.
     public static let redirectUnavailable = Self(rawValue: "configuration.redirect_unavailable")
     /// The redirect URI is not registered for this client.
     public static let redirectNotRegistered = Self(rawValue: "configuration.redirect_not_registered")
-    /// The provider does not know this client, or not as a public one.
+    /// The provider does not know this client, or not as a public client.
     public static let clientNotRegistered = Self(rawValue: "configuration.client_not_registered")
-    /// The provider does not know a scope, or the API that it is of, or does not allow it to this client.
+    /// The provider does not know a scope or its API, or does not allow the scope to this client.
     public static let invalidScope = Self(rawValue: "configuration.invalid_scope")
-    /// The organisation's policy blocks this sign-in; asking again will not help.
+    /// The organization's policy blocks this sign-in; asking again does not help.
     public static let blockedByPolicy = Self(rawValue: "configuration.blocked_by_policy")
-    /// A file that is to be sent or written cannot be used.
+    /// A file for sending or writing cannot be used.
     public static let fileUnavailable = Self(rawValue: "configuration.file_unavailable")
     /// No HTTP transport is available: libcurl (libcurl.so.4) could not be loaded.
     public static let transportUnavailable = Self(rawValue: "configuration.transport_unavailable")
-    /// The provider does not offer what is needed.
+    /// The provider does not offer a required feature.
     public static let unsupported = Self(rawValue: "configuration.unsupported")
 }
