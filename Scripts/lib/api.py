@@ -20,12 +20,16 @@ def main():
             symbols[symbol["identifier"]["precise"]] = symbol
         for relation in graph["relationships"]:
             if relation["kind"] == "conformsTo":
-                name = relation.get("targetFallback", relation["target"]).split(".")[-1]
-                protocols.setdefault(relation["source"], set()).add(name)
+                target = relation["target"]
+                protocols.setdefault(relation["source"], {})[target] = relation.get("targetFallback", target)
     lines = []
     for identifier, symbol in symbols.items():
         text = "".join(fragment["spelling"] for fragment in symbol["declarationFragments"])
-        names = sorted(protocols.get(identifier, set()) - UNLISTED)
+        names = {
+            symbols[target]["names"]["title"] if target in symbols else fallback.split(".")[-1]
+            for target, fallback in protocols.get(identifier, {}).items()
+        }
+        names = sorted(names - UNLISTED)
         if names and symbol["kind"]["identifier"] != "swift.protocol":
             text += ": " + ", ".join(names)
         path = symbol["pathComponents"]

@@ -1,6 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 /// Whether a cache may ask the person to unlock the keyring, to allow it an item, or to make a keyring where there is none.
+///
+/// ```swift
+/// let cache = KeyringTokenCache(applicationName: "Example", prompting: .allowed())
+/// ```
 public struct KeyringPrompting: Hashable, Sendable {
     /// How long the person is waited for, or `nil` when nobody is asked.
     public let deadline: Duration?
@@ -20,6 +24,10 @@ public struct KeyringPrompting: Hashable, Sendable {
 }
 
 /// What the keyring of this session is, as ``KeyringTokenCache/status()`` found it.
+///
+/// ```swift
+/// if try await cache.status().isLocked { showUnlockButton() }
+/// ```
 public struct KeyringStatus: Hashable, Sendable {
     /// The program that provides the keyring, for example `gnome-keyring-d`; `nil` where the system does not tell.
     public let provider: String?

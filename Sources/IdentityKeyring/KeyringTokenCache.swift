@@ -16,6 +16,14 @@ public import IdentityClient
 ///
 /// A locked keyring is an error and never looks empty. Nothing is ever written elsewhere instead. Leases, which mean
 /// nothing after a crash, lie as files in the user's runtime directory.
+///
+/// ```swift
+/// let configuration = PublicClientApplication.Configuration(
+///     clientID: clientID,
+///     authority: authority,
+///     cache: KeyringTokenCache(applicationName: "Example")
+/// )
+/// ```
 public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     let applicationName: String
     let connector: KeyringConnector

@@ -3,6 +3,10 @@
 public import IdentityClient
 
 /// A place in which a desktop program's tokens may rest.
+///
+/// ```swift
+/// try await cache.move(to: .encryptedFile, in: group)
+/// ```
 public struct TokenStore: Hashable, Sendable, CustomStringConvertible {
     /// The store's name, as it is remembered: `encrypted-file`, `keyring`, `file` or `memory`.
     public let name: String
@@ -32,6 +36,13 @@ public struct TokenStore: Hashable, Sendable, CustomStringConvertible {
 /// Which stores a program accepts, the best first.
 ///
 /// Tokens rest in clear text only where ``TokenStore/file`` is listed.
+///
+/// ```swift
+/// let cache = DesktopTokenCache(
+///     applicationName: "Example",
+///     policy: .prefer(.encryptedFile, else: .memory)
+/// )
+/// ```
 public struct StorePolicy: Hashable, Sendable {
     /// The stores of which one is chosen, the best first; there is at least one.
     public let stores: [TokenStore]
@@ -67,6 +78,10 @@ public struct StorePolicy: Hashable, Sendable {
 }
 
 /// Where the tokens of one group rest, and why.
+///
+/// ```swift
+/// print(try await cache.openedStore(for: group).explanation)
+/// ```
 public struct OpenedStore: Sendable {
     /// Who shares the tokens.
     public let group: CacheGroup

@@ -5,6 +5,12 @@ public import IdentityClient
 import Synchronization
 
 /// A clock that stands still until a test moves it. Nothing ever really sleeps on it.
+///
+/// ```swift
+/// let clock = ManualClock()
+/// configuration.clock = clock
+/// clock.advance(by: .seconds(3600))
+/// ```
 public final class ManualClock: WallClock {
     private struct Sleeper {
         var wakesAt: Date

@@ -5,6 +5,12 @@ public import IdentityClient
 import Synchronization
 
 /// Passes requests on to another transport, counts them, and can play "no network".
+///
+/// ```swift
+/// let transport = RecordingTransport(configuration.transport)
+/// configuration.transport = transport
+/// transport.isOffline = true
+/// ```
 public final class RecordingTransport: HTTPTransport {
     private struct State {
         var requests: [HTTPRequest] = []

@@ -3,6 +3,11 @@
 import HTTPTypes
 
 /// One of the providers that a program's accounts come from, and how it signs in there.
+///
+/// ```swift
+/// let work = AccountType("work", configuration: entra, scopes: ["User.Read"])
+/// let store = try AccountStore([work, AccountType("shop", configuration: shop, scopes: ["orders.read"])])
+/// ```
 public struct AccountType: Sendable {
     /// Names a type within a program.
     public struct Name: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {

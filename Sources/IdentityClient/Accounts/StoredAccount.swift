@@ -1,6 +1,12 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 /// An account in an ``AccountStore``: a person, and the type of account they signed in with.
+///
+/// ```swift
+/// for account in try await store.accounts() {
+///     print(account.type.rawValue, account.account.displayName ?? account.account.username ?? "")
+/// }
+/// ```
 public struct StoredAccount: Identifiable, Hashable, Sendable {
     /// Identifies an account among all types. Opaque; safe to keep in settings, in its two parts.
     public struct ID: Hashable, Sendable {
@@ -33,6 +39,12 @@ public struct StoredAccount: Identifiable, Hashable, Sendable {
 }
 
 /// Something changed in an ``AccountStore``.
+///
+/// ```swift
+/// for await change in try await store.changes() {
+///     if case .removed = change.kind { closeWindows(of: change.old) }
+/// }
+/// ```
 public struct AccountStoreChange: Sendable {
     /// What happened.
     public enum Kind: Sendable {

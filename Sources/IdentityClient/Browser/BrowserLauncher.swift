@@ -3,6 +3,12 @@
 public import FoundationEssentials
 
 /// Shows a page to the person. The default opens the system's browser.
+///
+/// ```swift
+/// struct PrintingLauncher: BrowserLauncher {
+///     func open(_ url: URL) async throws { print("Open \(url.absoluteString)") }
+/// }
+/// ```
 public protocol BrowserLauncher: Sendable {
     /// Opens `url` and returns as soon as the browser has it, without waiting for the page.
     ///

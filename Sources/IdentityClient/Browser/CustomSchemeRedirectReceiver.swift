@@ -11,6 +11,11 @@ import LoopbackHTTP
 /// ``deliver(_:)``. A delivered address ends only the wait with the same address and `state`.
 ///
 /// Prefer the loopback interface if the provider allows it: another program of the user can take a scheme over.
+///
+/// ```swift
+/// configuration.redirectURI = try .custom(redirectURL)  // com.example.app:/signed-in
+/// configuration.redirectReceiver = CustomSchemeRedirectReceiver()
+/// ```
 /// - SeeAlso: [RFC 8252 §7.1](https://www.rfc-editor.org/rfc/rfc8252#section-7.1)
 public struct CustomSchemeRedirectReceiver: RedirectReceiver {
     private let mailbox: CustomSchemeRelay

@@ -10,6 +10,10 @@ import LoopbackHTTP
 /// except root and the user of `sudo` or `pkexec`; a refused request does not end the wait. The browser waits for its
 /// page until ``RedirectListener/answer(_:with:)`` gives the outcome, so that the page shows the true outcome; the code
 /// leaves the address bar before the page is shown.
+///
+/// ```swift
+/// configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "Example")
+/// ```
 /// - SeeAlso: [RFC 8252 §7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)
 public struct LoopbackRedirectReceiver: RedirectReceiver {
     private let template: RedirectPageTemplate

@@ -1,6 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 /// The page that the browser shows when it comes back from the provider.
+///
+/// ```swift
+/// await listener.answer(redirect, with: RedirectPage(outcome: .succeeded))
+/// ```
 public struct RedirectPage: Hashable, Sendable {
     /// How the sign-in or sign-out ended.
     public enum Outcome: Hashable, Sendable {

@@ -4,6 +4,13 @@ public import FoundationEssentials
 
 /// Waits for the redirect from the provider. The default listens on the loopback interface.
 ///
+/// ```swift
+/// let listener = try await receiver.start(for: .loopback, responseMode: .query)
+/// let redirect = try await listener.receive()
+/// await listener.answer(redirect, with: RedirectPage(outcome: .succeeded))
+/// await listener.close()
+/// ```
+///
 /// - SeeAlso: [RFC 8252 §7](https://www.rfc-editor.org/rfc/rfc8252#section-7)
 public protocol RedirectReceiver: Sendable {
     /// The response modes that this receiver supports; the default is all. A sign-in without an explicit mode uses one
@@ -44,6 +51,12 @@ extension RedirectReceiver {
 /// Any request may arrive here, from other programs on the machine or from a browser's guesses. The listener passes on
 /// requests with the right form; the caller decides whether one is the awaited answer, and reports it with
 /// ``answer(_:with:)``.
+///
+/// ```swift
+/// let redirect = try await listener.receive()
+/// await listener.answer(redirect, with: RedirectPage(outcome: .succeeded))
+/// await listener.close()
+/// ```
 public protocol RedirectListener: Sendable {
     /// The address with the bound port, exactly as sent to the provider.
     var redirectURI: URL { get }
@@ -65,6 +78,10 @@ public protocol RedirectListener: Sendable {
 }
 
 /// A redirect that reached a ``RedirectListener``.
+///
+/// ```swift
+/// let result = try await app.completeAuthorization(request, with: redirect.url)
+/// ```
 public struct ReceivedRedirect: Sendable {
     /// The address with its parameters in the query. It contains the authorization code: never log it.
     public let url: URL

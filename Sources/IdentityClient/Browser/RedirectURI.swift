@@ -5,6 +5,10 @@ public import FoundationEssentials
 /// The address to which the provider redirects the browser: on the loopback interface, or handled by the program.
 ///
 /// Most providers compare it exactly, so the program chooses the host, the port and a trailing slash.
+///
+/// ```swift
+/// configuration.redirectURI = try .loopback(host: .localhost, ports: 8400...8410)
+/// ```
 /// - SeeAlso: [RFC 8252 §7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)
 public struct RedirectURI: Hashable, Sendable {
     /// The spelling of the loopback host in the address.

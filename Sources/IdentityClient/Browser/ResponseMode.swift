@@ -2,6 +2,10 @@
 
 /// How the provider returns the authorization response.
 ///
+/// ```swift
+/// parameters.responseMode = .formPost
+/// ```
+///
 /// - SeeAlso: [OAuth 2.0 Multiple Response Types §2.1](https://openid.net/specs/oauth-v2-multiple-response-types-1_0.html#ResponseModes),
 ///   [Form Post Response Mode](https://openid.net/specs/oauth-v2-form-post-response-mode-1_0.html)
 public enum ResponseMode: String, Hashable, Sendable, CaseIterable {

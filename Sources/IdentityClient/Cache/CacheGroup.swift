@@ -4,6 +4,10 @@
 ///
 /// A named group stands in for a keychain sharing group. It is a trust domain: every member can read every other
 /// member's tokens.
+///
+/// ```swift
+/// configuration.cacheGroup = try CacheGroup("com.example.suite")  // the suite's programs share one sign-in
+/// ```
 public struct CacheGroup: Hashable, Sendable {
     /// The group's name: 1 to 64 of the characters `a-z`, `0-9`, `.`, `-` and `_`, not beginning with a dot.
     public let name: String

@@ -4,6 +4,11 @@
 ///
 /// The library makes keys; a cache stores and compares them. All three parts are printable ASCII without a path
 /// separator, so that they can serve as parts of a file name, of a column or of an attribute.
+///
+/// ```swift
+/// let key = CacheKey(group: group, kind: .account, name: name)
+/// let record = try await cache.record(for: key)
+/// ```
 public struct CacheKey: Hashable, Sendable {
     /// Who shares the record.
     public let group: CacheGroup

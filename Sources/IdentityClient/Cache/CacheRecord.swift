@@ -1,6 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 /// Opaque bytes that a TokenCache keeps. They hold secrets: never log them.
+///
+/// ```swift
+/// let isStored = try await cache.replace(nil, with: CacheRecord(bytes: bytes), for: key)
+/// ```
 public struct CacheRecord: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
 {
     /// The bytes, at most 1 MiB.

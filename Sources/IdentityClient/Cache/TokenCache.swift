@@ -6,6 +6,13 @@
 /// bound: a call ends with a result, an error, or soon after its task was cancelled. Throw
 /// `AuthenticationError(.cache, …)` or one of its sub-codes where the storage is unavailable; any other error is
 /// wrapped as `.cache`. Prove an implementation with `TokenCacheConformance` of the testing product.
+///
+/// ```swift
+/// while true {
+///     let old = try await cache.record(for: key)
+///     if try await cache.replace(old, with: changed(old), for: key) { break }
+/// }
+/// ```
 public protocol TokenCache: Sendable {
     /// The record under `key`, or `nil`. One lookup: the cost must not grow with the number of records.
     func record(for key: CacheKey) async throws -> CacheRecord?

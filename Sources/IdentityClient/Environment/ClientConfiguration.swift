@@ -4,6 +4,16 @@ import HTTPTypes
 public import Logging
 
 /// What an application object is made of. Everything that ``init(clientID:authority:cache:)`` does not ask for has a default.
+///
+/// ```swift
+/// var configuration = PublicClientApplication.Configuration(
+///     clientID: "00001111-aaaa-2222-bbbb-3333cccc4444",
+///     authority: try .entra(.organizations),
+///     cache: FileTokenCache()
+/// )
+/// configuration.requestTimeout = .seconds(10)
+/// let app = try PublicClientApplication(configuration)
+/// ```
 public struct ClientConfiguration: Sendable {
     /// The identifier the provider gave the program.
     public var clientID: ClientID

@@ -4,6 +4,12 @@
 ///
 /// Give the same value to `acquireTokenSilently`. What identifies the person is ``id`` alone; never a name or an
 /// address, which change hands.
+///
+/// ```swift
+/// for account in try await app.allAccounts() {
+///     print(account.displayName ?? account.username ?? account.id.rawValue)
+/// }
+/// ```
 public struct Account: Identifiable, Hashable, Sendable {
     /// Identifies a person at a provider. Opaque; safe to keep in settings.
     public struct ID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -57,6 +63,10 @@ public struct Account: Identifiable, Hashable, Sendable {
 }
 
 /// How one tenant knows a person.
+///
+/// ```swift
+/// let tenants = account.tenantProfiles.map(\.tenantID)
+/// ```
 public struct TenantProfile: Hashable, Sendable {
     /// The tenant, or the first path segment of an OpenID Connect issuer; empty where there is none.
     public let tenantID: String

@@ -3,6 +3,12 @@
 import OAuthWire
 
 /// Someone signed in or out, or is known differently, in this program or another one that shares its records.
+///
+/// ```swift
+/// for await change in try await app.accountChanges() where change.kind == .removed {
+///     forget(change.account)
+/// }
+/// ```
 public struct AccountChange: Hashable, Sendable {
     /// What happened.
     public enum Kind: Hashable, Sendable {

@@ -7,6 +7,16 @@ public import FoundationEssentials
 /// Decide by ``code``, which has two levels: `catch AuthenticationError.interactionRequired` also catches
 /// `.consentRequired` and every other reason for which a person is needed. A cancelled task throws
 /// `CancellationError` instead. No error contains a token, a code or a verifier.
+///
+/// ```swift
+/// do {
+///     result = try await app.acquireTokenSilently(scopes: scopes, account: account)
+/// } catch AuthenticationError.interactionRequired {
+///     result = try await app.acquireTokenInteractively(scopes: scopes)
+/// } catch let error as AuthenticationError {
+///     print(error.message)
+/// }
+/// ```
 public struct AuthenticationError: Error, Sendable {
     /// What went wrong, in two levels.
     public let code: Code

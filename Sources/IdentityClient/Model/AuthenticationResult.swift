@@ -3,6 +3,10 @@
 public import FoundationEssentials
 
 /// An access token, and what is known about it.
+///
+/// ```swift
+/// request.headerFields[.authorization] = result.authorizationHeader
+/// ```
 public struct AuthenticationResult: Sendable {
     /// Where a token came from.
     public enum Source: String, Hashable, Sendable {

@@ -3,6 +3,11 @@
 /// Who issues the tokens: one value for every kind of provider.
 ///
 /// Making one needs no network. `https` only, except for loopback hosts.
+///
+/// ```swift
+/// let work = try Authority.entra(.tenant("contoso.example"))
+/// let own = try Authority.openIDConnect(issuer: "https://id.example.com")
+/// ```
 public struct Authority: Hashable, Sendable, CustomStringConvertible {
     package let kind: Kind
 

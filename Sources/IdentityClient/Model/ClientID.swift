@@ -2,6 +2,10 @@
 
 /// The identifier that the authorization server gave the program when it was registered. Opaque; not a secret.
 ///
+/// ```swift
+/// let clientID: ClientID = "00001111-aaaa-2222-bbbb-3333cccc4444"
+/// ```
+///
 /// - SeeAlso: [RFC 6749 §2.2](https://www.rfc-editor.org/rfc/rfc6749#section-2.2)
 public struct ClientID: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The identifier as the server knows it.

@@ -9,6 +9,10 @@
 /// `client_secret_basic` and no `client_secret_post`, else in the form. Where it lets each client register one of them,
 /// as Authelia does, register `client_secret_post`.
 ///
+/// ```swift
+/// configuration.clientSecret = ClientSecret(rawValue: secretOfTheDesktopClient)
+/// ```
+///
 /// - SeeAlso: [RFC 8252 §8.5](https://www.rfc-editor.org/rfc/rfc8252#section-8.5),
 ///   [RFC 6749 §2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)
 public struct ClientSecret: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {

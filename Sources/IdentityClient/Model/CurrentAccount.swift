@@ -1,6 +1,12 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 /// Which account a program works with, and which it worked with before.
+///
+/// ```swift
+/// if let account = try await app.currentAccount().current {
+///     result = try await app.acquireTokenSilently(scopes: scopes, account: account)
+/// }
+/// ```
 public struct CurrentAccount: Hashable, Sendable {
     /// The account to work with; `nil` when nobody is signed in.
     public let current: Account?

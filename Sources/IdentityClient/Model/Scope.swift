@@ -2,6 +2,10 @@
 
 /// What an access token permits, as the authorization server names it.
 ///
+/// ```swift
+/// let scopes: Set<Scope> = ["User.Read", .offlineAccess]
+/// ```
+///
 /// - SeeAlso: [RFC 6749 §3.3](https://www.rfc-editor.org/rfc/rfc6749#section-3.3)
 public struct Scope: RawRepresentable, Hashable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
     /// The scope as the server knows it. Its case is kept.

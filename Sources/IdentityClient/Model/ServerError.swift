@@ -3,6 +3,10 @@
 /// The authorization server's own words about a refusal.
 ///
 /// Text from the server is kept as it came, cut after 1,000 characters, with control characters removed.
+///
+/// ```swift
+/// if let server = error.serverError { logger.info("\(server.error), trace \(server.traceID ?? "none")") }
+/// ```
 /// - SeeAlso: [RFC 6749 §4.1.2.1](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2.1) and
 ///   [§5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)
 public struct ServerError: Hashable, Sendable {

@@ -1,6 +1,11 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 /// What a sign-out achieved. The account is gone from this computer in any case.
+///
+/// ```swift
+/// let result = try await app.signOut(account, parameters: parameters)
+/// if case .failed(let error) = result.revocation { print(error.message) }
+/// ```
 public struct SignOutResult: Sendable {
     /// What became of one part of a sign-out.
     public enum Outcome: Sendable, CustomStringConvertible {

@@ -2,6 +2,10 @@
 
 /// A request's body: bytes, files, or a form with both. Files are read while they are sent, and again when a request has
 /// to be repeated; they are never held in memory.
+///
+/// ```swift
+/// let answer = try await client.send(HTTPRequest(.post, to: url), body: .json(bytes))
+/// ```
 public struct RequestBody: Sendable {
     /// A piece of it.
     enum Segment: Hashable, Sendable {

@@ -33,6 +33,12 @@ extension AuthenticatedClient {
 }
 
 /// The pages of a collection, one after the other. Every loop begins with the first page.
+///
+/// ```swift
+/// for try await page in client.pages(from: url) {
+///     tasks += try page.values(of: TodoTask.self)
+/// }
+/// ```
 public struct ResourcePages: AsyncSequence, Sendable {
     /// A page.
     public typealias Element = ResourcePage
@@ -90,6 +96,12 @@ public struct ResourcePages: AsyncSequence, Sendable {
 }
 
 /// One page of a collection.
+///
+/// ```swift
+/// for try await page in client.pages(from: url) {
+///     tasks += try page.values(of: TodoTask.self)
+/// }
+/// ```
 public struct ResourcePage: Sendable {
     /// The answer's head.
     public let response: HTTPResponse
@@ -146,6 +158,12 @@ public struct ResourcePage: Sendable {
 }
 
 /// An answer that is no page: its status is outside 200 to 299.
+///
+/// ```swift
+/// } catch let error as UnexpectedResponse {
+///     print("The API answered \(error.response.status.code).")
+/// }
+/// ```
 public struct UnexpectedResponse: Error, Sendable, CustomStringConvertible {
     /// The answer's head.
     public let response: HTTPResponse

@@ -4,6 +4,11 @@
 ///
 /// Where the loop is slow, the server is slowed down: no more than a bounded buffer is held. A body that ends early
 /// ends the loop with `AuthenticationError.network`; a cancelled task with `CancellationError`.
+///
+/// ```swift
+/// let (_, body) = try await client.stream(HTTPRequest(.get, to: url))
+/// for try await piece in body { consume(piece) }
+/// ```
 public struct ResponseBody: AsyncSequence, Sendable {
     /// Bytes, at least one.
     public typealias Element = [UInt8]

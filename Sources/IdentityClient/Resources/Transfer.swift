@@ -4,6 +4,12 @@ public import HTTPTypes
 import Synchronization
 
 /// How far an upload or a download is.
+///
+/// ```swift
+/// for await progress in transfer.progress {
+///     bar.fraction = progress.fraction ?? 0
+/// }
+/// ```
 public struct TransferProgress: Hashable, Sendable {
     /// The bytes of the body so far.
     public let completedBytes: Int64

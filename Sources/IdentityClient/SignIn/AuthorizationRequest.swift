@@ -7,6 +7,12 @@ import Synchronization
 /// A sign-in that was prepared: the address to show, and what is needed to believe the answer.
 ///
 /// It lives in memory only, and is good for one answer.
+///
+/// ```swift
+/// let request = try await app.prepareAuthorization(InteractiveParameters(scopes: scopes))
+/// show(request.url)
+/// let result = try await app.completeAuthorization(request, with: pastedURL)
+/// ```
 public final class AuthorizationRequest: Sendable {
     /// The address to show to the person. It contains no secret, but whoever follows it can finish this sign-in only.
     public let url: URL

@@ -3,6 +3,13 @@
 public import FoundationEssentials
 
 /// What a sign-in on another device asks for.
+///
+/// ```swift
+/// let parameters = DeviceCodeParameters(scopes: ["email"])
+/// let result = try await app.acquireTokenWithDeviceCode(parameters) { prompt in
+///     print("Open \(prompt.verificationURI) and enter \(prompt.userCode)")
+/// }
+/// ```
 public struct DeviceCodeParameters: Sendable {
     /// The scopes the token shall have. `openid`, `profile` and `offline_access` are added where the kind of authority
     /// has them.
@@ -40,6 +47,10 @@ public struct DeviceCodeParameters: Sendable {
 }
 
 /// What to show a person who signs in on another device.
+///
+/// ```swift
+/// print("Open \(prompt.verificationURI) and enter \(prompt.userCode)")
+/// ```
 public struct DeviceCodePrompt: Hashable, Sendable {
     /// What the person types there.
     public let userCode: String

@@ -3,6 +3,12 @@
 public import FoundationEssentials
 
 /// What an interactive acquisition asks for, and how.
+///
+/// ```swift
+/// var parameters = InteractiveParameters(scopes: ["User.Read"])
+/// parameters.loginHint = "alice@contoso.example"
+/// let result = try await app.acquireTokenInteractively(parameters)
+/// ```
 public struct InteractiveParameters: Sendable {
     /// The scopes the token shall have. `openid`, `profile` and `offline_access` are added where the kind of authority
     /// has them.
@@ -101,6 +107,10 @@ public struct InteractiveParameters: Sendable {
 }
 
 /// What the provider shall ask the person.
+///
+/// ```swift
+/// parameters.prompt = .selectAccount
+/// ```
 ///
 /// - SeeAlso: [OpenID Connect Core §3.1.2.1](https://openid.net/specs/openid-connect-core-1_0.html#AuthRequest)
 public struct Prompt: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {

@@ -1,6 +1,12 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 /// Whose turn it is while somebody signs in: what a window or a terminal can say meanwhile.
+///
+/// ```swift
+/// parameters.onProgress = { phase in
+///     if case .redirectReceived = phase { bringWindowToFront() }
+/// }
+/// ```
 public enum SignInPhase: Hashable, Sendable {
     /// It is the person's: the page is about to be shown, and they have until this instant. That they closed the page
     /// cannot be noticed.

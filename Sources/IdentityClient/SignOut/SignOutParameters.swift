@@ -3,6 +3,12 @@
 public import FoundationEssentials
 
 /// What signing out does beyond removing the account from this computer.
+///
+/// ```swift
+/// var parameters = SignOutParameters()
+/// parameters.revokesTokens = true
+/// let result = try await app.signOut(account, parameters: parameters)
+/// ```
 public struct SignOutParameters: Sendable {
     /// Whether the provider is told that the refresh token is not wanted any more (RFC 7009).
     public var revokesTokens = false

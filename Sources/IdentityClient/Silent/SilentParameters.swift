@@ -3,6 +3,11 @@
 public import FoundationEssentials
 
 /// What a silent acquisition asks for.
+///
+/// ```swift
+/// let parameters = SilentParameters(scopes: scopes, account: account, minimumValidity: .seconds(600))
+/// let result = try await app.acquireTokenSilently(parameters)
+/// ```
 public struct SilentParameters: Sendable {
     /// The scopes the token must have. `openid`, `profile` and `offline_access` need not be named.
     ///

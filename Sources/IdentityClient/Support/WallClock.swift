@@ -3,6 +3,10 @@
 public import FoundationEssentials
 
 /// Tells the time, and waits. Token lifetimes are wall time; a test's clock stands still until the test moves it.
+///
+/// ```swift
+/// configuration.clock = ManualClock()  // of IdentityTesting
+/// ```
 public protocol WallClock: Sendable {
     /// The current time.
     var now: Date { get }
@@ -14,6 +18,10 @@ public protocol WallClock: Sendable {
 }
 
 /// The computer's clock.
+///
+/// ```swift
+/// configuration.clock = SystemClock()  // the default
+/// ```
 public struct SystemClock: WallClock {
     /// Creates the clock; it has no state.
     public init() {}

@@ -18,6 +18,10 @@ import Synchronization
 /// the next request. After the computer was suspended, the first request gets a new connection. Keep one object per
 /// program, not one per request. Releasing the object ends the thread. A process forked without `exec` cannot use its
 /// parent's object.
+///
+/// ```swift
+/// configuration.transport = CurlTransport(proxy: "http://proxy.example:3128")
+/// ```
 public final class CurlTransport: StreamingHTTPTransport {
     private struct State {
         var driver: CurlDriver?

@@ -6,6 +6,18 @@ public import HTTPTypes
 ///
 /// An implementation must not follow redirects, must verify TLS certificates, must limit an answer's size (1 MiB) and
 /// time, and must return promptly if its task is cancelled.
+///
+/// ```swift
+/// struct LoggingTransport: HTTPTransport {
+///     let base: any HTTPTransport
+///
+///     func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+///         let answer = try await base.send(request, body: body)
+///         print(request.method, answer.0.status.code)
+///         return answer
+///     }
+/// }
+/// ```
 public protocol HTTPTransport: Sendable {
     /// Sends `request` with `body` and returns the whole answer.
     ///

@@ -5,7 +5,7 @@ import HTTPTypes
 /// The library's name and version.
 package enum LibraryVersion {
     /// The version in `CHANGELOG.md`, with `-dev` until its release.
-    package static let current = "0.1.0-dev"
+    package static let current = "0.1.0"
 }
 
 extension HTTPRequest {

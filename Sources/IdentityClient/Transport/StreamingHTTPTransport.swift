@@ -6,6 +6,11 @@ public import HTTPTypes
 ///
 /// ``AuthenticatedClient`` streams if the transport conforms to this protocol. With any other ``HTTPTransport``, bodies
 /// are held in memory, within that transport's limits.
+///
+/// ```swift
+/// let exchange = try await transport.open(request, body: nil)
+/// while let piece = try await exchange.next() { consume(piece) }
+/// ```
 public protocol StreamingHTTPTransport: HTTPTransport {
     /// Sends the head of `request`, and starts to send `body`; returns the exchange as soon as the head of a final
     /// answer is there, possibly before the body is sent.
@@ -17,6 +22,10 @@ public protocol StreamingHTTPTransport: HTTPTransport {
 }
 
 /// A request's body, piece by piece.
+///
+/// ```swift
+/// while let piece = try await source.next() { send(piece) }
+/// ```
 public protocol HTTPBodySource: Sendable {
     /// The total number of bytes.
     var length: Int64 { get }
@@ -28,6 +37,10 @@ public protocol HTTPBodySource: Sendable {
 }
 
 /// An answer whose body is still arriving. Releasing it ends the connection.
+///
+/// ```swift
+/// while let piece = try await exchange.next() { consume(piece) }
+/// ```
 public protocol HTTPExchange: Sendable {
     /// The answer's head.
     var response: HTTPResponse { get }

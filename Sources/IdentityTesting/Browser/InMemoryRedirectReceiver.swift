@@ -7,6 +7,10 @@ import Synchronization
 /// Receives redirects without a port: a ``ScriptedBrowser`` with the same receiver hands them over directly.
 ///
 /// Loopback addresses get a port that nobody opens.
+///
+/// ```swift
+/// configuration.redirectReceiver = InMemoryRedirectReceiver()
+/// ```
 public final class InMemoryRedirectReceiver: RedirectReceiver {
     private struct State {
         var listeners: [String: InMemoryRedirectListener] = [:]

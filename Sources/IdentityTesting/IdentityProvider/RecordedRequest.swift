@@ -4,6 +4,10 @@ public import FoundationEssentials
 import IdentityClient
 
 /// A request that reached a ``TestIdentityProvider``. It has secrets in it; its description has none.
+///
+/// ```swift
+/// let sent = provider.requests.filter { $0.endpoint == .token }
+/// ```
 public struct RecordedRequest: Sendable {
     /// A name and a value.
     public struct Item: Hashable, Sendable {

@@ -8,6 +8,11 @@ import FoundationEssentials
 /// Whoever has it can read the tokens, and who loses it loses them. Keep it apart from the records: in a keyring, a
 /// secret of the service manager, a file on another disk. Its memory is wiped when the last copy of the value goes; its
 /// descriptions show nothing of it.
+///
+/// ```swift
+/// let key = EncryptionKey.random()
+/// let cache = EncryptedTokenCache(FileTokenCache(), key: key)
+/// ```
 public struct EncryptionKey: Equatable, Sendable {
     let symmetric: SymmetricKey
     /// Tells this key from others, and nothing of what it is.
@@ -62,6 +67,12 @@ extension EncryptionKey: CustomStringConvertible, CustomDebugStringConvertible, 
 }
 
 /// Where an ``EncryptedTokenCache`` gets its key from: a keyring, a secret of the service manager, a hardware token.
+///
+/// ```swift
+/// struct KeyFile: EncryptionKeyProvider {
+///     func encryptionKey() async throws -> EncryptionKey { try EncryptionKey(readKeyFile()) }
+/// }
+/// ```
 public protocol EncryptionKeyProvider: Sendable {
     /// The key, the same one each time.
     ///

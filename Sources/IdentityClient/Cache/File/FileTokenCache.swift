@@ -15,6 +15,14 @@ import Synchronization
 /// or mounted over, within a second. A write is whole or not at all, and rests on the disk when `replace` returns. A
 /// reader takes no lock. A writer waits up to five seconds for another process, then throws `.cacheBusy`; a cancelled
 /// task stops waiting.
+///
+/// ```swift
+/// let configuration = PublicClientApplication.Configuration(
+///     clientID: clientID,
+///     authority: authority,
+///     cache: FileTokenCache()
+/// )
+/// ```
 public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     let location: FileCacheLocation
     let lockTimeout: Duration

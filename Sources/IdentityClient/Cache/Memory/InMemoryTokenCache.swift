@@ -6,6 +6,14 @@ import Synchronization
 ///
 /// A legitimate choice for a service, and the one for tests. Every instance has its own records. No call waits, throws
 /// or leaves the caller's thread; a lookup costs the same for one account and for ten thousand.
+///
+/// ```swift
+/// let configuration = PublicClientApplication.Configuration(
+///     clientID: "test-client",
+///     authority: authority,
+///     cache: InMemoryTokenCache()
+/// )
+/// ```
 public final class InMemoryTokenCache: TokenCache {
     private let state = Mutex(State())
 
