@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// The library's name and version.
 package enum LibraryVersion {
-    /// The version in `CHANGELOG.md`, with `-dev` until its release.
+    /// The version: the first one in `CHANGELOG.md`.
     package static let current = "0.1.0"
 }
 
