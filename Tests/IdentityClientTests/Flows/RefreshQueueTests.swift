@@ -130,7 +130,7 @@ import Testing
 
     /// They would wait for as long as the first one, one after the other.
     @Test(arguments: [
-        AuthenticationError.Code.network, .networkTimedOut, .connectionFailed, .nameNotResolved, .transportUnavailable,
+        AuthenticationError.Code.network, .networkTimedOut, .connectionFailed, .nameNotResolved,
     ])
     func aSilentNetworkEndsThoseThatWait(_ code: AuthenticationError.Code) async throws {
         let gate = Barrier()
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: [
-        AuthenticationError.Code.serverUnavailable, .throttled, .signInExpired, .cacheBusy, .malformedResponse,
+        AuthenticationError.Code.serverUnavailable, .throttled, .signInExpired, .cacheBusy, .malformedResponse, .transportUnavailable,
     ])
     func anAnswerEndsNobodyElse(_ code: AuthenticationError.Code) async throws {
         let gate = Barrier()
