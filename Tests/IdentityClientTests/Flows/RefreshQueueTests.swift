@@ -175,7 +175,8 @@ import Testing
     }
 
     @Test(arguments: [
-        AuthenticationError.Code.serverUnavailable, .throttled, .signInExpired, .cacheBusy, .malformedResponse, .transportUnavailable,
+        AuthenticationError.Code.serverUnavailable, .throttled, .signInExpired, .cacheBusy, .malformedResponse,
+        .transportUnavailable,
     ])
     func anAnswerEndsNobodyElse(_ code: AuthenticationError.Code) async throws {
         let gate = Barrier()
