@@ -2,34 +2,38 @@
 
 /// The directory for data of a session: the same for all programs of a user, whatever their environment.
 package enum RuntimeDirectory {
-    private static let signsOfSnaps = Set("abcdefghijklmnopqrstuvwxyz0123456789-".utf8)
+    private static let signsOfSnaps = Set("abcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// `/run/user/<effective user>/swift-identity-client` if this user owns it, otherwise a place in the home of the
-    /// user database. A program in a snap may write only in its own directory there, which only programs of that snap
-    /// share.
+    /// `/run/user/<effective user>/swift-identity-client` where that is ours, else a place in the home that the user
+    /// database names. A program in a snap may write in `snap.<instance>` there and nowhere else. snapd does not make that
+    /// directory, so it is made here; only programs of that snap share it.
     /// - Parameters:
-    ///   - root: The parent of the users' directories.
-    ///   - snap: The snap's name.
-    /// - Throws: `.cache` if there is no such home either.
+    ///   - root: Where the users' directories are.
+    ///   - snap: The name of the snap, with the key of a parallel instance.
+    /// - Throws: `.cache` when there is no such home either.
     package static func path(
         in root: String = "/run/user",
-        snap: String? = SystemCall.environment("SNAP_NAME")
+        snap: String? = SystemCall.environment("SNAP_INSTANCE_NAME") ?? SystemCall.environment("SNAP_NAME")
     ) throws -> String {
         let user = SystemCall.effectiveUser
-        var directories = ["\(root)/\(user)"]
-        if let snap, !snap.isEmpty, snap.utf8.allSatisfy(signsOfSnaps.contains) {
-            directories.insert("\(root)/\(user)/snap.\(snap)", at: 0)
-        }
-        for directory in directories {
-            if let status = try? SystemCall.status(of: directory, followingLinks: false),  // unreadable: not ours
-                status.kind == .directory, status.owner == user, status.mode & 0o077 == 0
-            {
-                return "\(directory)/swift-identity-client"
+        let own = "\(root)/\(user)"
+        if isPrivate(own, to: user) {
+            if let snap, !snap.isEmpty, snap.utf8.allSatisfy(signsOfSnaps.contains) {
+                let granted = "\(own)/snap.\(snap)"
+                _ = try? SystemCall.makeDirectory(granted)  // A directory that cannot be made is not used.
+                if isPrivate(granted, to: user) { return "\(granted)/swift-identity-client" }
             }
+            return "\(own)/swift-identity-client"
         }
         guard let home = SystemCall.home(ofUser: user), home.hasPrefix("/") else {
             throw AuthenticationError(.cache, "User \(user) has neither a runtime directory nor a home directory.")
         }
         return FilePath.normalized("\(home)/.local/state/swift-identity-client/run")
+    }
+
+    /// Whether `path` is a directory that `user` alone can use. One that cannot be read is not.
+    private static func isPrivate(_ path: String, to user: UInt32) -> Bool {
+        guard let status = try? SystemCall.status(of: path, followingLinks: false) else { return false }
+        return status.kind == .directory && status.owner == user && status.mode & 0o077 == 0
     }
 }

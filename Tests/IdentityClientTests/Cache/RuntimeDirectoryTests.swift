@@ -8,18 +8,36 @@ import Testing
 
 /// Where what need not outlast a session is kept.
 @Suite struct RuntimeDirectoryTests {
-    @Test func takesTheDirectoryThatASnapMayWriteTo() throws {
+    @Test(arguments: ["mail", "mail_work"])
+    func makesTheDirectoryThatASnapMayWriteTo(_ snap: String) throws {
         let root = try TemporaryDirectory()
         let own = "\(root.path)/\(geteuid())"
         try CallFailed.check(unsafe mkdir(own, 0o700), "mkdir")
-        #expect(try RuntimeDirectory.path(in: root.path, snap: "mail") == "\(own)/swift-identity-client")
-        try CallFailed.check(unsafe mkdir("\(own)/snap.mail", 0o700), "mkdir")
-        #expect(try RuntimeDirectory.path(in: root.path, snap: "mail") == "\(own)/snap.mail/swift-identity-client")
-        for other in [nil, "", "other", "../snap.mail"] {
-            #expect(try RuntimeDirectory.path(in: root.path, snap: other) == "\(own)/swift-identity-client")
-        }
-        // One that others can read is not believed to be ours.
-        try CallFailed.check(unsafe chmod("\(own)/snap.mail", 0o755), "chmod")
-        #expect(try RuntimeDirectory.path(in: root.path, snap: "mail") == "\(own)/swift-identity-client")
+        #expect(try RuntimeDirectory.path(in: root.path, snap: snap) == "\(own)/snap.\(snap)/swift-identity-client")
+        var status = stat()
+        try CallFailed.check(unsafe lstat("\(own)/snap.\(snap)", &status), "lstat")
+        #expect(status.st_mode & 0o7777 == 0o700)
+        // A directory that others can read is not believed to be ours.
+        try CallFailed.check(unsafe chmod("\(own)/snap.\(snap)", 0o755), "chmod")
+        #expect(try RuntimeDirectory.path(in: root.path, snap: snap) == "\(own)/swift-identity-client")
+    }
+
+    @Test(arguments: [nil, "", "../snap.mail", "Mail"])
+    func makesNothingForANameThatNoSnapHas(_ snap: String?) throws {
+        let root = try TemporaryDirectory()
+        let own = "\(root.path)/\(geteuid())"
+        try CallFailed.check(unsafe mkdir(own, 0o700), "mkdir")
+        #expect(try RuntimeDirectory.path(in: root.path, snap: snap) == "\(own)/swift-identity-client")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: own).isEmpty)
+    }
+
+    /// A directory of others, in which a name could be taken beforehand.
+    @Test func makesNothingInADirectoryThatOthersCanWriteTo() throws {
+        let root = try TemporaryDirectory()
+        let own = "\(root.path)/\(geteuid())"
+        try CallFailed.check(unsafe mkdir(own, 0o700), "mkdir")
+        try CallFailed.check(unsafe chmod(own, 0o777), "chmod")
+        #expect(try !RuntimeDirectory.path(in: root.path, snap: "mail").hasPrefix(root.path))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: own).isEmpty)
     }
 }
