@@ -50,6 +50,19 @@ int ccurl_thread_start(void (*body)(void *), void *context) {
 
 // MARK: Loading
 
+#define DLOPEN_NOTE \
+    "[{\"feature\":\"http\",\"description\":\"Requests to the provider\",\"priority\":\"required\"," \
+    "\"soname\":[\"libcurl.so.4\",\"libcurl-gnutls.so.4\"]}]"
+
+/// Says in the program's file which library it loads when it is first needed: packaging tools read that.
+/// https://systemd.io/ELF_DLOPEN_METADATA/
+static const struct {
+    uint32_t owner_size, text_size, type;
+    char owner[4];
+    char content[(sizeof DLOPEN_NOTE + 3) & ~(size_t)3];
+} dlopen_note __attribute__((used, section(".note.dlopen"), aligned(4))) = {
+    4, sizeof DLOPEN_NOTE, 0x407c0c0a, "FDO", DLOPEN_NOTE};
+
 static bool find_functions(void *handle, struct curl_library *library) {
 #define FIND(member, name) \
     *(void **)&library->member = dlsym(handle, name); \

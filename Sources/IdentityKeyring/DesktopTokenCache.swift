@@ -44,12 +44,30 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         prompting: KeyringPrompting = .never,
         logger: Logger? = nil
     ) {
-        let keyring = KeyringTokenCache(applicationName: applicationName, prompting: prompting)
+        self.init(
+            keyring: KeyringTokenCache(applicationName: applicationName, prompting: prompting),
+            policy: policy,
+            directory: directory,
+            prompting: prompting,
+            logger: logger
+        )
+    }
+
+    /// The same with the keyring of another session, for tests.
+    convenience init(
+        keyring: KeyringTokenCache,
+        policy: StorePolicy,
+        directory: String?,
+        prompting: KeyringPrompting,
+        logger: Logger? = nil
+    ) {
         self.init(policy: policy, directory: directory, keyring: keyring, logger: logger) {
             // Whoever may be asked to unlock it is asked when there is something to read or write.
             do {
-                _ = prompting == .never ? try await keyring.openCollection() : try await keyring.status().collection
-            } catch AuthenticationError.Code.keyringNoDefaultCollection where prompting != .never {
+                _ =
+                    prompting.deadline == nil
+                    ? try await keyring.openCollection() : try await keyring.status().collection
+            } catch AuthenticationError.Code.keyringNoDefaultCollection where prompting.deadline != nil {
                 // The person will be asked to make one.
             }
         }
@@ -194,10 +212,10 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         return hints
     }
 
-    package func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String {
+    package func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String? {
         let cache = try await inUse.store(for: key.group).cache
         if let keeper = cache as? any CorruptRecordKeeping { return try await keeper.setAside(key, record: record) }
         _ = try await cache.replace(record, with: nil, for: key)
-        return "nothing, for it was in memory only"
+        return nil
     }
 }

@@ -99,7 +99,8 @@ final class KeyringConnector: Sendable {
             default: throw failure
             }
         }
-        return try await work(try await link())
+        // The keyring that went may be on its way back: another one that the bus started would take its name.
+        return try await work(try await link(startsKeyring: false))
     }
 
     /// Does `work` within `timeout`, and tells its failures as a cache does.

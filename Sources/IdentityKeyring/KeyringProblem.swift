@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import CGIO
 import GLibSupport
 import IdentityClient
 
@@ -46,17 +47,17 @@ enum KeyringProblem {
 
     /// libsecret takes the names away, and leaves codes.
     private static let byCode: [String: KeyringProblem] = [
-        "g-dbus-error-quark 2": .noService,
-        "g-dbus-error-quark 3": .noService,
-        "g-dbus-error-quark 4": .stale,
-        "g-dbus-error-quark 9": .accessDenied,
-        "g-dbus-error-quark 19": .noSuchObject,
-        "g-dbus-error-quark 41": .noSuchObject,
-        "g-io-error-quark 14": .accessDenied,
-        "g-io-error-quark 18": .stale,
-        "g-io-error-quark 24": .timedOut,
-        "g-io-error-quark 36": .stale,
-        "g-io-error-quark 44": .stale,
+        "g-dbus-error-quark \(CGIO_DBUS_ERROR_SERVICE_UNKNOWN)": .noService,
+        "g-dbus-error-quark \(CGIO_DBUS_ERROR_NAME_HAS_NO_OWNER)": .noService,
+        "g-dbus-error-quark \(CGIO_DBUS_ERROR_NO_REPLY)": .stale,
+        "g-dbus-error-quark \(CGIO_DBUS_ERROR_ACCESS_DENIED)": .accessDenied,
+        "g-dbus-error-quark \(CGIO_DBUS_ERROR_UNKNOWN_METHOD)": .noSuchObject,
+        "g-dbus-error-quark \(CGIO_DBUS_ERROR_UNKNOWN_OBJECT)": .noSuchObject,
+        "g-io-error-quark \(CGIO_ERROR_PERMISSION_DENIED)": .accessDenied,
+        "g-io-error-quark \(CGIO_ERROR_CLOSED)": .stale,
+        "g-io-error-quark \(CGIO_ERROR_TIMED_OUT)": .timedOut,
+        "g-io-error-quark \(CGIO_ERROR_DBUS_ERROR)": .stale,
+        "g-io-error-quark \(CGIO_ERROR_BROKEN_PIPE)": .stale,
     ]
 }
 
@@ -67,27 +68,42 @@ extension AuthenticationError {
     }
 
     /// The keyring took its prompt for closed before anybody can have seen it.
-    static let keyringWithoutDialog = AuthenticationError(
-        .keyringLocked,
-        "The keyring is locked, and no dialog to unlock it could be shown. Run this in a desktop session (GNOME Keyring's "
-            + "dialog comes with the package gcr), or unlock the keyring by logging in with your password, and try again; "
-            + "there is no need to sign in anew."
-    )
+    static var keyringWithoutDialog: AuthenticationError {
+        AuthenticationError(
+            .keyringLocked,
+            "The keyring is locked, and no dialog to unlock it could be shown. Run this in a desktop session (GNOME Keyring's "
+                + "dialog comes with the package gcr), or unlock the keyring by logging in with your password, and try again; "
+                + "there is no need to sign in anew."
+        )
+    }
 
     /// The keyring is open, and wants the person to allow each program the items that it reads.
-    static let keyringItemsLocked = AuthenticationError(
-        .keyringLocked,
-        "The keyring is open, but gives out its items only where the person allows it, and nobody may be asked here. Run "
-            + "this where a dialog may be shown, or switch that off (KeePassXC: Settings, Secret Service Integration, "
-            + "\"Confirm when passwords are retrieved by clients\"); there is no need to sign in anew."
-    )
+    static var keyringItemsLocked: AuthenticationError {
+        AuthenticationError(
+            .keyringLocked,
+            "The keyring is open, but asks the person before it gives an item to a program, and this program shows no dialog. "
+                + "Switch the question off (KeePassXC: Settings, Secret Service Integration, \"Confirm when passwords are "
+                + "retrieved by clients\"), and try again; there is no need to sign in anew."
+        )
+    }
+
+    /// The keyring's dialog was shown, and not answered in time.
+    static var keyringDialogUnanswered: AuthenticationError {
+        AuthenticationError(
+            .keyringTimedOut,
+            "The keyring's dialog was not answered in time, and may still be open. Answer it, and try again; there is no need "
+                + "to sign in anew."
+        )
+    }
 
     /// The same of another program, which nobody has answered.
-    static let keyringDialogElsewhere = AuthenticationError(
-        .keyringTimedOut,
-        "The keyring is locked, and another program's dialog to unlock it is still open. Answer that one, or close it, and "
-            + "try again; there is no need to sign in anew."
-    )
+    static var keyringDialogElsewhere: AuthenticationError {
+        AuthenticationError(
+            .keyringTimedOut,
+            "The keyring is locked, and another program's dialog to unlock it is still open. Answer that one, or close it, and "
+                + "try again; there is no need to sign in anew."
+        )
+    }
 
     /// What a failure of GLib or of the keyring becomes; other errors stay as they are.
     static func fromKeyring(_ error: any Error) -> any Error {
@@ -160,7 +176,6 @@ extension AuthenticationError {
             "The dialog to unlock the keyring was closed. Unlock the keyring and try again; there is no need to sign in "
             + "anew.",
         .keyringTimedOut:
-            "The keyring did not answer in time. Try again; if it stays so, restart it (for example by logging out), or "
-            + "choose a file cache.",
+            "The keyring did not answer in time. Try again; if it stays so, restart it, for example by logging out and in.",
     ]
 }

@@ -76,7 +76,7 @@ final class KeyringPrompter: Sendable {
         let patience: Duration
         switch state.withLock({ $0 }) {
         case .open(let result): return result
-        case .over(let code): throw AuthenticationError.keyring(code)
+        case .over(let code): throw Self.unanswered(code)
         case .none: patience = ContinuousClock.now.duration(to: end)
         case .elsewhere: patience = .zero
         }
@@ -118,24 +118,31 @@ final class KeyringPrompter: Sendable {
         let outcome: Result<Void, any Error>
         do {
             outcome = .success(try await withDeadline(deadline) { try await answer.value() })
+        } catch is DeadlineExceeded {
+            outcome = .failure(Self.unanswered(.keyringTimedOut))
         } catch {
             outcome = .failure(AuthenticationError.fromKeyring(error))
         }
-        let next: State =
-            switch outcome {
-            case .failure(AuthenticationError.Code.keyringPromptDismissed): .over(.keyringPromptDismissed)
-            case .failure(AuthenticationError.Code.keyringTimedOut): .over(.keyringTimedOut)
-            // The keyring ended, or could not ask.
-            case .success, .failure: .none
-            }
+        var next = State.none  // The keyring ended, or could not ask.
+        if case .failure(let error as AuthenticationError) = outcome,
+            error.code == .keyringPromptDismissed || error.code == .keyringTimedOut
+        {
+            next = .over(error.code)
+        }
         state.withLock { $0 = next }
         result.finish(outcome)
+    }
+
+    private static func unanswered(_ code: AuthenticationError.Code) -> AuthenticationError {
+        code == .keyringTimedOut ? .keyringDialogUnanswered : .keyring(code)
     }
 
     private func ask(_ obstacle: Obstacle, _ link: KeyringLink, _ deadline: Duration) async throws {
         guard let prompt = try await link.remove(obstacle, within: deadline) else { return }
         let start = ContinuousClock.now
-        guard try await PromptRun(link.bus, prompt).outcome(within: deadline) == nil else { return }
+        guard
+            try await PromptRun(link.bus, prompt, parentWindow: prompting.parentWindow).outcome(within: deadline) == nil
+        else { return }
         guard start.duration(to: .now) >= quickestPerson else {
             if case .noCollection = obstacle { throw obstacle.error }
             throw AuthenticationError.keyringWithoutDialog

@@ -9,10 +9,13 @@ import IdentityClient
 struct PromptRun {
     private let bus: BusConnection
     private let path: String
+    private let parentWindow: String
 
-    init(_ bus: BusConnection, _ path: String) {
+    /// - Parameter parentWindow: As in ``KeyringPrompting/parentWindow``.
+    init(_ bus: BusConnection, _ path: String, parentWindow: String? = nil) {
         self.bus = bus
         self.path = path
+        self.parentWindow = parentWindow ?? ""
     }
 
     /// Opens the prompt and waits for its end.
@@ -33,14 +36,14 @@ struct PromptRun {
         let closing = bus.whenClosed { reply.settle(.failure(GLibFailure.dialogEnded)) }
         let leaving = bus.whenOwnerLeaves(KeyringLink.service) { reply.settle(.failure(GLibFailure.dialogEnded)) }
         defer { [subscription, closing, leaving].forEach(bus.unsubscribe) }
-        let (bus, path) = (bus, path)
+        let (bus, path, window) = (bus, path, BusConnection.quoted(parentWindow))
         return try await withDeadline(timeout) {
             _ = try await bus.call(
                 "Prompt",
                 of: "org.freedesktop.Secret.Prompt",
                 at: path,
                 in: KeyringLink.service,
-                "('',)",
+                "(\(window),)",
                 returning: "()",
                 timeout: timeout
             )

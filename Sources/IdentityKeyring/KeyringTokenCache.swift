@@ -121,10 +121,13 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
                 if isLocked {
                     isLocked = try await !prompter.vanishesByItself(.locked(collection), link, within: timeout)
                 }
+                let schema = [("xdg:schema", KeyringItem.schema)]
+                let locked = isLocked ? [] : try await link.paths(with: schema, within: timeout).locked
                 return KeyringStatus(
                     provider: await link.provider(within: timeout),
                     collection: label.text ?? "",
-                    isLocked: isLocked
+                    isLocked: isLocked,
+                    hasLockedItems: !locked.isEmpty
                 )
             }
         }
@@ -132,7 +135,7 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
 
     /// Stores the item under another kind and removes it from `key`.
     /// - Returns: What the person finds it under.
-    package func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String {
+    package func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String? {
         try await moveAside(key) { $0.secret == KeyringItem(record, for: key).secret }
     }
 }

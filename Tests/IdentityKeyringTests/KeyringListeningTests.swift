@@ -4,6 +4,7 @@ import FoundationEssentials
 import GLibSupport
 import Glibc
 import IdentityClient
+import Synchronization
 import Testing
 
 @testable import IdentityKeyring
@@ -45,6 +46,20 @@ struct KeyringListeningTests {
         try session.stopKeyring()
         #expect(await failure { try await cache.record(for: key) }.code == .keyringNoService)
         #expect(FileManager.default.fileExists(atPath: started))
+    }
+
+    /// The keyring ends between a write's question and its change: KeePassXC that is just being started anew, say.
+    @Test(.timeLimit(.minutes(1))) func startsNoKeyringForAWriteThatItWentUnder() async throws {
+        let session = try KeyringSession(.fake)
+        let (cache, key) = (try session.cache(), try randomKey())
+        #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
+        let started = try install(in: session)
+        try session.tell("kills", "itself")
+        try await cache.connector.link().providerName.withLock { $0 = "keepassxc" }
+        let code = await failure { try await cache.replace(CacheRecord("one"), with: CacheRecord("two"), for: key) }
+            .code
+        #expect(code == .keyringNoService)
+        #expect(!FileManager.default.fileExists(atPath: started))
     }
 
     @Test(.timeLimit(.minutes(1))) func startsAKeyringForWhoMeetsAListenerOnTheWay() async throws {

@@ -21,6 +21,25 @@ typedef enum {
     CGIO_EXHAUSTED,
 } cgio_readiness;
 
+/// Numbers of the domain g-dbus-error-quark.
+enum {
+    CGIO_DBUS_ERROR_SERVICE_UNKNOWN = 2,
+    CGIO_DBUS_ERROR_NAME_HAS_NO_OWNER = 3,
+    CGIO_DBUS_ERROR_NO_REPLY = 4,
+    CGIO_DBUS_ERROR_ACCESS_DENIED = 9,
+    CGIO_DBUS_ERROR_UNKNOWN_METHOD = 19,
+    CGIO_DBUS_ERROR_UNKNOWN_OBJECT = 41,
+};
+
+/// Numbers of the domain g-io-error-quark.
+enum {
+    CGIO_ERROR_PERMISSION_DENIED = 14,
+    CGIO_ERROR_CLOSED = 18,
+    CGIO_ERROR_TIMED_OUT = 24,
+    CGIO_ERROR_DBUS_ERROR = 36,
+    CGIO_ERROR_BROKEN_PIPE = 44,
+};
+
 /// Why a call failed; valid for as long as the function that is given it runs.
 typedef struct {
     /// The GError's domain.

@@ -13,8 +13,9 @@ extension CredentialStore {
             if AccountCredentials.isNewer(record.bytes) { throw AccountCredentials.newerVersion }
             var place = ""
             if let cache = cache as? any CorruptRecordKeeping, cache.keepsCorruptRecords {
-                let path = try await wrapping { try await cache.setAside(key, record: record) }
-                place = " It was set aside as \(path)."
+                if let path = try await wrapping({ try await cache.setAside(key, record: record) }) {
+                    place = " It was set aside as \(path)."
+                }
             }
             throw AuthenticationError(
                 .cacheCorrupt,

@@ -40,14 +40,7 @@ enum Examination {
             return [
                 .ok(bus, "there is one"),
                 .ok(service, status.provider ?? "provided by a program that the system does not name"),
-                status.isLocked
-                    ? .lack(
-                        collection,
-                        "\(label) is locked",
-                        "Unlock it, in \"Passwords and Keys\" for example; nobody has to sign in anew.",
-                        .cacheUnavailable
-                    )
-                    : .ok(collection, "\(label) is unlocked"),
+                Self.collection(label, status),
             ]
         case .failure(let error):
             let unasked = Finding.unknown(collection, "not asked")
@@ -67,6 +60,25 @@ enum Examination {
                 return [.unknown(bus, "not sure"), .lack(service, "it cannot be used", error), unasked]
             }
         }
+    }
+
+    private static func collection(_ label: String, _ status: KeyringStatus) -> Finding {
+        if status.isLocked {
+            return .lack(
+                "collection",
+                "\(label) is locked",
+                "Unlock it, in \"Passwords and Keys\" for example; there is no need to sign in anew.",
+                .cacheUnavailable
+            )
+        }
+        guard status.hasLockedItems else { return .ok("collection", "\(label) is unlocked") }
+        return .lack(
+            "collection",
+            "\(label) is unlocked, but gives out items only after asking",
+            "Switch the question off (KeePassXC: Settings, Secret Service Integration, \"Confirm when passwords are retrieved "
+                + "by clients\"): only 'identityctl login' shows a dialog.",
+            .cacheUnavailable
+        )
     }
 
     /// - Parameter store: The store in which the tokens of the group rest, `nil` where none was chosen yet.

@@ -172,7 +172,7 @@ import Testing
 
     @Test func setsARecordAsideWithoutDestroyingIt() async throws {
         #expect(try await cache.replace(nil, with: one, for: key))
-        let path = try await cache.setAside(key, record: one)
+        let path = try #require(try await cache.setAside(key, record: one))
         #expect(path.hasPrefix("\(file).corrupt-"))
         #expect(FileManager.default.contents(atPath: path) == Data("one".utf8))
         #expect(try permissions(path) == 0o600)

@@ -61,7 +61,7 @@ final class KeepingCache: CorruptRecordKeeping {
         try await storage.records(of: kind, in: group)
     }
 
-    func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String {
+    func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String? {
         guard try await storage.replace(record, with: nil, for: key) else {
             throw AuthenticationError(.cacheBusy, "changed")
         }

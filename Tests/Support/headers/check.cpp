@@ -1,10 +1,12 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-// Compares what the C shims have written down of GLib, GIO and libsecret with the libraries' own headers. It is compiled, and
-// never run: Scripts/check-headers.
+// Compares what the C shims have written down of GLib, GIO and libsecret with the libraries' own headers, as it is compiled.
+// As it runs it compares what no header says: Scripts/check-headers.
 #define SECRET_API_SUBJECT_TO_CHANGE
 #define SECRET_WITH_UNSTABLE
 #include <cstddef>
+#include <cstdio>
+#include <cstring>
 #include <type_traits>
 
 #include <libsecret/secret.h>
@@ -12,7 +14,10 @@
 #include "cgio_library.h"
 #include "clibsecret_library.h"
 
-// Whether a caller passes both in the same way: pointers of any kind, or whole numbers of one size and sign.
+template <typename Ours, typename Theirs> struct same_call;
+
+// Whether a caller passes both in the same way: whole numbers of one size and sign, pointers to data of any kind, or to
+// functions that are called in the same way.
 template <typename Type, bool = std::is_enum<Type>::value> struct number { using type = Type; };
 template <typename Type> struct number<Type, true> { using type = typename std::underlying_type<Type>::type; };
 
@@ -22,7 +27,11 @@ template <typename Ours, typename Theirs> constexpr bool is_same() {
     // C has an enumeration as int or unsigned; we write int.
     constexpr bool is_sign_free = std::is_enum<Ours>::value || std::is_enum<Theirs>::value;
     if (std::is_pointer<First>::value || std::is_pointer<Second>::value) {
-        return std::is_pointer<First>::value && std::is_pointer<Second>::value;
+        using A = std::remove_pointer_t<First>;
+        using B = std::remove_pointer_t<Second>;
+        if constexpr (std::is_function<A>::value && std::is_function<B>::value) return same_call<A, B>::value;
+        return std::is_pointer<First>::value && std::is_pointer<Second>::value &&
+               std::is_function<A>::value == std::is_function<B>::value;
     }
     return std::is_void<First>::value == std::is_void<Second>::value &&
            (std::is_void<First>::value ||
@@ -78,3 +87,32 @@ CHECK_NUMBER(GIO_CALL_NO_AUTO_START, G_DBUS_CALL_FLAGS_NO_AUTO_START)
 CHECK_NUMBER(GIO_PROXY_NO_PROPERTIES, G_DBUS_PROXY_FLAGS_DO_NOT_LOAD_PROPERTIES)
 CHECK_NUMBER(GIO_PROXY_NO_SIGNALS, G_DBUS_PROXY_FLAGS_DO_NOT_CONNECT_SIGNALS)
 CHECK_NUMBER(GIO_PROXY_NO_AUTO_START, G_DBUS_PROXY_FLAGS_DO_NOT_AUTO_START)
+CHECK_NUMBER(CGIO_DBUS_ERROR_SERVICE_UNKNOWN, G_DBUS_ERROR_SERVICE_UNKNOWN)
+CHECK_NUMBER(CGIO_DBUS_ERROR_NAME_HAS_NO_OWNER, G_DBUS_ERROR_NAME_HAS_NO_OWNER)
+CHECK_NUMBER(CGIO_DBUS_ERROR_NO_REPLY, G_DBUS_ERROR_NO_REPLY)
+CHECK_NUMBER(CGIO_DBUS_ERROR_ACCESS_DENIED, G_DBUS_ERROR_ACCESS_DENIED)
+CHECK_NUMBER(CGIO_DBUS_ERROR_UNKNOWN_METHOD, G_DBUS_ERROR_UNKNOWN_METHOD)
+CHECK_NUMBER(CGIO_DBUS_ERROR_UNKNOWN_OBJECT, G_DBUS_ERROR_UNKNOWN_OBJECT)
+CHECK_NUMBER(CGIO_ERROR_PERMISSION_DENIED, G_IO_ERROR_PERMISSION_DENIED)
+CHECK_NUMBER(CGIO_ERROR_CLOSED, G_IO_ERROR_CLOSED)
+CHECK_NUMBER(CGIO_ERROR_TIMED_OUT, G_IO_ERROR_TIMED_OUT)
+CHECK_NUMBER(CGIO_ERROR_DBUS_ERROR, G_IO_ERROR_DBUS_ERROR)
+CHECK_NUMBER(CGIO_ERROR_BROKEN_PIPE, G_IO_ERROR_BROKEN_PIPE)
+
+static bool check(bool is_right, const char *what) {
+    if (!is_right) std::fprintf(stderr, "ERROR: %s\n", what);
+    return is_right;
+}
+
+int main() {
+    GSignalQuery closed = {};
+    g_type_class_unref(g_type_class_ref(G_TYPE_DBUS_CONNECTION));
+    g_signal_query(g_signal_lookup("closed", G_TYPE_DBUS_CONNECTION), &closed);
+    bool is_right = check(closed.return_type == G_TYPE_NONE && closed.n_params == 2 &&
+                              closed.param_types[0] == G_TYPE_BOOLEAN && closed.param_types[1] == G_TYPE_ERROR,
+                          "the signal \"closed\" of a connection brings something else than a boolean and an error");
+    is_right &= check(std::strcmp(g_quark_to_string(G_IO_ERROR), "g-io-error-quark") == 0, "GIO's errors have another name");
+    is_right &= check(std::strcmp(g_quark_to_string(G_DBUS_ERROR), "g-dbus-error-quark") == 0,
+                      "D-Bus's errors have another name");
+    return is_right ? 0 : 1;
+}

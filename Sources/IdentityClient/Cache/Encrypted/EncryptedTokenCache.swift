@@ -122,7 +122,7 @@ extension EncryptedTokenCache: CorruptRecordKeeping {
     }
 
     /// Lets the cache beneath set aside the encrypted form of a record that was decrypted but means nothing.
-    package func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String {
+    package func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String? {
         guard let keeper = base as? any CorruptRecordKeeping else {
             throw AuthenticationError(.cache, "The cache that is encrypted cannot set a record aside.")
         }

@@ -5,12 +5,12 @@ package protocol CorruptRecordKeeping: TokenCache {
     /// Whether it can, which for a cache around another depends on that one. `true` unless it says otherwise.
     var keepsCorruptRecords: Bool { get }
 
-    /// Takes `record` away from under `key` without destroying it.
+    /// Takes `record` away from under `key`, and keeps it where the storage outlasts the program.
     ///
-    /// - Returns: Where it is now, to be reported.
+    /// - Returns: The record's new place, to be reported; `nil` where it was kept nowhere.
     /// - Throws: `.cacheBusy` when something else is stored under `key` meanwhile: read it again. `.cache` and its
     ///   other second levels when the storage fails.
-    func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String
+    func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String?
 }
 
 extension CorruptRecordKeeping {

@@ -107,7 +107,7 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     /// Renames the file of `record` to `<its name>.corrupt-<seconds since 1970>`.
     ///
     /// - Returns: The path of the renamed file.
-    package func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String {
+    package func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String? {
         try await write(key) { try $0.setAside(record) }
     }
 }
