@@ -2,20 +2,25 @@
 
 import OAuthWire
 
-// What servers of plain OAuth 2.0, GitHub above all, say in ways of their own.
+// What servers, those of plain OAuth 2.0 above all, say in ways of their own.
 extension TokenResponse {
     /// As it counts at `authority`: plain OAuth 2.0 has no ID tokens, and its scopes are told one by one.
     ///
     /// An ID token is left out as any member that nobody knows (RFC 6749 §5.1): there are no keys to check it by. LinkedIn's
     /// has no nonce, so LinkedIn cannot be used as an OpenID Connect provider.
     ///
+    /// Deviation: Twitch writes `scope` as an array. From another server that is a fault.
+    ///
     /// Deviation: LinkedIn leaves `token_type` out. It is a Bearer token.
     ///
     /// Deviation: GitHub separates scopes by commas. A comma may also be part of a scope (RFC 6749 §3.3): so only where none of
     /// the scopes that were asked for has one.
     func read(at authority: Authority, asked: [String]) -> TokenResponse {
-        guard !authority.issuesIDTokens else { return self }
         var response = self
+        if writesScopesAsArray, authority.environment != "id.twitch.tv", fault == nil {
+            response.fault = .wrongType("scope")
+        }
+        guard !authority.issuesIDTokens else { return response }
         response.idToken = nil
         if fault == nil { response.tokenType = tokenType ?? "Bearer" }
         if !asked.contains(where: { $0.contains(",") }) {

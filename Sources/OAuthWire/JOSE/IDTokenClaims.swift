@@ -39,8 +39,9 @@ package struct IDTokenClaims: Sendable {
         self.expiration = expiration
         issuedAt = try Self.instant("iat", claims)
         notBefore = try Self.instant("nbf", claims)
-        // Deviation: AD FS of Windows Server 2016 writes a date as text. It counts as absent, and matters only with `max_age`.
-        authTime = try? Self.instant("auth_time", claims)
+        // Deviation: AD FS of Windows Server 2016 writes a date as text. It counts as absent, and decides only with `max_age`.
+        let isDate = claims.string("auth_time") != nil && issuer.hasSuffix("/adfs")
+        authTime = isDate ? nil : try Self.instant("auth_time", claims)
         nonce = try claims.optionalString("nonce")
         azp = try claims.optionalString("azp")
         atHash = try claims.optionalString("at_hash")
@@ -54,22 +55,20 @@ package struct IDTokenClaims: Sendable {
 
     /// Whether `at_hash` is the left half of the access token's hash; `true` if the token has no `at_hash`.
     ///
-    /// Deviation: authentik and older Doorkeeper use SHA-256 with every algorithm. Both tokens come in one answer, for
-    /// which the comparison is optional.
-    /// - Parameter algorithm: The ID token's signature algorithm, which determines the hash.
+    /// Deviation: authentik, whose issuers are `https://…/application/o/…/`, takes SHA-256 whatever the algorithm.
+    /// - Parameter algorithm: The one the ID token is signed with; it decides the hash.
     /// - SeeAlso: [OpenID Connect Core §3.1.3.6](https://openid.net/specs/openid-connect-core-1_0.html#CodeIDToken) and
     ///   [§3.1.3.8](https://openid.net/specs/openid-connect-core-1_0.html#CodeFlowTokenValidation)
     package func atHashMatches(accessToken: String, algorithm: SignatureAlgorithm) -> Bool {
         guard let atHash else { return true }
         let bytes = Array(accessToken.utf8)
-        let usual = Array(SHA256.hash(data: bytes))
         let digest =
             switch algorithm {
-            case .rs256, .ps256, .es256: usual
+            case _ where issuer.contains("/application/o/"), .rs256, .ps256, .es256: Array(SHA256.hash(data: bytes))
             case .rs384, .ps384, .es384: Array(SHA384.hash(data: bytes))
             case .rs512, .ps512, .es512, .edDSA: Array(SHA512.hash(data: bytes))
             }
-        return [digest, usual].contains { constantTimeEquals(atHash, Base64URL.encode(Array($0.prefix($0.count / 2)))) }
+        return constantTimeEquals(atHash, Base64URL.encode(Array(digest.prefix(digest.count / 2))))
     }
 
     private static func text(_ name: String, _ claims: JSONObject) -> String? {

@@ -13,6 +13,8 @@ package struct TokenResponse: Sendable {
     package var refreshIn: Int?
     /// The granted scopes; `nil` if the server did not send them, which means the requested scopes.
     package var scopes: [String]?
+    /// Whether the server wrote them as an array, which the protocol does not.
+    package var writesScopesAsArray = false
     package var refreshToken: String?
     package var idToken: String?
     /// As received, and absent if not a text; see ``ClientInfo``.
@@ -48,16 +50,25 @@ package struct TokenResponse: Sendable {
         guard accessToken != nil || idToken != nil else { throw WireError.missing("access_token") }
         if let accessToken, !WireText.isVisibleASCII(accessToken) { throw WireError.malformed("access_token") }
         tokenType = try json.optionalString("token_type")
-        // Deviation: beside it, Zoho's `expires_in` is in milliseconds.
-        expiresIn = try json.optionalDuration(json["expires_in_sec"] == nil ? "expires_in" : "expires_in_sec")
+        expiresIn = try Self.lifetime(json)
         refreshIn = try json.optionalDuration("refresh_in")
         scopes = try Self.scopes(json)
+        writesScopesAsArray = json.strings("scope") != nil
         refreshToken = try json.optionalString("refresh_token")
         clientInfo = json.string("client_info")
         familyID = json.string("foci") ?? json.integer("foci").map(String.init)
     }
 
-    /// Deviation: some servers write `scope` as an array.
+    /// Deviation: Zoho's older servers write milliseconds in `expires_in`, and the same in seconds in `expires_in_sec`.
+    private static func lifetime(_ json: JSONObject) throws(WireError) -> Int? {
+        if let seconds = json.integer("expires_in_sec"), let milliseconds = json.integer("expires_in"),
+            seconds > 0, milliseconds / 1000 == seconds
+        {
+            return try json.optionalDuration("expires_in_sec")
+        }
+        return try json.optionalDuration("expires_in")
+    }
+
     private static func scopes(_ json: JSONObject) throws(WireError) -> [String]? {
         let words =
             if let list = json.strings("scope") { list } else { try json.optionalString("scope").map(WireText.words) }

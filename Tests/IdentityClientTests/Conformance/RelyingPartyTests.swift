@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import HTTPTypes
 import IdentityClient
 import IdentityTesting
 import OAuthWire
@@ -93,6 +94,42 @@ struct RelyingPartyTests {
         stage.provider.tamperNextIDToken(with: .algorithm("ES256"))
         let error = try await expectError(.invalidIDToken) { try await stage.signedIn() }
         #expect(error.message.contains("kid, alg"))
+    }
+
+    /// Keys of a kind that no client knows stand before the right one.
+    @Test func test_ignores_unparseable_key_in_jwks() async throws {
+        let stage = try Stage()
+        let request = HTTPRequest(
+            method: .get,
+            scheme: "https",
+            authority: "login.example.test",
+            path: "/keys"
+        )
+        let (_, body) = try await stage.provider.transport.send(request, body: nil)
+        let published = try #require(String(decoding: body, as: UTF8.self).split(separator: ":", maxSplits: 1).last)
+        let keys = published.trimmingPrefix("[").dropLast(2)
+        let unknown = #"{"kty":"AKP","kid":"1","alg":"ML-DSA-44","pub":"AA"},{"kty":"made-up","kid":"2","x":7}"#
+        stage.provider.failAlways(.keys, with: .changing("keys", to: "[\(unknown),\(keys)]"))
+        #expect(try await stage.signedIn().1.source == .identityProvider)
+        #expect(stage.provider.count(of: .keys) == 2, "The test asks, and the program.")
+    }
+
+    /// The provider may ask nothing, and may not know anyone: the form brings an error without `iss`.
+    @Test func test_form_post_error() async throws {
+        let stage = try Stage(listensOnLoopback: true)
+        stage.browser.mischief = [.changing("iss", to: nil)]
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.responseMode = .formPost
+        parameters.prompt = Prompt.none
+        parameters.maxAge = .zero
+        let application = try stage.application()
+        let error = try await expectError(.loginRequired) {
+            try await application.acquireTokenInteractively(parameters)
+        }
+        #expect(error.serverError?.error == "login_required")
+        let asked = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        #expect(asked["prompt"] == "none" && asked["max_age"] == "0" && asked["response_mode"] == "form_post")
+        #expect(stage.provider.count(of: .token) == 0)
     }
 
     @Test func test_discovery_openid_config() async throws {

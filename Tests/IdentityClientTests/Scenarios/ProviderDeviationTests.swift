@@ -71,6 +71,13 @@ struct ProviderDeviationTests {
         #expect(try await stage.signedIn { $0.authority = plain }.1.tokenType == "Bearer")
     }
 
+    @Test func refusesScopesInAnArray() async throws {
+        let stage = try Stage()
+        stage.provider.failNext(.token, with: .changing("scope", to: #"["api.read","openid"]"#))
+        let error = try await expectError(.malformedResponse) { try await stage.signedIn() }
+        #expect(error.message.contains("scope"))
+    }
+
     @Test(arguments: [TestIdentityProvider.Profile.entra, .b2c])
     func refusesClientInfoOfAnotherPerson(_ profile: TestIdentityProvider.Profile) async throws {
         let stage = try Stage(profile)

@@ -88,6 +88,19 @@ struct RefusedRedirectTests {
         #expect(try await stage.storedCredentials(of: application).isEmpty)
     }
 
+    /// Characters that mean something in a query, in a form, or both.
+    @Test(arguments: [ResponseMode.query, .formPost])
+    func sendsACodeToTheTokenEndpointAsItCame(_ mode: ResponseMode) async throws {
+        let stage = try Stage(listensOnLoopback: true)
+        let code = "a+b/c=d%2Be&f#g h"
+        stage.browser.mischief = [.changing("code", to: code)]
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.responseMode = mode
+        let application = try stage.application()
+        try await expectError(.loginRequired) { try await application.acquireTokenInteractively(parameters) }
+        #expect(stage.provider.requests.last { $0.endpoint == .token }?["code"] == code)
+    }
+
     @Test func signsInThoughOthersAskForThePortFirst() async throws {
         let stage = try Stage(listensOnLoopback: true)
         stage.browser.mischief = [.strayRequest(), .strayRequest(path: "/admin?code=x&state=y"), .twice]

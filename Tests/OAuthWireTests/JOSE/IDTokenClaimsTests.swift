@@ -98,19 +98,21 @@ import Testing
 
     /// AD FS of Windows Server 2016.
     @Test func aDateInAuthTimeCountsAsAbsent() throws {
-        let claims = try IDTokenClaims(
-            json(#"{"iss":"i","sub":"s","aud":"a","exp":1,"auth_time":"2020-03-14T18:52:01.180Z"}"#)
-        )
-        #expect(claims.authTime == nil)
+        func claims(_ issuer: String) throws -> IDTokenClaims {
+            try IDTokenClaims(
+                json(#"{"iss":"\#(issuer)","sub":"s","aud":"a","exp":1,"auth_time":"2020-03-14T18:52:01.180Z"}"#)
+            )
+        }
+        #expect(try claims("https://adfs.contoso.com/adfs").authTime == nil)
+        #expect(throws: WireError.wrongType("auth_time")) { try claims("https://login.contoso.com") }
     }
 
     /// OpenID Connect Core appendix A.3, for SHA-256; the others computed with another implementation.
     @Test(arguments: [
         ("77QmUPtjPfzWtF2AnpK9RQ", SignatureAlgorithm.rs256, true),
         ("77QmUPtjPfzWtF2AnpK9RQ", .es256, true),
-        // authentik's and older Doorkeeper's, whatever the algorithm.
-        ("77QmUPtjPfzWtF2AnpK9RQ", .es384, true),
-        ("77QmUPtjPfzWtF2AnpK9RQ", .edDSA, true),
+        ("77QmUPtjPfzWtF2AnpK9RQ", .es384, false),
+        ("77QmUPtjPfzWtF2AnpK9RQ", .edDSA, false),
         ("jtAeDp945y1dDqU3nkIVGNZP1HjH_MFs", .rs256, false),
         ("jtAeDp945y1dDqU3nkIVGNZP1HjH_MFs", .rs512, false),
         ("77QmUPtjPfzWtF2AnpK9RR", .rs256, false),
@@ -123,6 +125,19 @@ import Testing
             claims.atHashMatches(accessToken: "jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y", algorithm: algorithm)
                 == expected
         )
+    }
+
+    @Test(arguments: [
+        ("77QmUPtjPfzWtF2AnpK9RQ", SignatureAlgorithm.es384, true), ("77QmUPtjPfzWtF2AnpK9RQ", .edDSA, true),
+        ("77QmUPtjPfzWtF2AnpK9RR", .es384, false),
+    ])
+    func authentikTakesOneHashForAllAlgorithms(atHash: String, algorithm: SignatureAlgorithm, expected: Bool) throws {
+        let issuer = "https://authentik.company/application/o/mail/"
+        let claims = try IDTokenClaims(
+            json(#"{"iss":"\#(issuer)","sub":"s","aud":"a","exp":1,"at_hash":"\#(atHash)"}"#)
+        )
+        let token = "jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y"
+        #expect(claims.atHashMatches(accessToken: token, algorithm: algorithm) == expected)
     }
 
     @Test func withoutAtHashThereIsNothingToCompare() throws {

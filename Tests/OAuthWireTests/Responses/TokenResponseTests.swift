@@ -74,6 +74,14 @@ import Testing
         #expect(try TokenResponse(json(#"{"access_token":"a",\#(members)}"#)).expiresIn == 3_600)
     }
 
+    @Test(
+        arguments: [(#""expires_in":3600,"expires_in_sec":60"#, 3_600), (#""expires_in_sec":60"#, nil)]
+            as [(String, Int?)]
+    )
+    func readsTheProtocolsMemberUnlessItIsInMilliseconds(members: String, expected: Int?) throws {
+        #expect(try TokenResponse(json(#"{"access_token":"a",\#(members)}"#)).expiresIn == expected)
+    }
+
     @Test func hugeDurationsCannotOverflow() throws {
         let response = try TokenResponse(
             json(#"{"access_token":"a","token_type":"b","expires_in":9223372036854775807}"#)
