@@ -26,14 +26,26 @@ extension DesktopTokenCache {
                 "Tokens cannot be moved to the store '\(store)': the policy must accept it, and it must last."
             )
         }
-        let locks = try await locksBetweenRefreshes(of: group)
+        try await move(to: store, in: group, within: .seconds(60))
+    }
+
+    /// - Parameter timeout: The longest wait for refreshes.
+    private func move(to store: TokenStore, in group: CacheGroup, within timeout: Duration) async throws {
+        let locks = try await locksBetweenRefreshes(of: group, within: timeout)
         defer { locks.forEach { $0.end() } }
         if store.needsKeyring { try await stores.requireKeyring() }
         guard let mark = try await settledMark(of: group) else { return try await moveFirst(to: store, in: group) }
-        guard mark.store != store else { return }
+        guard mark.store != store else {
+            // A request for this store is a choice; before, it was used only because there was no keyring.
+            var chosen = mark
+            chosen.isFallback = false
+            if chosen != mark { try await inUse.marker.change(mark, to: chosen, for: group) }
+            return
+        }
         let source = try stores.cache(mark.store, for: group)
         let target = try stores.cache(store, for: group)
-        let copying = StoreMark(store: mark.store, moves: mark.moves, copies: store)
+        var copying = mark
+        copying.copies = store
         try await inUse.marker.change(mark, to: copying, for: group)
         let copied: [CacheKey: CacheRecord]
         // Numbers are only compared; one from a damaged marker may be the greatest there is.
@@ -54,7 +66,7 @@ extension DesktopTokenCache {
 
     /// All locks of the group, when nobody refreshes: who does has a lease in the old store, and in the new one nobody
     /// would find it. Whoever wants one has to wait for the lock.
-    private func locksBetweenRefreshes(of group: CacheGroup) async throws -> [HeldLock] {
+    private func locksBetweenRefreshes(of group: CacheGroup, within timeout: Duration) async throws -> [HeldLock] {
         let clock = ContinuousClock()
         let begin = clock.now
         var seen: [String: ContinuousClock.Instant] = [:]
@@ -67,7 +79,7 @@ extension DesktopTokenCache {
             }
             guard isBusy else { return locks }
             locks.forEach { $0.end() }
-            guard clock.now - begin < .seconds(60) else {
+            guard clock.now - begin < timeout else {
                 throw AuthenticationError(
                     .cacheBusy,
                     "A program is refreshing a token, or cannot store what it got. Try again."
@@ -83,11 +95,18 @@ extension DesktopTokenCache {
         return records.values.compactMap(RefreshLease.init(decoding:))
     }
 
-    /// Removes what an interrupted move has left behind, clear text for example. Tried once by this object: where it fails,
-    /// the next program or the next move tries again, and no write fails for it.
-    func settleInterruptedMove(of group: CacheGroup) async throws {
-        guard try await inUse.marker.mark(of: group)?.copies != nil, inUse.isFirstToSettle(group) else { return }
+    /// Removes the copies that an interrupted move left behind, clear text for example, and moves the tokens to the keyring
+    /// if they are elsewhere only because there was none. Tried once by this object: if it fails, the next program tries
+    /// again, and no write fails for it.
+    func settle(_ group: CacheGroup) async throws {
+        guard let mark = try await inUse.marker.mark(of: group), mark.copies != nil || mark.isFallback,
+            inUse.isFirstToSettle(group)
+        else { return }
         do {
+            if let store = StoreChoice.better(than: mark, inUse.policy) {
+                try await stores.requireKeyring()  // Before the locks: a keyring that is silent holds up no writer.
+                return try await move(to: store, in: group, within: .zero)
+            }
             let locks = try await stores.moveLocks().takeAll(in: group)
             defer { locks.forEach { $0.end() } }
             _ = try await settledMark(of: group)
@@ -123,7 +142,8 @@ extension DesktopTokenCache {
                 _ = try await leftover.replace(record, with: nil, for: key)
             }
         }
-        let settled = StoreMark(store: mark.store, moves: mark.moves)
+        var settled = mark
+        settled.copies = nil
         try await inUse.marker.change(mark, to: settled, for: group)
         return settled
     }

@@ -153,7 +153,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     private func write(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
         let known = try await inUse.store(for: key.group)
         guard known.store != .memory else { return try await known.cache.replace(expected, with: new, for: key) }
-        try await settleInterruptedMove(of: key.group)
+        try await settle(key.group)
         return try await turns.take(key) {
             // Until this is done, nobody moves the tokens.
             let lock = try await stores.moveLocks().take(for: key)

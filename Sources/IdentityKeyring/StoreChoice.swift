@@ -9,6 +9,12 @@ enum StoreChoice {
         remembered == nil && policy.stores.first?.needsKeyring == true
     }
 
+    /// The store to move to, if the keyring is there now and was missing when the remembered store was chosen.
+    static func better(than mark: StoreMark, _ policy: StorePolicy) -> TokenStore? {
+        guard mark.isFallback, let first = policy.stores.first, first.needsKeyring else { return nil }
+        return first
+    }
+
     /// Whether tokens may rest in a keyring that the policy would not choose.
     static func looksIntoKeyring(_ policy: StorePolicy) -> Bool {
         policy.accepts(.keyring) && policy.stores.first != .keyring

@@ -12,6 +12,8 @@ struct StoreMark: Equatable, Sendable {
     var moves = 0
     /// A store that an unfinished move has left copies in, which count for nothing.
     var copies: TokenStore?
+    /// Whether the store was chosen only because there was no keyring.
+    var isFallback = false
 }
 
 /// Remembers which store a group's tokens rest in: a small file beside the data, without a secret.
@@ -21,6 +23,7 @@ final class StoreMarker: Sendable {
         let store: String
         var moves: Int?
         var copies: String?
+        var fallback: Bool?
     }
 
     private let files: FileTokenCache
@@ -44,9 +47,14 @@ final class StoreMarker: Sendable {
 
     /// Remembers `store` unless another process was first.
     ///
+    /// - Parameter isFallback: Whether it was chosen only because there was no keyring.
     /// - Returns: What is remembered now.
-    func remember(_ store: TokenStore, for group: CacheGroup) async throws -> StoreMark {
-        let mark = StoreMark(store: store)
+    func remember(
+        _ store: TokenStore,
+        for group: CacheGroup,
+        isFallback: Bool = false
+    ) async throws -> StoreMark {
+        let mark = StoreMark(store: store, isFallback: isFallback)
         for _ in 0..<8 {
             if let known = try await self.mark(of: group) { return known }
             if try await files.replace(nil, with: Self.encoded(mark), for: Self.key(group)) { return mark }
@@ -70,7 +78,8 @@ final class StoreMarker: Sendable {
 
     private static func encoded(_ mark: StoreMark) throws -> CacheRecord {
         let moves = mark.moves == 0 ? nil : mark.moves
-        let content = Content(store: mark.store.name, moves: moves, copies: mark.copies?.name)
+        let fallback = mark.isFallback ? true : nil
+        let content = Content(store: mark.store.name, moves: moves, copies: mark.copies?.name, fallback: fallback)
         return CacheRecord(bytes: Array(try JSONEncoder().encode(content)))
     }
 
@@ -84,7 +93,12 @@ final class StoreMarker: Sendable {
                     + "this version does not know. Update the program; remove the file only to sign in anew."
             )
         }
-        return StoreMark(store: store, moves: content.moves ?? 0, copies: content.copies.flatMap(Self.store))
+        return StoreMark(
+            store: store,
+            moves: content.moves ?? 0,
+            copies: content.copies.flatMap(Self.store),
+            isFallback: content.fallback ?? false
+        )
     }
 
     private static func store(_ name: String) -> TokenStore? {

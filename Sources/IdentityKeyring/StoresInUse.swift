@@ -27,7 +27,7 @@ final class StoresInUse: Sendable {
     private let stores: DesktopStores
     private let logger: Logger?
     private let opened = Mutex<[CacheGroup: DesktopStore]>([:])
-    /// The groups in which the leftovers of an interrupted move were looked for.
+    /// The groups in which the leftovers of an interrupted move, and a missing keyring, were looked for.
     private let settled = Mutex<Set<CacheGroup>>([])
 
     init(_ stores: DesktopStores, policy: StorePolicy, logger: Logger?) {
@@ -98,7 +98,12 @@ final class StoresInUse: Sendable {
     /// Remembers that the tokens rest in `known`, or gives the store that another process has remembered.
     func remember(_ known: DesktopStore) async throws -> DesktopStore {
         guard known.mark == nil, known.store != .memory else { return known }
-        return try adopt(try await marker.remember(known.store, for: known.opened.group), instead: known)
+        let group = known.opened.group
+        var isFallback = false
+        if case .fallback = known.opened.reason { isFallback = true }
+        // The keyring is asked again when the next program starts.
+        if isFallback { _ = isFirstToSettle(group) }
+        return try adopt(try await marker.remember(known.store, for: group, isFallback: isFallback), instead: known)
     }
 
     /// Whether nobody has asked that before.

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import Synchronization
 import Testing
 
 @testable import IdentityKeyring
@@ -125,6 +126,58 @@ import Testing
         #expect(opened.store == .file)
         if case .remembered = opened.reason {} else { Issue.record("\(opened.explanation)") }
         await #expect(throws: AuthenticationError.self) { _ = try await cache(.standard).record(for: key()) }
+    }
+
+    /// A program that starts with the session, before KeePassXC does.
+    @Test(.timeLimit(.minutes(1))) func movesTheTokensAtTheNextStartWithAKeyring() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let (group, two) = (try CacheGroup("desktop"), CacheRecord("secret-canary 2"))
+        let policy = StorePolicy.prefer(.encryptedFile, else: .file)
+        let first = cache(policy, keyringIs: .keyringNoService)
+        #expect(try await first.replace(nil, with: record, for: key()))
+        // A keyring that is locked now is asked again the next time.
+        let second = cache(policy, keyringIs: .keyringLocked)
+        #expect(try await second.replace(record, with: two, for: key()))
+        #expect(try await second.rememberedStore(of: group) == .file)
+        let third = cache(policy)
+        #expect(try await third.record(for: key()) == two)
+        #expect(try await third.rememberedStore(of: group) == .file)
+        #expect(try await third.replace(two, with: record, for: key()))
+        #expect(try await third.rememberedStore(of: group) == .encryptedFile)
+        #expect(!files().contains { $0.contains("secret-canary") })
+        // Programs that run follow.
+        #expect(try await first.record(for: key()) == record)
+        #expect(try await second.replace(record, with: two, for: key()))
+        #expect(!files().contains { $0.contains("secret-canary") })
+    }
+
+    @Test(.timeLimit(.minutes(1))) func asksTheKeyringOnceInAProgram() async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let policy = StorePolicy.prefer(.encryptedFile, else: .file)
+        let first = cache(policy, keyringIs: .keyringNoService)
+        #expect(try await first.replace(nil, with: record, for: key()))
+        let asked = Mutex(0)
+        let second = DesktopTokenCache(policy: policy, directory: directory, keyring: keyring) {
+            asked.withLock { $0 += 1 }
+            throw AuthenticationError(.keyringTimedOut, "The keyring is away.")
+        }
+        for (old, new) in [("secret-canary", "a"), ("a", "b"), ("b", "c")] {
+            #expect(try await second.replace(CacheRecord(old), with: CacheRecord(new), for: key()))
+        }
+        #expect(asked.withLock { $0 } == 1)
+        #expect(try await first.replace(CacheRecord("c"), with: nil, for: key()))
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func leavesTokensWhereTheProgramWantsThem(isMovedThere: Bool) async throws {
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let policy = StorePolicy.prefer(.encryptedFile, else: .file)
+        let first = cache(isMovedThere ? policy : .require(.file), keyringIs: .keyringNoService)
+        #expect(try await first.replace(nil, with: record, for: key()))
+        if isMovedThere { try await first.move(to: .file, in: CacheGroup("desktop")) }
+        let second = cache(policy)
+        #expect(try await second.replace(record, with: CacheRecord("new"), for: key()))
+        #expect(try await second.rememberedStore(of: CacheGroup("desktop")) == .file)
     }
 
     @Test(.timeLimit(.minutes(1))) func movesAndFollowsAMove() async throws {
