@@ -39,7 +39,7 @@ let package = Package(
 
         // The desktop's keyring. libsecret and GLib are loaded when it is first used: nothing links them.
         .target(name: "IdentityKeyring", dependencies: ["IdentityClient", "GLibSupport", "CLibSecret", logging]),
-        .target(name: "GLibSupport", dependencies: ["CGIO"]),
+        .target(name: "GLibSupport", dependencies: ["CGIO", "IdentityClient"]),
         .target(name: "CLibSecret", dependencies: ["CGIO"], linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CGIO", linkerSettings: [.linkedLibrary("dl")]),
 

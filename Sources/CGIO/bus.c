@@ -82,8 +82,11 @@ void cgio_connection_forget_closed(void *connection, unsigned long number) {
     cgio_library.signal_disconnect(connection, number);
 }
 
-void cgio_connection_forget_all_closed(void *connection) {
+void cgio_connection_end(void *connection) {
     cgio_library.signals_disconnect(connection, GLIB_SIGNAL_MATCH_FUNC, 0, 0, NULL, (void *)on_closed, NULL);
+    // What GDBus still has to tell keeps the connection until this thread has heard it.
+    cgio_library.connection_close(connection, NULL, NULL, NULL);
+    cgio_library.object_unref(connection);
 }
 
 static void called(void *connection, void *result, void *data) {

@@ -13,6 +13,10 @@ CGIO_DLOPEN_NOTE(gio, "libgio-2.0.so.0", "The session bus, over which the deskto
 
 struct cgio_library cgio_library;
 
+struct cgio_thread {
+    void *context;
+};
+
 static bool find_functions(void *handle, struct cgio_library *library) {
 #define CGIO_FIND(field, symbol, result, parameters) \
     *(void **)&library->field = dlsym(handle, #symbol); \
@@ -53,7 +57,7 @@ struct start {
 
 static void *run(void *argument) {
 #ifdef __linux__
-    // Not by whoever starts it: this thread may have ended by then.
+    // Not by whoever starts it: where GIO is missing, this thread may have ended by then.
     pthread_setname_np(pthread_self(), "identity-glib");
 #endif
     struct start start = *(struct start *)argument;
@@ -66,19 +70,10 @@ static void *run(void *argument) {
         start.started(start.data, NULL, readiness == CGIO_READY ? CGIO_EXHAUSTED : readiness, reason);
         return NULL;
     }
-    void *context = thread->context = cgio_library.context_new();
-    void *loop = thread->loop = cgio_library.loop_new(context, 0);
-    cgio_library.context_push(context);
+    thread->context = cgio_library.context_new();
+    cgio_library.context_push(thread->context);
     start.started(start.data, thread, CGIO_READY, NULL);
-    cgio_library.loop_run(loop);
-    cgio_finish_endings(thread);
-    // What is ready is told; what is still under way belongs to nobody any more.
-    while (cgio_library.context_iterate(context, 0)) {}
-    cgio_library.context_pop(context);
-    cgio_library.loop_unref(loop);
-    cgio_library.context_unref(context);
-    free(thread);
-    return NULL;
+    for (;;) cgio_library.context_iterate(thread->context, 1);
 }
 
 int cgio_thread_start(const char *library, cgio_started started, void *data) {
@@ -120,28 +115,13 @@ static int do_job(void *argument) {
     return 0; // once
 }
 
-static void attach(void *context, cgio_work work, void *data) {
+void cgio_thread_do(cgio_thread *thread, cgio_work work, void *data) {
     struct job *job = malloc(sizeof *job);
     if (!job) abort(); // GLib ends the program in this case, too
     *job = (struct job){work, data};
     void *source = cgio_library.idle_new();
     cgio_library.source_priority(source, GLIB_PRIORITY_DEFAULT);
     cgio_library.source_callback(source, do_job, job, free);
-    cgio_library.source_attach(source, context);
+    cgio_library.source_attach(source, thread->context);
     cgio_library.source_unref(source);
-}
-
-void cgio_thread_do(cgio_thread *thread, cgio_work work, void *data) {
-    attach(thread->context, work, data);
-}
-
-static void quit(void *loop) {
-    cgio_library.loop_quit(loop);
-}
-
-void cgio_thread_stop(cgio_thread *thread) {
-    // The thread may end, and let go of its context, before `attach` has returned.
-    void *context = cgio_library.context_ref(thread->context);
-    attach(context, quit, thread->loop);
-    cgio_library.context_unref(context);
 }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import CGIO
+package import IdentityClient
 import Synchronization
 
 /// A private connection to a message bus. Losing it never ends the program.
@@ -29,15 +30,16 @@ package final class BusConnection: Sendable {
     }
 
     deinit {
-        thread.end(handle)
+        let handle = handle
+        thread.perform { unsafe cgio_connection_end(handle.pointer) }
     }
 
     /// Connects to the bus at `address`, in the words of D-Bus.
     /// - Returns: The connection, or a `GLibFailure`, in a while.
-    package static func connect(to address: String, on thread: GLibThread) -> Reply<BusConnection> {
+    package static func connect(to address: String, on thread: GLibThread) -> Promise<BusConnection> {
         thread.begin { reply in
             let (called, data) = unsafe completion { completed in
-                reply.settle(
+                reply.finish(
                     unsafe completed.flatMap { value in
                         guard let value = unsafe value else { return .failure(.nothing) }
                         return unsafe .success(BusConnection(GLibPointer(value), on: thread))
@@ -70,7 +72,7 @@ package final class BusConnection: Sendable {
         let (handle, milliseconds) = (handle, timeout.wholeMilliseconds)
         return try await thread.reply { reply in
             let (called, data) = unsafe completion { completed in
-                reply.settle(
+                reply.finish(
                     unsafe completed.flatMap { value in
                         guard let value = unsafe value else { return .failure(.nothing) }
                         return unsafe .success(Variant(owning: value))

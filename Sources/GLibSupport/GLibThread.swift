@@ -2,14 +2,17 @@
 
 import CGIO
 import Glibc
+package import IdentityClient
+import Synchronization
 
-/// A thread of its own with a GLib main context, on which everything of GLib happens. It ends with this object,
-/// when the connections that were made on it are closed; nobody waits for that.
-// Reviewed exception: the handle never changes; `cgio_thread_do` may be called from any thread, and `cgio_thread_stop`
-// is called once, by `deinit`.
+/// The process's thread with a GLib main context, on which everything of GLib happens. It never ends.
+// Reviewed exception: the handle never changes, and `cgio_thread_do` may be called from any thread.
 @safe package final class GLibThread: @unchecked Sendable {
     /// What `cgio_started` is told.
     private typealias Started = (OpaquePointer?, cgio_readiness, UnsafePointer<CChar>?)
+
+    /// By the name of GIO's library, of which there is one but in tests.
+    private static let threads = Mutex<[String: Promise<GLibThread>]>([:])
 
     private let handle: OpaquePointer
 
@@ -17,20 +20,30 @@ import Glibc
         unsafe self.handle = handle
     }
 
-    deinit {
-        unsafe cgio_thread_stop(handle)
+    /// The thread. The first call starts it and loads GIO on it, so that nothing waits for a disk where the caller runs. A
+    /// library that was missing is looked for again.
+    /// - Throws: `LibraryProblem`, `CancellationError`.
+    package static func running(library: String) async throws -> GLibThread {
+        let (thread, isNew) = threads.withLock { threads in
+            if let thread = threads[library] { return (thread, false) }
+            let thread = Promise<GLibThread>()
+            threads[library] = thread
+            return (thread, true)
+        }
+        if isNew { start(library, thread) }
+        return try await thread.value()
     }
 
-    /// Starts a thread, and loads GIO on it: where the caller runs, nothing waits for a disk.
-    /// - Throws: `LibraryProblem`, `CancellationError`.
-    package static func start(library: String) async throws -> GLibThread {
-        let reply = Reply<GLibThread>()
+    private static func start(_ library: String, _ thread: Promise<GLibThread>) {
+        let fail: @Sendable (LibraryProblem) -> Void = { problem in
+            threads.withLock { $0[library] = nil }
+            thread.finish(.failure(problem))
+        }
         let box = unsafe CallbackBox<Started> { started in
             if let handle = unsafe started.0 {
-                unsafe reply.settle(.success(GLibThread(handle)))
+                unsafe thread.finish(.success(GLibThread(handle)))
             } else {
-                let problem = unsafe LibraryProblem(started.1, library: library, reason: started.2)
-                reply.settle(.failure(problem ?? .exhausted))
+                unsafe fail(LibraryProblem(started.1, library: library, reason: started.2) ?? .exhausted)
             }
         }
         let started: cgio_started = { data, handle, readiness, reason in
@@ -40,9 +53,8 @@ import Glibc
         let data = unsafe box.retained()
         guard unsafe cgio_thread_start(library, started, data) == 0 else {
             unsafe _ = CallbackBox<Started>.taken(data)
-            throw LibraryProblem.exhausted
+            return fail(.exhausted)
         }
-        return try await reply.value()
     }
 
     /// Does `work` on the thread, in the order in which it is given.
@@ -56,19 +68,14 @@ import Glibc
     }
 
     /// Does `work` on the thread and waits for what it settles the reply with.
-    package func reply<Value: Sendable>(_ work: @escaping @Sendable (Reply<Value>) -> Void) async throws -> Value {
+    package func reply<Value: Sendable>(_ work: @escaping @Sendable (Promise<Value>) -> Void) async throws -> Value {
         try await begin(work).value()
     }
 
     /// Has `work` done on the thread; the reply is what it settles.
-    package func begin<Value: Sendable>(_ work: @escaping @Sendable (Reply<Value>) -> Void) -> Reply<Value> {
-        let reply = Reply<Value>()
+    package func begin<Value: Sendable>(_ work: @escaping @Sendable (Promise<Value>) -> Void) -> Promise<Value> {
+        let reply = Promise<Value>()
         perform { work(reply) }
         return reply
-    }
-
-    /// Closes a connection, of which nothing is told any more, and lets go of it.
-    func end(_ connection: GLibPointer) {
-        perform { unsafe cgio_connection_end(self.handle, connection.pointer) }
     }
 }

@@ -103,6 +103,31 @@ final class KeyringConnector: Sendable {
         return try await work(try await link(startsKeyring: false))
     }
 
+    /// Waits until a keyring runs. Nothing is asked of it, and none is started.
+    ///
+    /// - Throws: A failure where the bus cannot be reached, or ends; `CancellationError`.
+    func waitForKeyring() async throws {
+        let thread = try await GLibThread.running(library: settings.gioLibrary)
+        guard let address = settings.busAddress ?? SessionBus.address() else {
+            throw AuthenticationError.keyring(.keyringNoSessionBus)
+        }
+        let bus = try await BusConnection.connect(to: address, on: thread).value()
+        let arrival = Promise<Void>()
+        bus.whenClosed { arrival.finish(.failure(AuthenticationError.keyring(.keyringNoSessionBus))) }
+        bus.whenOwnerComes(KeyringLink.service) { arrival.finish(.success(())) }
+        let answer = try await bus.call(
+            "NameHasOwner",
+            of: "org.freedesktop.DBus",
+            at: "/org/freedesktop/DBus",
+            in: "org.freedesktop.DBus",
+            "('\(KeyringLink.service)',)",
+            returning: "(b)",
+            timeout: settings.readTimeout
+        )
+        if answer[0]?.bool != true { try await arrival.value() }
+        withExtendedLifetime(bus) {}
+    }
+
     /// Does `work` within `timeout`, and tells its failures as a cache does.
     func bounded<Value: Sendable>(
         by timeout: Duration,

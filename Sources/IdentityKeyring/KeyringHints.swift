@@ -14,8 +14,8 @@ final class KeyringHints: Sendable {
         var lastSubscriber = 0
         /// Items whose keys are being asked for: some keyrings send dozens of signals for one change.
         var asked: Set<String> = []
-        /// Whether a way to the keyring is being looked for.
-        var isReturning = false
+        /// Waits for a keyring, while there is none.
+        var waiting: Task<Void, Never>?
     }
 
     /// How long one who begins to listen hears of the removal only of items that were read.
@@ -29,7 +29,10 @@ final class KeyringHints: Sendable {
     }
 
     deinit {
-        for (_, continuation) in state.withLock({ $0.subscribers }).values { continuation.finish() }
+        state.withLock { state in
+            state.waiting?.cancel()
+            for (_, continuation) in state.subscribers.values { continuation.finish() }
+        }
     }
 
     /// The way to the keyring; set once, before the first signal.
@@ -59,26 +62,37 @@ final class KeyringHints: Sendable {
         continuation.onTermination = { [weak self] _ in
             forwarding?.cancel()
             learning.cancel()
-            _ = self?.state.withLock { $0.subscribers.removeValue(forKey: number) }
+            self?.remove(number)
         }
         return stream
+    }
+
+    private func remove(_ subscriber: Int) {
+        state.withLock { state in
+            state.subscribers[subscriber] = nil
+            guard state.subscribers.isEmpty else { return }
+            state.waiting?.cancel()
+            state.waiting = nil
+        }
     }
 
     /// Waits for a keyring for as long as somebody listens: after the old one has gone, or before there is one. None is
     /// started for that: it would take the place of one that is just coming back.
     private func comeBack() {
-        let isNew = state.withLock { state in
-            guard !state.isReturning, !state.subscribers.isEmpty else { return false }
-            state.isReturning = true
-            return true
-        }
-        guard isNew else { return }
-        Task { [weak self] in
-            var pause = Duration.milliseconds(100)
-            // A sleep that ends early only asks once more.
-            while let self, await !self.isBack() {
-                try? await Task.sleep(for: pause)
-                pause = min(pause * 2, .seconds(10))
+        state.withLock { state in
+            guard state.waiting == nil, !state.subscribers.isEmpty, let connector = state.connector else { return }
+            state.waiting = Task { [weak self, weak connector] in
+                var pause = Duration.milliseconds(100)
+                while !Task.isCancelled {
+                    do {
+                        try await connector?.waitForKeyring()
+                        guard await self?.isBack() == false else { return }
+                    } catch {
+                        // There is no bus, which is tried again as a keyring is that cannot be used.
+                    }
+                    try? await Task.sleep(for: pause)  // A pause that ends early ends the loop.
+                    pause = min(pause * 2, .seconds(10))
+                }
             }
         }
     }
@@ -89,7 +103,7 @@ final class KeyringHints: Sendable {
         for group in groups {
             guard await learn(group) else { return false }
         }
-        state.withLock { $0.isReturning = false }
+        state.withLock { $0.waiting = nil }
         for group in groups { memory.knownKeys(in: group).forEach(tell) }
         // It may have gone again before anybody could note it.
         if connector?.isListening == false { comeBack() }

@@ -4,7 +4,7 @@ import GLibSupport
 import IdentityClient
 import Synchronization
 
-/// One connection to the keyring: a thread, a private connection to the bus, and a session in which secrets are encrypted.
+/// One way to the keyring: a private connection to the bus, and a session in which secrets are encrypted.
 ///
 /// It is not repaired: when the bus, the daemon or the session goes, a new link takes its place. So only what opens it may
 /// start a keyring.
@@ -12,10 +12,9 @@ final class KeyringLink: Sendable {
     static let service = "org.freedesktop.secrets"
     static let root = "/org/freedesktop/secrets"
 
-    private struct State {
-        var isUsable = true
-        /// A call was not answered in time, and its successor has not been answered yet.
-        var isSilent = false
+    /// Whether the bus, the daemon or the session is gone.
+    private final class End: Sendable {
+        let isReached = Mutex(false)
     }
 
     let bus: BusConnection
@@ -24,14 +23,18 @@ final class KeyringLink: Sendable {
     let collection: Mutex<KnownCollection>
     /// The program behind the keyring; `nil` where the system did not tell.
     let providerName: Mutex<String?>
-    private let state = Mutex(State())
+    private let end: End
+    /// A call was not answered in time, and its successor has not been answered yet.
+    private let silence = Mutex(false)
 
     private init(
         bus: BusConnection,
         session: SecretSession,
         collection: String?,
-        provider: String?
+        provider: String?,
+        end: End
     ) {
+        self.end = end
         self.bus = bus
         self.session = session
         providerName = Mutex(provider)
@@ -53,7 +56,7 @@ final class KeyringLink: Sendable {
         startsKeyring: Bool,
         changed: @escaping @Sendable (BusConnection.Signal?) -> Void
     ) async throws -> KeyringLink {
-        let thread = try await GLibThread.start(library: settings.gioLibrary)
+        let thread = try await GLibThread.running(library: settings.gioLibrary)
         let connected = (settings.busAddress ?? SessionBus.address()).map { BusConnection.connect(to: $0, on: thread) }
         try await SecretSession.load(settings.secretLibrary, on: thread).value()
         guard let connected else { throw AuthenticationError.keyring(.keyringNoSessionBus) }
@@ -66,11 +69,15 @@ final class KeyringLink: Sendable {
                 failure
             )
         }
-        let end = EndOfLink(changed)
-        bus.whenClosed { end.reach() }
+        let end = End()
+        let reach: @Sendable () -> Void = {
+            end.isReached.withLock { $0 = true }
+            changed(nil)
+        }
+        bus.whenClosed(reach)
         bus.subscribe(to: service) { changed($0) }
         // An owner that comes is the answer to our first call; one that goes takes the session along.
-        bus.whenOwnerLeaves(service) { end.reach() }
+        bus.whenOwnerLeaves(service, reach)
         let patience = Duration.seconds(600)
         try await introduce(on: bus, startsKeyring, within: patience)
         // Whoever needs the collection and does not have it asks again, and is told what is wrong.
@@ -82,14 +89,13 @@ final class KeyringLink: Sendable {
         } catch let failure as GLibFailure {
             throw failure.during("Service.OpenSession", of: try? await named.value())
         }
-        let link = await KeyringLink(
+        return await KeyringLink(
             bus: bus,
             session: session,
             collection: try? collection.value(),
-            provider: try? named.value()
+            provider: try? named.value(),
+            end: end
         )
-        end.watch(link)
-        return link
     }
 
     /// Asks for something that needs nothing of us, and waits for the answer. One that says that somebody is there will do.
@@ -117,21 +123,21 @@ final class KeyringLink: Sendable {
     }
 
     /// Whether calls may be made.
-    var isUsable: Bool { state.withLock { $0.isUsable } }
+    var isUsable: Bool { !end.isReached.withLock { $0 } }
 
     /// Whether the keyring leaves calls unanswered at this time.
-    var isSilent: Bool { state.withLock { $0.isSilent } }
+    var isSilent: Bool { silence.withLock { $0 } }
 
     /// Gives the link up.
     func retire() {
-        state.withLock { $0.isUsable = false }
+        end.isReached.withLock { $0 = true }
     }
 
     /// Notes that a call was not answered in time, and finds out when the keyring answers again.
     func suspectSilence() {
-        let isNew = state.withLock { state in
-            defer { state.isSilent = true }
-            return !state.isSilent
+        let isNew = silence.withLock { isSilent in
+            defer { isSilent = true }
+            return !isSilent
         }
         guard isNew else { return }
         Task {
@@ -144,7 +150,7 @@ final class KeyringLink: Sendable {
                 "(o)",
                 within: .seconds(3600)
             )
-            state.withLock { $0.isSilent = false }
+            silence.withLock { $0 = false }
         }
     }
 
@@ -199,37 +205,5 @@ final class KeyringLink: Sendable {
         } catch let failure as GLibFailure {
             throw failure.during("\(interface).\(method)", of: provider)
         }
-    }
-}
-
-/// Tells once that a link has ended, even if that happens before there is a link.
-private final class EndOfLink: Sendable {
-    private struct State {
-        var isReached = false
-        weak var link: KeyringLink?
-    }
-
-    private let changed: @Sendable (BusConnection.Signal?) -> Void
-    private let state = Mutex(State())
-
-    init(_ changed: @escaping @Sendable (BusConnection.Signal?) -> Void) {
-        self.changed = changed
-    }
-
-    func watch(_ link: KeyringLink) {
-        let isReached = state.withLock { state in
-            state.link = link
-            return state.isReached
-        }
-        if isReached { link.retire() }
-    }
-
-    func reach() {
-        let link = state.withLock { state in
-            state.isReached = true
-            return state.link
-        }
-        link?.retire()
-        changed(nil)
     }
 }

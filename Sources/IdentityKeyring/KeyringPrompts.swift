@@ -23,7 +23,7 @@ struct PromptRun {
     /// - Throws: `DeadlineExceeded`, `GLibFailure`, `CancellationError`; the prompt stays open.
     func outcome(within timeout: Duration) async throws -> Variant? {
         guard BusConnection.isPath(path) else { throw AuthenticationError.keyring(.cache) }
-        let reply = Reply<Variant?>()
+        let reply = Promise<Variant?>()
         let subscription = bus.subscribe(
             to: KeyringLink.service,
             interface: "org.freedesktop.Secret.Prompt",
@@ -31,10 +31,10 @@ struct PromptRun {
             path: path
         ) { signal in
             guard signal.parameters.has(type: "(bv)"), let isDismissed = signal.parameters[0]?.bool else { return }
-            reply.settle(.success(isDismissed ? nil : signal.parameters[1]?.content))
+            reply.finish(.success(isDismissed ? nil : signal.parameters[1]?.content))
         }
-        let closing = bus.whenClosed { reply.settle(.failure(GLibFailure.dialogEnded)) }
-        let leaving = bus.whenOwnerLeaves(KeyringLink.service) { reply.settle(.failure(GLibFailure.dialogEnded)) }
+        let closing = bus.whenClosed { reply.finish(.failure(GLibFailure.dialogEnded)) }
+        let leaving = bus.whenOwnerLeaves(KeyringLink.service) { reply.finish(.failure(GLibFailure.dialogEnded)) }
         defer { [subscription, closing, leaving].forEach(bus.unsubscribe) }
         let (bus, path, window) = (bus, path, BusConnection.quoted(parentWindow))
         return try await withDeadline(timeout) {
@@ -56,13 +56,26 @@ extension BusConnection {
     /// Has `left` called, on the thread, when the owner of a name is gone; another one may have come.
     @discardableResult
     func whenOwnerLeaves(_ name: String, _ left: @escaping @Sendable () -> Void) -> Subscription {
+        whenOwnerChanges(name) { old, _ in if !old.isEmpty { left() } }
+    }
+
+    /// Has `came` called, on the thread, when a name has a new owner.
+    @discardableResult
+    func whenOwnerComes(_ name: String, _ came: @escaping @Sendable () -> Void) -> Subscription {
+        whenOwnerChanges(name) { _, new in if !new.isEmpty { came() } }
+    }
+
+    private func whenOwnerChanges(
+        _ name: String,
+        _ changed: @escaping @Sendable (_ old: String, _ new: String) -> Void
+    ) -> Subscription {
         subscribe(
             to: "org.freedesktop.DBus",
             interface: "org.freedesktop.DBus",
             member: "NameOwnerChanged",
             firstArgument: name
         ) { signal in
-            if signal.parameters[1]?.text?.isEmpty == false { left() }
+            if let old = signal.parameters[1]?.text, let new = signal.parameters[2]?.text { changed(old, new) }
         }
     }
 }

@@ -3,6 +3,7 @@
 import CGIO
 import CLibSecret
 import GLibSupport
+import IdentityClient
 
 /// What libsecret does for us: it agrees with the keyring on how secrets are encrypted, and encrypts them.
 final class SecretSession: Sendable {
@@ -25,12 +26,12 @@ final class SecretSession: Sendable {
 
     /// Loads libsecret on the thread.
     /// - Returns: Whether that was done, or a `LibraryProblem`, in a while.
-    static func load(_ library: String, on thread: GLibThread) -> Reply<Void> {
+    static func load(_ library: String, on thread: GLibThread) -> Promise<Void> {
         thread.begin { reply in
             var reason: UnsafePointer<CChar>?
             let readiness = unsafe clibsecret_load(library, &reason)
             let problem = unsafe LibraryProblem(readiness, library: library, reason: reason)
-            reply.settle(problem.map { .failure($0) } ?? .success(()))
+            reply.finish(problem.map { .failure($0) } ?? .success(()))
         }
     }
 
@@ -39,7 +40,7 @@ final class SecretSession: Sendable {
         let (handle, thread) = (bus.handle, bus.thread)
         return try await thread.reply { reply in
             let (called, data) = unsafe completion { completed in
-                reply.settle(
+                reply.finish(
                     unsafe completed.flatMap { session in
                         guard let session = unsafe session else { return .failure(.noSession) }
                         return unsafe .success(SecretSession(GLibPointer(session), on: thread))

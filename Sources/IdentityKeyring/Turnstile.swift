@@ -1,13 +1,13 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import GLibSupport
+import IdentityClient
 import Synchronization
 
 /// Lets so many tasks through at a time, in the order in which they came.
 final class Turnstile: Sendable {
     private struct State {
         var free: Int
-        var waiting: [Reply<Void>] = []
+        var waiting: [Promise<Void>] = []
     }
 
     private let state: Mutex<State>
@@ -20,22 +20,28 @@ final class Turnstile: Sendable {
     /// Waits for the caller's turn; it lasts until `pass`.
     /// - Throws: `CancellationError`; then there is no turn.
     func enter() async throws {
-        let reply: Reply<Void>? = state.withLock { state in
+        let turn: Promise<Void>? = state.withLock { state in
             guard state.free == 0 else {
                 state.free -= 1
                 return nil
             }
-            let reply = Reply<Void>()
-            state.waiting.append(reply)
-            return reply
+            let turn = Promise<Void>()
+            state.waiting.append(turn)
+            return turn
         }
-        try await reply?.value()
+        do {
+            try await turn?.value()
+        } catch {
+            // A turn that came at the same time goes to the next one.
+            if turn?.finish(.failure(error)) == false { pass() }
+            throw error
+        }
     }
 
     /// Ends the turn.
     func pass() {
         while true {
-            let next: Reply<Void>? = state.withLock { state in
+            let next: Promise<Void>? = state.withLock { state in
                 guard !state.waiting.isEmpty else {
                     state.free += 1
                     return nil
@@ -44,7 +50,7 @@ final class Turnstile: Sendable {
             }
             guard let next else { return }
             // Whoever was cancelled takes no turn.
-            if next.settle(.success(())) { return }
+            if next.finish(.success(())) { return }
         }
     }
 }

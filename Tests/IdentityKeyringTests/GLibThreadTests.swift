@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct GLibThreadTests {
     @Test func tellsWhyTheLoaderRefusedALibraryThatIsThere() async {
-        let error = await #expect(throws: LibraryProblem.self) { try await GLibThread.start(library: "/etc/passwd") }
+        let error = await #expect(throws: LibraryProblem.self) { try await GLibThread.running(library: "/etc/passwd") }
         guard case .unloadable("/etc/passwd", let reason) = error else {
             Issue.record("\(String(describing: error))")
             return
@@ -20,10 +20,20 @@ import Testing
                 group.addTask {
                     for _ in 0..<500 {
                         await #expect(throws: LibraryProblem.self) {
-                            try await GLibThread.start(library: "libno-such-gio.so.0")
+                            try await GLibThread.running(library: "libno-such-gio.so.0")
                         }
                     }
                 }
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func isOneForTheProcess() async throws {
+        let library = "libgio-2.0.so.0"
+        guard let first = try? await GLibThread.running(library: library) else { return }  // not installed here
+        await withTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask { #expect((try? await GLibThread.running(library: library)) === first) }
             }
         }
     }

@@ -62,6 +62,33 @@ struct KeyringListeningTests {
         #expect(!FileManager.default.fileExists(atPath: started))
     }
 
+    /// The number of connections that the bus has ever had.
+    private func connections(_ session: KeyringSession) throws -> Int {
+        let names = try session.run(
+            "gdbus call --session -d org.freedesktop.DBus -o /org/freedesktop/DBus -m org.freedesktop.DBus.ListNames"
+        )
+        return names.split { !"0123456789.:".contains($0) }.filter { $0.hasPrefix(":1.") }
+            .compactMap { Int($0.dropFirst(3)) }.max() ?? 0
+    }
+
+    /// A program that is started before the keyring, as those are that start with the session.
+    @Test(.timeLimit(.minutes(1))) func findsAKeyringThatComesLaterOverOneConnection() async throws {
+        let session = try KeyringSession(.noService)
+        let (cache, key) = (try session.cache(), try randomKey())
+        let before = try connections(session)
+        let hints = try #require(cache.changes(in: key.group))
+        // The counting takes a connection each time, and in all longer than five pauses.
+        for count in 1...150 {
+            let ours = try connections(session) - before - count
+            #expect(ours <= 2, "after \(count)")
+            guard ours <= 2 else { break }
+        }
+        try session.restartKeyring()
+        #expect(try await eventually { cache.connector.isListening })
+        #expect(try await session.cache().replace(nil, with: CacheRecord("x"), for: key))
+        #expect(await hints.first { $0 == key } == key)
+    }
+
     @Test(.timeLimit(.minutes(1))) func startsAKeyringForWhoMeetsAListenerOnTheWay() async throws {
         let session = try KeyringSession(.noService)
         let started = try install(in: session)

@@ -58,14 +58,12 @@ typedef struct cgio_thread cgio_thread;
 /// `reason` is what the loader said where the library is unloadable, or NULL; valid for as long as the function runs.
 typedef void (*cgio_started)(void *data, cgio_thread *thread, cgio_readiness readiness, const char *reason);
 
-/// Starts a thread that loads GIO and then does the work of a main context of its own until it is stopped.
+/// Starts a thread that loads GIO and then does the work of a main context of its own. It never ends.
 /// `started` is called on that thread; when GIO is not ready, with NULL, and the thread ends.
 /// Returns 0, or the system's error number; then `started` is not called.
 int cgio_thread_start(const char *library, cgio_started started, void *data);
-/// Has `work` done on the thread. From any thread, before it is stopped.
+/// Has `work` done on the thread. From any thread.
 void cgio_thread_do(cgio_thread *thread, cgio_work work, void *data);
-/// Ends the thread after the work that it has been given, and its connections. From any thread, once; the thread is invalid afterwards.
-void cgio_thread_stop(cgio_thread *thread);
 
 /// Connects to the bus at `address`. The value is a connection, owned by the receiver.
 /// A connection that is lost never ends the program.
@@ -73,8 +71,8 @@ void cgio_connect(const char *address, cgio_completion completion, void *data);
 /// Has `closed` called when the connection ends, from whichever side. Returns what to give up waiting with.
 unsigned long cgio_connection_when_closed(void *connection, cgio_work closed, void *data, cgio_work release);
 void cgio_connection_forget_closed(void *connection, unsigned long number);
-/// Closes the connection and lets go of it; nobody is told of its end any more. The thread ends after it.
-void cgio_connection_end(cgio_thread *thread, void *connection);
+/// Closes the connection, also where the bus takes nothing, and lets go of it. Its end is told to no receiver any more.
+void cgio_connection_end(void *connection);
 
 /// Calls a method. `arguments` is the text of a GVariant; a tuple. The value is the reply, a GVariant of type `reply`,
 /// owned by the receiver. `secret`, unless NULL, is a GVariant that stands in `arguments` where it says `%@(oayays)`; GLib

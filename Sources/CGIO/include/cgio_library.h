@@ -58,21 +58,12 @@ enum {
 // X(field, symbol, result, parameters)
 #define CGIO_FUNCTIONS(X) \
     X(context_new, g_main_context_new, void *, (void)) \
-    X(context_ref, g_main_context_ref, void *, (void *)) \
-    X(context_unref, g_main_context_unref, void, (void *)) \
     X(context_push, g_main_context_push_thread_default, void, (void *)) \
-    X(context_pop, g_main_context_pop_thread_default, void, (void *)) \
     X(context_iterate, g_main_context_iteration, int, (void *, int)) \
-    X(loop_new, g_main_loop_new, void *, (void *, int)) \
-    X(loop_run, g_main_loop_run, void, (void *)) \
-    X(loop_quit, g_main_loop_quit, void, (void *)) \
-    X(loop_unref, g_main_loop_unref, void, (void *)) \
     X(idle_new, g_idle_source_new, void *, (void)) \
-    X(timeout_new, g_timeout_source_new, void *, (unsigned)) \
     X(source_priority, g_source_set_priority, void, (void *, int)) \
     X(source_callback, g_source_set_callback, void, (void *, int (*)(void *), void *, void (*)(void *))) \
     X(source_attach, g_source_attach, unsigned, (void *, void *)) \
-    X(source_destroy, g_source_destroy, void, (void *)) \
     X(source_unref, g_source_unref, void, (void *)) \
     X(free, g_free, void, (void *)) \
     X(quark_name, g_quark_to_string, const char *, (uint32_t)) \
@@ -109,7 +100,6 @@ enum {
     X(connection_new_finish, g_dbus_connection_new_for_address_finish, void *, (void *, struct glib_error **)) \
     X(connection_exit_on_close, g_dbus_connection_set_exit_on_close, void, (void *, int)) \
     X(connection_close, g_dbus_connection_close, void, (void *, void *, glib_ready, void *)) \
-    X(connection_is_closed, g_dbus_connection_is_closed, int, (void *)) \
     X(connection_call, g_dbus_connection_call, void, \
       (void *, const char *, const char *, const char *, const char *, void *, const char *, int, int, void *, \
        glib_ready, void *)) \
@@ -134,21 +124,6 @@ struct cgio_library {
 
 /// What was loaded; filled before any thread of cgio_thread_start says that it is ready, and constant from then on.
 extern struct cgio_library cgio_library;
-
-struct cgio_ending;
-
-struct cgio_thread {
-    void *context;
-    void *loop;
-    /// Connections that are being closed.
-    struct cgio_ending *endings;
-};
-
-/// Has nobody called any more of those whom cgio_connection_when_closed was given.
-void cgio_connection_forget_all_closed(void *connection);
-/// Waits until the connections have ended, for a second at most: what GDBus still has to tell keeps connection and main
-/// context, and their descriptors, until this thread has heard it.
-void cgio_finish_endings(cgio_thread *thread);
 
 /// Whom to tell when a call is done.
 struct cgio_pending {
