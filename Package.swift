@@ -38,7 +38,10 @@ let package = Package(
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl")]),
 
         // The desktop's keyring. libsecret and GLib are loaded when it is first used: nothing links them.
-        .target(name: "IdentityKeyring", dependencies: ["IdentityClient", "GLibSupport", "CLibSecret", logging]),
+        .target(
+            name: "IdentityKeyring",
+            dependencies: ["IdentityClient", "GLibSupport", "CLibSecret", crypto, logging]
+        ),
         .target(name: "GLibSupport", dependencies: ["CGIO", "IdentityClient"]),
         .target(name: "CLibSecret", dependencies: ["CGIO"], linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CGIO", linkerSettings: [.linkedLibrary("dl")]),

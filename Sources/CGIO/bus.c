@@ -1,7 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cgio_library.h"
 
@@ -91,12 +93,12 @@ void cgio_connection_end(void *connection) {
 
 static void called(void *connection, void *result, void *data) {
     struct glib_error *error = NULL;
-    void *value = cgio_library.connection_call_finish(connection, result, &error);
+    void *value = cgio_library.connection_call_finish(connection, NULL, result, &error);
     finish(data, value, error);
 }
 
 void cgio_call(void *connection, const char *destination, const char *path, const char *interface, const char *method,
-               const char *arguments, void *secret, const char *reply, bool starts, int milliseconds,
+               const char *arguments, void *secret, int descriptor, const char *reply, bool starts, int milliseconds,
                cgio_completion completion, void *data) {
     struct cgio_pending *pending = cgio_pending_new(completion, data);
     struct glib_error *error = NULL;
@@ -110,8 +112,15 @@ void cgio_call(void *connection, const char *destination, const char *path, cons
             return;
         }
     }
+    void *descriptors = NULL;
+    if (descriptor >= 0) {
+        descriptors = cgio_library.descriptors_new();
+        // Where none can be made, the receiver finds that the handle in the arguments stands for nothing.
+        if (cgio_library.descriptors_append(descriptors, descriptor, &error) < 0) cgio_library.error_free(error);
+    }
     cgio_library.connection_call(connection, destination, path, interface, method, parameters, reply,
-                                 starts ? 0 : GIO_CALL_NO_AUTO_START, milliseconds, NULL, called, pending);
+                                 starts ? 0 : GIO_CALL_NO_AUTO_START, milliseconds, descriptors, NULL, called, pending);
+    if (descriptors) cgio_library.object_unref(descriptors);
     // What was parsed is owned, not floating: the call has its own hold on it.
     if (parameters) cgio_library.variant_unref(parameters);
 }
@@ -167,3 +176,5 @@ const uint8_t *cgio_variant_bytes(void *variant, size_t *count) {
     return cgio_library.variant_array(variant, count, 1);
 }
 bool cgio_is_object_path(const char *text) { return cgio_library.is_object_path(text); }
+
+int cgio_memory_file(void) { return memfd_create("identity-client", MFD_CLOEXEC); }

@@ -55,6 +55,7 @@ package final class BusConnection: Sendable {
     /// - Parameters:
     ///   - arguments: A tuple in GVariant's text form, made of constants and of paths that ``isPath(_:)`` accepts.
     ///   - secret: What stands where the arguments say `%@(oayays)`.
+    ///   - descriptor: What `handle 0` stands for in the arguments.
     ///   - type: The type that the reply must have.
     ///   - startsService: Whether the bus may start the destination for this call, where it does not run.
     /// - Throws: `GLibFailure`, `CancellationError`.
@@ -65,6 +66,7 @@ package final class BusConnection: Sendable {
         in destination: String,
         _ arguments: String? = nil,
         secret: Variant? = nil,
+        descriptor: Int32 = -1,
         returning type: String,
         startsService: Bool = false,
         timeout: Duration
@@ -87,6 +89,7 @@ package final class BusConnection: Sendable {
                 method,
                 arguments,
                 secret?.pointer,
+                descriptor,
                 type,
                 startsService,
                 milliseconds,

@@ -107,11 +107,7 @@ final class KeyringConnector: Sendable {
     ///
     /// - Throws: A failure where the bus cannot be reached, or ends; `CancellationError`.
     func waitForKeyring() async throws {
-        let thread = try await GLibThread.running(library: settings.gioLibrary)
-        guard let address = settings.busAddress ?? SessionBus.address() else {
-            throw AuthenticationError.keyring(.keyringNoSessionBus)
-        }
-        let bus = try await BusConnection.connect(to: address, on: thread).value()
+        let bus = try await settings.connect()
         let arrival = Promise<Void>()
         bus.whenClosed { arrival.finish(.failure(AuthenticationError.keyring(.keyringNoSessionBus))) }
         bus.whenOwnerComes(KeyringLink.service) { arrival.finish(.success(())) }

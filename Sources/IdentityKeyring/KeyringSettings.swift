@@ -1,5 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import GLibSupport
+import IdentityClient
+
 /// What a keyring cache is made with besides its name. Everything but the default is for tests.
 package struct KeyringSettings: Sendable {
     /// The name of GIO's library.
@@ -20,4 +23,15 @@ package struct KeyringSettings: Sendable {
     package var quickestPerson = Duration.milliseconds(300)
 
     package init() {}
+}
+
+extension KeyringSettings {
+    /// A connection to the bus.
+    func connect() async throws -> BusConnection {
+        let thread = try await GLibThread.running(library: gioLibrary)
+        guard let address = busAddress ?? SessionBus.address() else {
+            throw AuthenticationError.keyring(.keyringNoSessionBus)
+        }
+        return try await BusConnection.connect(to: address, on: thread).value()
+    }
 }

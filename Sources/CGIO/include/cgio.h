@@ -76,9 +76,9 @@ void cgio_connection_end(void *connection);
 
 /// Calls a method. `arguments` is the text of a GVariant; a tuple. The value is the reply, a GVariant of type `reply`,
 /// owned by the receiver. `secret`, unless NULL, is a GVariant that stands in `arguments` where it says `%@(oayays)`; GLib
-/// ends the program if that text is none then. Whether the bus may start the destination for it says `starts`.
+/// ends the program if that text is none then. `descriptor`, unless -1, is what `handle 0` stands for in it. Whether the bus may start the destination for it says `starts`.
 void cgio_call(void *connection, const char *destination, const char *path, const char *interface, const char *method,
-               const char *arguments, void *secret, const char *reply, bool starts, int milliseconds,
+               const char *arguments, void *secret, int descriptor, const char *reply, bool starts, int milliseconds,
                cgio_completion completion, void *data);
 
 /// The parameters belong to the caller.
@@ -107,3 +107,6 @@ uint32_t cgio_variant_uint32(void *variant);
 uint64_t cgio_variant_uint64(void *variant);
 const uint8_t *cgio_variant_bytes(void *variant, size_t *count);
 bool cgio_is_object_path(const char *text);
+
+/// A file in memory, without a name, or -1. From any thread.
+int cgio_memory_file(void);

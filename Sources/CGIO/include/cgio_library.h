@@ -100,10 +100,13 @@ enum {
     X(connection_new_finish, g_dbus_connection_new_for_address_finish, void *, (void *, struct glib_error **)) \
     X(connection_exit_on_close, g_dbus_connection_set_exit_on_close, void, (void *, int)) \
     X(connection_close, g_dbus_connection_close, void, (void *, void *, glib_ready, void *)) \
-    X(connection_call, g_dbus_connection_call, void, \
-      (void *, const char *, const char *, const char *, const char *, void *, const char *, int, int, void *, \
+    X(connection_call, g_dbus_connection_call_with_unix_fd_list, void, \
+      (void *, const char *, const char *, const char *, const char *, void *, const char *, int, int, void *, void *, \
        glib_ready, void *)) \
-    X(connection_call_finish, g_dbus_connection_call_finish, void *, (void *, void *, struct glib_error **)) \
+    X(connection_call_finish, g_dbus_connection_call_with_unix_fd_list_finish, void *, \
+      (void *, void **, void *, struct glib_error **)) \
+    X(descriptors_new, g_unix_fd_list_new, void *, (void)) \
+    X(descriptors_append, g_unix_fd_list_append, int, (void *, int, struct glib_error **)) \
     X(subscribe, g_dbus_connection_signal_subscribe, unsigned, \
       (void *, const char *, const char *, const char *, const char *, const char *, int, \
        void (*)(void *, const char *, const char *, const char *, const char *, void *, void *), void *, \

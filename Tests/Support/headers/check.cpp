@@ -9,6 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include <gio/gunixfdlist.h>
 #include <libsecret/secret.h>
 
 #include "cgio_library.h"

@@ -1,0 +1,26 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import CGIO
+import Glibc
+
+/// A file without a name, in memory, which another program is given to write to. It is wiped by the system as it goes.
+package final class MemoryFile: Sendable {
+    package let number: Int32
+
+    /// - Returns: `nil` where the process has no descriptor left.
+    package init?() {
+        number = cgio_memory_file()
+        guard number >= 0 else { return nil }
+    }
+
+    deinit {
+        if number >= 0 { close(number) }
+    }
+
+    /// The first 4096 bytes of what was written.
+    package var bytes: [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe pread(number, $0.baseAddress, $0.count, 0) }
+        return Array(bytes.prefix(max(0, count)))
+    }
+}
