@@ -2,7 +2,7 @@
 
 import IdentityClient
 
-/// Holds answers back until a test lets them go: for what happens *while* a request is under way.
+/// Holds answers back until a test lets them go, to test events *during* a request.
 ///
 /// ```swift
 /// let gate = Gate()

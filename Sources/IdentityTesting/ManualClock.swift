@@ -4,7 +4,7 @@ public import FoundationEssentials
 public import IdentityClient
 import Synchronization
 
-/// A clock that stands still until a test moves it. Nothing ever really sleeps on it.
+/// A clock that stands still until a test moves it. Sleeping on it takes no real time.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -39,10 +39,11 @@ public final class ManualClock: WallClock {
     /// The time the clock shows.
     public var now: Date { state.withLock { $0.now } }
 
-    /// How many tasks sleep on this clock now.
+    /// The number of tasks that sleep on this clock now.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// Moves the clock, and wakes those whose time has come, the earliest first. A negative duration moves it back.
+    /// Moves the clock and wakes the tasks whose time has come, earliest first. A negative duration moves the clock
+    /// back.
     public func advance(by duration: Duration) {
         let woken = state.withLock { state in
             state.now.addTimeInterval(duration.timeInterval)
@@ -53,9 +54,9 @@ public final class ManualClock: WallClock {
         for sleeper in woken { sleeper.promise.fulfil() }
     }
 
-    /// Waits until the clock was moved that far.
+    /// Waits until the clock has moved by `duration`.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled.
+    /// - Throws: `CancellationError` if the task is cancelled.
     public func sleep(for duration: Duration) async throws {
         try Task.checkCancellation()
         guard duration > .zero else { return }
@@ -73,12 +74,12 @@ public final class ManualClock: WallClock {
         try await promise.value()
     }
 
-    /// Waits until that many tasks sleep on this clock, so that moving it wakes them.
+    /// Waits until `count` tasks sleep on this clock, so that moving it wakes them.
     ///
     /// - Parameters:
-    ///   - count: How many.
-    ///   - timeout: Real time; ten seconds unless given.
-    /// - Throws: ``WaitTimedOut`` when there were not that many in time; `CancellationError`.
+    ///   - count: The number of tasks.
+    ///   - timeout: The limit in real time; ten seconds by default.
+    /// - Throws: ``WaitTimedOut`` if fewer tasks sleep when the time is up; `CancellationError`.
     public func waitForSleepers(_ count: Int = 1, timeout: Duration = .seconds(10)) async throws {
         let promise = Promise<Void>()
         let isReady = state.withLock { state in

@@ -3,7 +3,7 @@
 import IdentityClient
 
 extension Promise {
-    /// The outcome, or ``WaitTimedOut`` when there is none after `timeout` of real time. It may be waited for again then.
+    /// Returns the outcome, or throws ``WaitTimedOut`` after `timeout` of real time. You can wait again after that.
     func value(within timeout: Duration, for what: String) async throws -> Value {
         do {
             return try await withDeadline(timeout) { try await self.value() }
@@ -17,10 +17,10 @@ extension Promise where Value == Void {
     func fulfil() { finish(.success(())) }
 }
 
-/// What a test waited for did not happen in time.
+/// An event that a test waited for and that did not happen in time.
 public struct WaitTimedOut: Error, CustomStringConvertible, Sendable {
     let what: String
 
-    /// What was waited for.
+    /// The event that the test waited for.
     public var description: String { "\(what) did not happen in time." }
 }

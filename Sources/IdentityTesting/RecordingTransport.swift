@@ -4,7 +4,7 @@ public import HTTPTypes
 public import IdentityClient
 import Synchronization
 
-/// Passes requests on to another transport, counts them, and can play "no network".
+/// A transport that counts requests, passes them on to another transport, and can simulate a missing network.
 ///
 /// ```swift
 /// let transport = RecordingTransport(configuration.transport)
@@ -28,18 +28,19 @@ public final class RecordingTransport: HTTPTransport {
     /// The requests so far, failed ones included. Their bodies are not kept.
     public var requests: [HTTPRequest] { state.withLock { $0.requests } }
 
-    /// How many requests there were so far, failed ones included.
+    /// The number of requests so far, failed ones included.
     public var count: Int { state.withLock { $0.requests.count } }
 
-    /// Whether every request fails with `AuthenticationError.Code.connectionFailed`, as without a network.
+    /// Whether every request fails with `AuthenticationError.Code.connectionFailed`, as if there were no network.
     public var isOffline: Bool {
         get { state.withLock { $0.isOffline } }
         set { state.withLock { $0.isOffline = newValue } }
     }
 
-    /// Counts the request, and passes it on unless there is no network.
+    /// Counts the request, and passes it on unless ``isOffline`` is set.
     ///
-    /// - Throws: `AuthenticationError.Code.connectionFailed` where ``isOffline`` is set, else what the wrapped transport throws.
+    /// - Throws: `AuthenticationError.Code.connectionFailed` if ``isOffline`` is set; otherwise the wrapped transport's
+    ///   errors.
     public func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         let isOffline = state.withLock { state in
             state.requests.append(request)

@@ -3,12 +3,12 @@
 import IdentityClient
 
 extension TokenCacheConformance {
-    /// Checks what programs that share the storage rely on, with real processes.
+    /// Checks, with real processes, the promises on which programs that share a storage rely.
     ///
-    /// They refresh a token of a provider on the loopback interface that takes a refresh token used twice for a stolen
-    /// one, and some are killed in the middle. It takes some ten seconds and needs libcurl. All happens in cache groups
-    /// with random names, which are emptied in the end. How long processes waited is printed, in lines that begin with
-    /// `WAITS` (all at once, for a provider that takes 50 ms), `DEATH` and `KILLS` (the next one, after a death).
+    /// The processes refresh a token at a loopback provider that treats a refresh token used twice as stolen, and some
+    /// are killed in the middle. The run takes some ten seconds and needs libcurl. It works in cache groups with random
+    /// names and empties them in the end. It prints how long processes waited, in lines that begin with `WAITS` (all at
+    /// once, for a provider that takes 50 ms), `DEATH` and `KILLS` (the next process, after a death).
     ///
     /// ```swift
     /// @Test(.timeLimit(.minutes(5))) func conformsAcrossProcesses() async throws {
@@ -17,12 +17,13 @@ extension TokenCacheConformance {
     /// ```
     ///
     /// - Parameters:
-    ///   - command: The path of a program that ends in ``TokenCacheWorker/run(_:)``, and its arguments: enough for it to
-    ///     open a cache on the same storage.
-    ///   - processes: How many try the same at once; 20 unless given.
-    ///   - randomDeaths: How many processes die at random moments; 10 unless given. Some hundreds find what ten do not.
-    /// - Throws: ``Failure`` for the first rule that is broken, also when the workers cannot be started, or a rule takes
-    ///   more than two minutes, and three seconds for each random death; `CancellationError`.
+    ///   - command: The path of a program that ends in ``TokenCacheWorker/run(_:)``, and the arguments with which it
+    ///     opens a cache on the same storage.
+    ///   - processes: The number of processes that act at the same time; 20 by default.
+    ///   - randomDeaths: The number of processes that die at random moments; 10 by default. Some hundreds find defects
+    ///     that ten do not.
+    /// - Throws: ``Failure`` for the first broken rule, also if the workers cannot be started, or if a rule takes more
+    ///   than two minutes plus three seconds for each random death; `CancellationError`.
     public func runAcrossProcesses(_ command: [String], processes: Int = 20, randomDeaths: Int = 10) async throws {
         for rule in Rule.acrossProcesses { try await run(rule, command, processes, randomDeaths) }
     }
@@ -50,15 +51,15 @@ extension TokenCacheConformance {
 }
 
 extension TokenCacheConformance.Rule {
-    /// Increments by several processes are all counted.
+    /// All increments by several processes are counted.
     public static let processIncrements = Self(
         rawValue: "Concurrent increments by several processes are all counted."
     )
-    /// Many processes with one expired token send one refresh.
+    /// Many processes with the same expired token send one refresh.
     public static let processRefresh = Self(
         rawValue: "Processes that need the same token at the same time send one refresh between them."
     )
-    /// Who was signed out stays so.
+    /// A signed-out account stays signed out.
     public static let processSignOut = Self(
         rawValue: "An account that another process removes during a refresh does not come back."
     )
@@ -66,12 +67,12 @@ extension TokenCacheConformance.Rule {
     public static let processSignIn = Self(
         rawValue: "A sign-in during another process's refresh is kept."
     )
-    /// A death at a step that the kit names does no harm.
+    /// A death at a step named by the kit does no harm.
     public static let processDeath = Self(
         rawValue: "A process that is killed at any step of a refresh leaves a cache that the next one can use."
     )
 
-    /// A death at a moment that nobody chose does no harm.
+    /// A death at a random moment does no harm.
     public static let processRandomDeath = Self(
         rawValue: "A process that is killed at any moment of a refresh leaves a cache that the next one can use."
     )

@@ -2,7 +2,7 @@
 
 import IdentityClient
 
-// What one caller on one cache may rely on.
+// The promises to one caller on one cache.
 extension TokenCacheConformance.Room {
     func checkAbsence() async throws {
         try await expect(nil, at: key, "Before anything was written")

@@ -3,7 +3,7 @@
 import IdentityClient
 
 extension TokenCacheConformance {
-    /// The cache under test, with a group in it that nobody else uses.
+    /// The cache under test, with a cache group that only this check uses.
     struct Room: Sendable {
         let cache: any TokenCache
         let rule: Rule
@@ -35,7 +35,7 @@ extension TokenCacheConformance {
             Self.randomKey(group, kind: kind)
         }
 
-        /// The same room as another cache has it.
+        /// Returns the same room on another cache.
         func entered(by cache: any TokenCache) -> Room {
             Room(cache: cache, rule: rule, group: group, key: key)
         }
@@ -47,12 +47,12 @@ extension TokenCacheConformance {
             self.key = key
         }
 
-        /// A room beside this one, in a group of its own.
+        /// Returns another room on the same cache, in its own group.
         func next() throws -> Room {
             try Room(cache: cache, rule: rule, group: Self.randomGroup())
         }
 
-        /// Does `work`, and removes what it has stored in this room, whatever comes of it.
+        /// Does `work`, then removes the records that it stored in this room, even if it fails.
         func clearing(_ work: () async throws -> Void) async throws {
             do {
                 try await work()
@@ -63,12 +63,12 @@ extension TokenCacheConformance {
             try await clear()
         }
 
-        /// In a task of its own: on behalf of a cancelled one a cache removes nothing.
+        /// Runs in its own task, because a cache removes nothing for a cancelled task.
         private func clear() async throws {
             try await Task { try await removeAll() }.value
         }
 
-        /// Removes all that the rule has stored, several records at a time.
+        /// Removes all records that the rule has stored, several at a time.
         private func removeAll() async throws {
             for kind in [CacheKey.Kind.account, .application, .provider, .lease] {
                 let records = Array(try await cache.records(of: kind, in: group))
@@ -98,7 +98,7 @@ extension TokenCacheConformance.Room {
         try expect(found == record, "\(moment), \(Self.text(found)) was found and not \(Self.text(record)).")
     }
 
-    /// Replaces, and expects that this is done or refused.
+    /// Replaces a record, and checks whether the cache accepts or refuses it as expected.
     func replace(
         _ expected: CacheRecord?,
         with new: CacheRecord?,
@@ -110,7 +110,7 @@ extension TokenCacheConformance.Room {
         try expect(replaced == succeeds, "\(moment), replace returned \(replaced).")
     }
 
-    /// Words for a record of a test, which holds no secrets.
+    /// Describes a test record, which holds no secrets.
     private static func text(_ record: CacheRecord?) -> String {
         guard let bytes = record?.bytes else { return "nothing" }
         return bytes.count > 32 ? "a record of \(bytes.count) bytes" : "'\(String(decoding: bytes, as: UTF8.self))'"
@@ -118,7 +118,7 @@ extension TokenCacheConformance.Room {
 }
 
 extension CacheRecord {
-    /// A record of a test.
+    /// Creates a test record.
     init(text: String) {
         self.init(bytes: Array(text.utf8))
     }

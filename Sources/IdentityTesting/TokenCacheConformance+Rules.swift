@@ -18,11 +18,11 @@ extension TokenCacheConformance {
 
         /// Nothing is found under a key that was never written.
         public static let absence = Self(rawValue: "A key that was never written has no record.")
-        /// What was stored is found.
+        /// A stored record is found.
         public static let roundTrip = Self(
             rawValue: "What was stored last is found, byte for byte, under its key only."
         )
-        /// `nil` as the expected record stores only where there is none.
+        /// Replacing with `nil` as the expected record stores only if there is no record.
         public static let insertIfAbsent = Self(
             rawValue: "Expecting nothing stores where there is nothing, and is refused elsewhere."
         )
@@ -32,7 +32,7 @@ extension TokenCacheConformance {
         )
         /// Records are compared by their bytes.
         public static let comparesContent = Self(rawValue: "Records are compared by their bytes, wherever these lie.")
-        /// `nil` as the new record removes.
+        /// Storing `nil` as the new record removes the old record.
         public static let removal = Self(rawValue: "Storing nothing removes the record that is expected, and no other.")
         /// A listing has the records of its group and kind.
         public static let listing = Self(rawValue: "A listing has every record of its kind and group, and no other.")
@@ -54,15 +54,15 @@ extension TokenCacheConformance {
         public static let sharedIncrements = Self(
             rawValue: "200 concurrent increments by way of two caches end at 200."
         )
-        /// A cancelled task's call ends.
+        /// A call by a cancelled task ends.
         public static let cancellation = Self(
             rawValue: "A cancelled task's call ends soon, and leaves the old record or the new one."
         )
-        /// Asking whether records can be written stores none.
+        /// Checking whether records can be written stores none.
         public static let writabilityCheck = Self(
             rawValue: "Asking whether records can be written stores no record, and changes none."
         )
-        /// Hints name what changed.
+        /// Hints name the changed record.
         public static let hints = Self(
             rawValue: "Hints, where there are any, name the changed keys of their group, and no other."
         )
@@ -77,12 +77,12 @@ extension TokenCacheConformance {
         ]
     }
 
-    /// A rule that a cache breaks, and how it was seen.
+    /// A rule that a cache breaks, and the observation that shows it.
     public struct Failure: Error, CustomStringConvertible {
-        /// The rule that is broken.
+        /// The broken rule.
         public let rule: Rule
 
-        /// What was seen.
+        /// The observation.
         public let explanation: String
 
         init(_ rule: Rule, _ explanation: String) {
@@ -90,14 +90,14 @@ extension TokenCacheConformance {
             self.explanation = explanation
         }
 
-        /// The rule and what was seen.
+        /// The rule and the observation.
         public var description: String { "\(rule) But: \(explanation)" }
     }
 
-    /// Runs `work`, but not for longer than `limit`; then, and when the caller is cancelled, `work` is cancelled.
+    /// Runs `work` for at most `limit`. After that, or if the caller is cancelled, `work` is cancelled.
     ///
-    /// - Parameter ending: How long cancelled work is waited for, since it may have something to remove; `timeout` unless
-    ///   given. Work that never ends is left behind.
+    /// - Parameter ending: How long to wait for cancelled work, since it may have records to remove; `timeout` by
+    ///   default. Work that never ends is left behind.
     func bounded(
         by limit: Duration,
         _ rule: Rule,
@@ -120,7 +120,7 @@ extension TokenCacheConformance {
             try Task.checkCancellation()
         } catch {
             worker.cancel()
-            // In a task of its own, which is not cancelled. How the work ended tells nothing any more.
+            // Waits in its own task, which is not cancelled. The outcome of the work no longer matters.
             await Task { _ = try? await outcome.value(within: ending ?? timeout, for: rule.description) }.value
             throw error is WaitTimedOut ? Failure(rule, "it took longer than \(limit).") : error
         }

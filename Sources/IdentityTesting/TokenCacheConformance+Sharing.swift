@@ -2,7 +2,7 @@
 
 import IdentityClient
 
-// What several callers, and several caches on one storage, may rely on.
+// The promises to several callers, and to several caches on one storage.
 extension TokenCacheConformance.Room {
     func checkReopening(with second: any TokenCache) async throws {
         let other = entered(by: second)
@@ -25,7 +25,7 @@ extension TokenCacheConformance.Room {
         let rooms = [self, entered(by: second)]
         var stored: CacheRecord?
         for round in 0..<60 {
-            // All of one size, in quick succession: nothing but the content tells one from the next.
+            // All records have the same size and follow each other quickly, so only the content differs.
             let new = CacheRecord(text: "round \(100 + round)")
             try await rooms[round % 2].replace(stored, with: new, at: key, "Replacing by turns")
             try await rooms[1 - round % 2].expect(new, at: key, "Right after another cache had stored it")
@@ -76,7 +76,8 @@ extension TokenCacheConformance.Room {
         )
     }
 
-    /// The time of one lookup in the best of many rounds, which the machine's other work has disturbed least.
+    /// Returns the time of one lookup in the fastest of many rounds, which other work on the machine has disturbed
+    /// least.
     private func costOfLookup(of keys: [CacheKey]) async throws -> Duration {
         var best = Duration.seconds(3600)
         let end = ContinuousClock.now + .milliseconds(100)

@@ -2,7 +2,7 @@
 
 public import IdentityClient
 
-/// Proves that a token cache keeps what `TokenCache` promises.
+/// A check that a token cache keeps the promises of `TokenCache`.
 ///
 /// ```swift
 /// @Test func conforms() async throws {
@@ -10,34 +10,35 @@ public import IdentityClient
 /// }
 /// ```
 ///
-/// It works in cache groups with random names and removes what it stored, also where a rule is broken, takes too long or is
-/// cancelled. So it may be pointed at storage that is in use. It needs no testing library.
+/// It works in cache groups with random names and removes the records that it stored, even if a rule is broken, takes
+/// too long or is cancelled. You can therefore point it at storage that is in use. It needs no testing library.
 public struct TokenCacheConformance: Sendable {
-    /// Whether all caches that `make` gives have the same records, as those on one file or server have.
+    /// Whether all caches that `make` returns share their records, like caches on the same file or server.
     public var isShared: Bool
 
-    /// How many records the cost of a lookup is measured at, against the cost at 10; `nil` leaves the measurement out.
+    /// The number of records at which the cost of a lookup is compared with the cost at 10; `nil` skips the
+    /// measurement.
     public var costRecords: Int?
 
-    /// How long a call on behalf of a cancelled task, or a hint, may take. 5 s unless set.
+    /// How long a call by a cancelled task, or a hint, may take. The default is 5 s.
     public var timeout: Duration = .seconds(5)
 
-    /// How long a rule may take; the one about the cost ten times as long.
+    /// How long a rule may take. The rule about the cost may take ten times as long.
     package var timeLimit: Duration = .seconds(60)
 
-    /// How long the removal may take of what a rule has stored that took too long.
+    /// How long removing the records of a rule that took too long may take.
     static let clearingLimit: Duration = .seconds(60)
 
     let make: @Sendable () async throws -> any TokenCache
 
-    /// Says how to make the cache in question.
+    /// Creates a check of the caches that `make` returns.
     ///
     /// - Parameters:
-    ///   - isShared: Whether all caches that `make` gives have the same records. `false` for a cache that is private to
-    ///     its instance: then nothing is asked about two of them.
-    ///   - costRecords: How many records the cost of a lookup is measured at, against the cost at 10. `nil` leaves the
-    ///     measurement out, for storage in which so many take minutes.
-    ///   - make: Gives a cache; it is called once or twice for each rule.
+    ///   - isShared: Whether all caches that `make` returns share their records. Use `false` for a cache that is
+    ///     private to its instance; the rules about two caches are then skipped.
+    ///   - costRecords: The number of records at which the cost of a lookup is compared with the cost at 10. `nil`
+    ///     skips the measurement, for storage in which writing so many records takes minutes.
+    ///   - make: Returns a cache. It is called once or twice for each rule.
     public init(
         isShared: Bool = true,
         costRecords: Int? = 10_000,
@@ -50,16 +51,16 @@ public struct TokenCacheConformance: Sendable {
 
     /// Checks every rule, one after the other.
     ///
-    /// - Throws: ``Failure`` for the first rule that is broken, also when the cache throws or takes more than a minute
-    ///   (ten for the cost) for one rule; `CancellationError`. What the rule had stored is removed before, for which
-    ///   another minute is given.
+    /// - Throws: ``Failure`` for the first broken rule, also if the cache throws or takes more than a minute (ten for
+    ///   the cost) for one rule; `CancellationError`. The records that the rule stored are removed first, for which
+    ///   another minute is allowed.
     public func run() async throws {
         for rule in Rule.all { try await run(rule) }
     }
 
     /// Checks one rule.
     ///
-    /// - Throws: ``Failure`` when it is broken, `CancellationError`.
+    /// - Throws: ``Failure`` if the rule is broken; `CancellationError`.
     public func run(_ rule: Rule) async throws {
         switch rule {
         case .twoInstances where !isShared, .freshness where !isShared, .sharedIncrements where !isShared: return

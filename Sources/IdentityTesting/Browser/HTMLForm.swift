@@ -2,15 +2,15 @@
 
 import OAuthWire
 
-/// The first form of a page, as far as a scripted person needs to understand it.
+/// The first form of a page, with the parts that a scripted person needs.
 struct HTMLForm {
     var action: String
     var method: String
-    /// Fields with their values: a radio button only when it is checked.
+    /// The fields with their values. A radio button is included only if it is checked.
     var fields: [(name: String, value: String)]
     /// The values of the buttons named `action`.
     var buttons: [String]
-    /// Whether the page sends the form by itself.
+    /// Whether a script on the page submits the form.
     var submitsItself: Bool
 
     init?(_ html: String) {

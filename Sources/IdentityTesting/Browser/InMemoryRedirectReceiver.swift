@@ -4,9 +4,9 @@ public import FoundationEssentials
 public import IdentityClient
 import Synchronization
 
-/// Receives redirects without a port: a ``ScriptedBrowser`` with the same receiver hands them over directly.
+/// Receives redirects without a port. A ``ScriptedBrowser`` with the same receiver hands them over directly.
 ///
-/// Loopback addresses get a port that nobody opens.
+/// Loopback addresses get a port number, but no port is opened.
 ///
 /// ```swift
 /// configuration.redirectReceiver = InMemoryRedirectReceiver()
@@ -19,12 +19,12 @@ public final class InMemoryRedirectReceiver: RedirectReceiver {
 
     private let state = Mutex(State())
 
-    /// Creates a receiver to which nobody listens yet.
+    /// Creates a receiver without a listener.
     public init() {}
 
-    /// Starts listening. No port is opened; one that another listener of this receiver has counts as taken.
+    /// Starts listening. No port is opened; a port that another listener of this receiver uses counts as taken.
     ///
-    /// - Throws: `AuthenticationError.Code.redirectUnavailable` when all ports of the range are taken.
+    /// - Throws: `AuthenticationError.Code.redirectUnavailable` if all ports of the range are taken.
     public func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener {
         try state.withLock { state in
             let address = try Self.address(for: redirectURI, &state)
@@ -39,14 +39,14 @@ public final class InMemoryRedirectReceiver: RedirectReceiver {
         }
     }
 
-    /// Hands over a redirect, and gives the page that the program answers with.
+    /// Hands over a redirect and returns the page with which the program answers.
     ///
     /// - Parameters:
     ///   - url: The address with the parameters in its query.
-    ///   - responseMode: How the provider sent them.
-    /// - Returns: `nil` when nobody listens there, when a form came where the query was asked for, and when the
+    ///   - responseMode: How the provider sent the parameters.
+    /// - Returns: `nil` if no listener is at the address, if a form arrived although the query was requested, or if the
     ///   listener is closed before it answers.
-    /// - Throws: `CancellationError` when the task is cancelled.
+    /// - Throws: `CancellationError` if the task is cancelled.
     public func deliver(_ url: URL, as responseMode: ResponseMode = .query) async throws -> RedirectPage? {
         let address = Self.withoutQuery(url.absoluteString)
         let listener = state.withLock { $0.listeners[address] ?? $0.listeners[address + "/"] }
@@ -54,7 +54,7 @@ public final class InMemoryRedirectReceiver: RedirectReceiver {
         return try await listener.deliver(url)
     }
 
-    /// Whether a redirect to this address would reach a listener.
+    /// Returns whether a redirect to this address would reach a listener.
     public func isListening(for url: URL) -> Bool {
         let address = Self.withoutQuery(url.absoluteString)
         return state.withLock { $0.listeners[address] != nil || $0.listeners[address + "/"] != nil }

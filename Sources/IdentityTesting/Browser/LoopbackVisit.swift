@@ -5,9 +5,9 @@ import Glibc
 import IdentityClient
 import Synchronization
 
-/// One HTTP request to this machine, as a browser would send it, over a connection of its own.
+/// One HTTP request to this machine, sent as a browser would send it, over its own connection.
 ///
-/// The socket blocks, so the work runs on a queue of the system's; cancelling the task breaks the connection.
+/// The socket blocks, so the work runs on a system queue. Cancelling the task breaks the connection.
 final class LoopbackVisit: Sendable {
     private struct State {
         var descriptor: Int32?
@@ -21,8 +21,8 @@ final class LoopbackVisit: Sendable {
         let visit = LoopbackVisit()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                // A queue of its own gets a thread of its own: in the shared ones, blocked visits would keep the very
-                // tasks from running that are to answer them.
+                // Each visit gets its own queue and so its own thread. On shared threads, blocked visits would keep the
+                // tasks that answer them from running.
                 DispatchQueue(label: "identity.loopback-visit").async {
                     continuation.resume(with: Result { try visit.run(Array(request.utf8) + body, address) })
                 }
@@ -105,7 +105,7 @@ final class LoopbackVisit: Sendable {
     private static func connect<Address>(_ family: Int32, _ address: Address) -> Int32? {
         let descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
-        // Longer than any sign-in of a test takes: nothing hangs for ever.
+        // Longer than any sign-in in a test takes, so that nothing hangs forever.
         var limit = timeval(tv_sec: 60, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)

@@ -7,7 +7,7 @@ import Synchronization
 
 // The way back to the program, and what goes wrong on it.
 extension ScriptedBrowser {
-    /// Delivers the redirect, and gives the page that the program answers with; `nil` when the browser stops here.
+    /// Delivers the redirect and returns the page with which the program answers; `nil` if the browser stops here.
     func goBack(_ step: Step) async throws -> Page? {
         let base = String(step.url.prefix { $0 != "?" })
         let isPosted = step.method == "POST"

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension ScriptedBrowser {
-    /// What the person does on the provider's pages.
+    /// The person's behavior on the provider's pages.
     public struct Behaviour: Hashable, Sendable {
         enum Kind: Hashable, Sendable {
             case approve, deny, cancel, signUp, forgetPassword, abandon
@@ -9,21 +9,21 @@ extension ScriptedBrowser {
 
         let kind: Kind
 
-        /// Signs in, and agrees to what is asked.
+        /// Signs in and gives consent.
         public static let approve = Behaviour(kind: .approve)
-        /// Signs in, and does not agree where consent is asked for.
+        /// Signs in and refuses consent if a page asks for it.
         public static let deny = Behaviour(kind: .deny)
         /// Cancels on the first page that can be cancelled.
         public static let cancel = Behaviour(kind: .cancel)
-        /// Signs up where the page offers it (B2C), and does as ``approve`` elsewhere.
+        /// Signs up if the page offers it (B2C); otherwise acts like ``approve``.
         public static let signUp = Behaviour(kind: .signUp)
-        /// Has forgotten the password, says so where the page offers it (B2C), and types it as a new one where that is
-        /// asked for; cancels elsewhere.
+        /// Reports a forgotten password if the page offers it (B2C), and types the same password as the new one when
+        /// asked. Cancels elsewhere.
         public static let forgetPassword = Behaviour(kind: .forgetPassword)
-        /// Leaves the first page as it is.
+        /// Leaves the first page without an answer.
         public static let abandon = Behaviour(kind: .abandon)
 
-        /// The button to press, the best first.
+        /// The buttons to press, in order of preference.
         var buttons: [String] {
             switch kind {
             case .approve: ["sign-in", "verify", "choose", "create", "reset", "save", "allow", "back"]
@@ -36,7 +36,7 @@ extension ScriptedBrowser {
         }
     }
 
-    /// What goes wrong on the way back to the program.
+    /// A disturbance on the way back to the program.
     public struct Mischief: Sendable {
         enum Kind: Sendable {
             case strayRequest(String)
@@ -48,22 +48,22 @@ extension ScriptedBrowser {
 
         let kind: Kind
 
-        /// Before the redirect, something else asks for another path of the same port.
+        /// Before the redirect, another request asks for a different path on the same port.
         public static func strayRequest(path: String = "/favicon.ico") -> Mischief {
             Mischief(kind: .strayRequest(path))
         }
 
-        /// Before the redirect, a copy arrives in which a parameter has another value, or is missing.
+        /// Before the redirect, a copy arrives in which a parameter has another value or is missing.
         public static func forgedFirst(_ name: String, value: String?) -> Mischief {
             Mischief(kind: .forgedFirst(name, value))
         }
 
-        /// A parameter of the redirect has another value, or is missing.
+        /// A parameter of the redirect has another value or is missing.
         public static func changing(_ name: String, to value: String?) -> Mischief {
             Mischief(kind: .change(name, value))
         }
 
-        /// A parameter of the redirect is there twice.
+        /// A parameter of the redirect appears twice.
         public static func repeating(_ name: String) -> Mischief { Mischief(kind: .repeatItem(name)) }
 
         /// The redirect arrives twice, as after "back" and "forward".
@@ -72,7 +72,7 @@ extension ScriptedBrowser {
 
     /// A page that the browser showed.
     public struct Page: Sendable {
-        /// Its address without the query, in which there may be a code.
+        /// The page's address without the query, which may contain a code.
         public var address: String
         /// The HTTP status.
         public var status: Int

@@ -12,9 +12,9 @@ extension ScriptedBrowser {
         var form: [(String, String)] = []
     }
 
-    /// Goes to `url`, acts on every page, and gives the last one.
+    /// Goes to `url`, acts on every page, and returns the last page.
     ///
-    /// - Throws: `AuthenticationError.network` when an address cannot be reached, `CancellationError`.
+    /// - Throws: `AuthenticationError.network` if an address cannot be reached, `CancellationError`.
     @discardableResult
     public func visit(_ url: URL) async throws -> Page {
         var step = Step(url: url.absoluteString)
@@ -43,7 +43,7 @@ extension ScriptedBrowser {
         throw AuthenticationError(.connectionFailed, "The browser was sent in circles.")
     }
 
-    /// Whether this address is the program's: somewhere else than where the visit has been so far.
+    /// Returns whether the address belongs to the program, that is, lies outside the provider visited so far.
     private func leavesProvider(_ step: Step, after page: Page?) -> Bool {
         guard page != nil, let address = WebAddress(step.url) else { return false }
         if let provider, provider.isReached(by: address.origin) { return false }
@@ -51,7 +51,7 @@ extension ScriptedBrowser {
             == false
     }
 
-    /// What the person does on a page; `nil` when there is nothing to do.
+    /// Returns the person's next step on a page, or `nil` if there is nothing to do.
     private func nextStep(on page: Page) -> Step? {
         guard let form = HTMLForm(page.body) else { return nil }
         let (person, behaviour) = state.withLock { ($0.person, $0.behaviour) }

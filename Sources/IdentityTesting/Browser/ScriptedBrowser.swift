@@ -4,7 +4,8 @@ public import FoundationEssentials
 public import IdentityClient
 import Synchronization
 
-/// A person in front of a browser, played by a script: signs in, agrees or not, and goes where the provider sends them.
+/// A scripted person in front of a browser, who signs in, gives or refuses consent, and follows the provider's
+/// redirects.
 ///
 /// ```swift
 /// let provider = try TestIdentityProvider()
@@ -12,8 +13,9 @@ import Synchronization
 /// let browser = ScriptedBrowser(provider: provider, receiver: receiver)
 /// ```
 ///
-/// It reaches the provider in the process where that is its address, and other loopback addresses over HTTP: a provider
-/// that listens in another process, and the program's own redirect address. It keeps cookies until it goes away.
+/// The browser reaches the provider in the process if the address is the provider's. It reaches other loopback
+/// addresses over HTTP: a provider that listens in another process, and the program's own redirect address. It keeps
+/// cookies for its whole lifetime.
 public final class ScriptedBrowser: BrowserLauncher {
     struct State {
         var person: TestIdentityProvider.Person
@@ -33,13 +35,13 @@ public final class ScriptedBrowser: BrowserLauncher {
     let receiver: InMemoryRedirectReceiver?
     let state: Mutex<State>
 
-    /// Seats somebody in front of the browser.
+    /// Creates a browser for a person.
     ///
     /// - Parameters:
-    ///   - provider: The provider that is reached in the process; `nil` means all over HTTP.
-    ///   - person: Who signs in.
-    ///   - behaviour: What they do.
-    ///   - receiver: Where redirects are handed over without a port; `nil` means over HTTP.
+    ///   - provider: The provider to reach in the process; `nil` means that every request goes over HTTP.
+    ///   - person: The person who signs in.
+    ///   - behaviour: The person's behavior.
+    ///   - receiver: The receiver that gets redirects without a port; `nil` means that redirects go over HTTP.
     public init(
         provider: TestIdentityProvider?,
         signingInAs person: TestIdentityProvider.Person = .alice,
@@ -57,7 +59,7 @@ public final class ScriptedBrowser: BrowserLauncher {
 
     /// Opens `url` and returns at once; the person acts meanwhile. See ``finalPage(timeout:)``.
     ///
-    /// - Throws: Nothing: what goes wrong during the visit is thrown by ``finalPage(timeout:)``.
+    /// - Throws: Nothing. ``finalPage(timeout:)`` throws the errors of the visit.
     public func open(_ url: URL) async throws {
         let promise = Promise<Page>()
         state.withLock { state in
@@ -76,43 +78,43 @@ public final class ScriptedBrowser: BrowserLauncher {
         state.withLock { $0.tasks.append(task) }
     }
 
-    /// The page on which the visit that ``open(_:)`` began has ended.
+    /// Waits for the last page of the visit that ``open(_:)`` began, and returns it.
     ///
-    /// - Throws: What ended the visit instead, ``WaitTimedOut``, or `CancellationError`.
+    /// - Throws: The error that ended the visit, ``WaitTimedOut``, or `CancellationError`.
     public func finalPage(timeout: Duration = .seconds(30)) async throws -> Page {
         guard let promise = state.withLock({ $0.visit }) else { throw WaitTimedOut(what: "Opening the browser") }
         return try await promise.value(within: timeout, for: "The end of the visit")
     }
 
-    /// The address that the provider sent the browser back to last, parameters included; waits for it.
+    /// Waits for the address to which the provider last sent the browser back, and returns it with its parameters.
     ///
-    /// With ``followsRedirects`` off this is what a person copies out of the address bar.
+    /// If ``followsRedirects`` is `false`, this is the address that a person would copy from the address bar.
     ///
-    /// - Throws: As ``finalPage(timeout:)``.
+    /// - Throws: The same errors as ``finalPage(timeout:)``.
     public func redirectURL(timeout: Duration = .seconds(30)) async throws -> URL {
         let promise = state.withLock { $0.redirectWaiter }
         return try await promise.value(within: timeout, for: "A redirect to the program")
     }
 
-    /// Who signs in from now on.
+    /// The person who signs in from now on.
     public var person: TestIdentityProvider.Person {
         get { state.withLock { $0.person } }
         set { state.withLock { $0.person = newValue } }
     }
 
-    /// What the person does from now on.
+    /// The person's behavior from now on.
     public var behaviour: Behaviour {
         get { state.withLock { $0.behaviour } }
         set { state.withLock { $0.behaviour = newValue } }
     }
 
-    /// What goes wrong on the way back to the program from now on.
+    /// The disturbances on the way back to the program from now on.
     public var mischief: [Mischief] {
         get { state.withLock { $0.mischief } }
         set { state.withLock { $0.mischief = newValue } }
     }
 
-    /// Whether the browser goes back to the program; else it stops at the address.
+    /// Whether the browser follows the redirect to the program. If not, it stops at the redirect address.
     public var followsRedirects: Bool {
         get { state.withLock { $0.followsRedirects } }
         set { state.withLock { $0.followsRedirects = newValue } }
@@ -124,6 +126,6 @@ public final class ScriptedBrowser: BrowserLauncher {
     /// The pages that were shown, in order.
     public var pages: [Page] { state.withLock { $0.pages } }
 
-    /// Forgets that anybody signed in.
+    /// Forgets all cookies, and with them every sign-in.
     public func forgetCookies() { state.withLock { $0.cookies = [:] } }
 }

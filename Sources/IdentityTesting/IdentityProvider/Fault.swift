@@ -3,7 +3,7 @@
 import OAuthWire
 
 extension TestIdentityProvider {
-    /// Something that goes wrong with one answer.
+    /// A failure of one answer.
     public struct Fault: Sendable {
         indirect enum Kind: Sendable {
             // Instead of acting.
@@ -28,25 +28,25 @@ extension TestIdentityProvider {
 
         private init(_ kind: Kind) { self.kind = kind }
 
-        /// The connection ends before the provider did anything.
+        /// The connection ends before the provider acts.
         public static let drop = Fault(.drop)
 
-        /// The provider acts, a refresh token is rotated for example, and the answer is lost.
+        /// The provider acts, for example rotates a refresh token, and the answer is lost.
         public static let dropAfterCommit = Fault(.dropAfterCommit)
 
         /// The provider acts, and the connection ends in the middle of the answer.
         public static let truncated = Fault(.truncate)
 
-        /// The answer, or the fault `fault`, comes late: by the provider's clock in the process, in real time on
+        /// The answer, or the fault `fault`, arrives late: by the provider's clock in the process, in real time on
         /// loopback.
         public static func delay(_ duration: Duration, then fault: Fault? = nil) -> Fault {
             Fault(.delay(duration, then: fault))
         }
 
-        /// The provider acts, or fails with `fault`, when the gate is opened.
+        /// The provider acts, or fails with `fault`, once the gate opens.
         public static func held(by gate: Gate, then fault: Fault? = nil) -> Fault { Fault(.held(gate, then: fault)) }
 
-        /// Any answer, given without acting.
+        /// The given answer; the provider does not act.
         public static func answer(
             status: Int,
             headers: [(String, String)] = [],
@@ -61,19 +61,19 @@ extension TestIdentityProvider {
             return .answer(status: 429, headers: wait + [("Content-Type", "application/json")], body: "{}")
         }
 
-        /// The server is broken or busy: any status from 500 on, without a body that says more.
+        /// The server is broken or busy: any status from 500 on, without an explanation in the body.
         public static func serverError(status: Int = 503, retryAfter: Duration? = nil) -> Fault {
             .answer(status: status, headers: retryAfter.map { [("Retry-After", String($0.components.seconds))] } ?? [])
         }
 
-        /// 200 with a page, as a captive portal answers.
+        /// 200 with an HTML page, like the answer of a captive portal.
         public static let html = Fault.answer(
             status: 200,
             headers: [("Content-Type", "text/html")],
             body: "<!doctype html><title>Welcome to the guest network</title>"
         )
 
-        /// 400 without a body: how some servers refuse.
+        /// 400 without a body, the way some servers refuse.
         public static let emptyBadRequest = Fault.answer(status: 400)
 
         /// A redirect, which a client must not follow.
@@ -81,7 +81,7 @@ extension TestIdentityProvider {
             .answer(status: status, headers: [("Location", url)])
         }
 
-        /// A refusal in OAuth's words, with Microsoft's members where the provider plays Entra ID.
+        /// An OAuth error response, with Microsoft's members if the provider plays Entra ID.
         ///
         /// - Parameters:
         ///   - error: `error`, for example `invalid_grant`.
@@ -89,7 +89,7 @@ extension TestIdentityProvider {
         ///   - suberror: `suberror`, Microsoft's second level.
         ///   - code: Microsoft's number of the error.
         ///   - claims: A claims challenge, JSON.
-        ///   - status: 200 says "refused" with the status of success.
+        ///   - status: The HTTP status; 200 sends the refusal with the status of success.
         public static func refusal(
             _ error: String,
             description: String = "Refused by the test.",
@@ -108,7 +108,7 @@ extension TestIdentityProvider {
         /// A body that never ends.
         public static let endless = Fault(.endless)
 
-        /// 200 with a JSON object of that many bytes.
+        /// 200 with a JSON object of `bytes` bytes.
         public static func oversized(bytes: Int = 1_100_000) -> Fault {
             let filler = String(repeating: "x", count: max(0, bytes - 16))
             return .answer(
@@ -127,14 +127,14 @@ extension TestIdentityProvider {
             )
         )
 
-        /// The provider acts, and a member of its JSON answer is another one: `json` is the text of any JSON value,
-        /// and `nil` removes the member.
+        /// The provider acts, and a member of its JSON answer is replaced: `json` is the text of any JSON value, and
+        /// `nil` removes the member.
         public static func changing(_ member: String, to json: String?) -> Fault { Fault(.member(member, json: json)) }
 
-        /// The provider acts, and a member of its JSON answer is there twice.
+        /// The provider acts, and a member of its JSON answer appears twice.
         public static func repeating(_ member: String) -> Fault { Fault(.repeatMember(member)) }
 
-        /// The provider acts, and every `https` address in its answer is `http`.
+        /// The provider acts, and every `https` address in its answer becomes `http`.
         public static let insecureEndpoints = Fault(.insecureEndpoints)
 
         /// Several changes to one answer.
@@ -143,7 +143,7 @@ extension TestIdentityProvider {
 }
 
 extension TestIdentityProvider.Fault: CustomStringConvertible {
-    /// The kind of fault, without the bodies it carries, so that a test that is named after it stays readable.
+    /// The kind of fault, without the bodies it carries, so that names of parameterized tests stay readable.
     public var description: String {
         switch kind {
         case .answer: "answer"

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Which answers are to fail.
+/// The faults planned for the next answers.
 struct FaultPlan: Sendable {
     typealias Endpoint = TestIdentityProvider.Endpoint
 

@@ -2,7 +2,7 @@
 
 import OAuthWire
 
-/// What is wrong with an ID token.
+/// A defect of an ID token.
 public struct IDTokenTampering: Sendable {
     enum Kind: Sendable {
         case claim(String, JSONValue?)
@@ -25,7 +25,7 @@ public struct IDTokenTampering: Sendable {
     /// Another audience (`aud`), an array.
     public static func audience(_ audience: [String]) -> Self { Self(.claim("aud", .strings(audience))) }
 
-    /// An audience of several and the party it was issued to (`aud`, `azp`).
+    /// An audience of several clients, and the authorized party (`aud`, `azp`).
     public static func audience(_ audience: [String], authorizedParty: String) -> Self {
         Self(.claim("aud", .strings(audience)), .claim("azp", .string(authorizedParty)))
     }
@@ -39,25 +39,26 @@ public struct IDTokenTampering: Sendable {
     /// Another access token's hash (`at_hash`).
     public static let accessTokenHash = Self(.claim("at_hash", .string(TokenResponseBuilder.halfHash("another token"))))
 
-    /// Expired an hour and more ago.
+    /// Expired more than an hour ago.
     public static let expired = Self(.expired)
 
-    /// Another algorithm in the header: `none` comes without a signature, others with the one of RS256.
+    /// Another algorithm in the header. `none` comes without a signature; every other algorithm keeps the RS256
+    /// signature.
     public static func algorithm(_ algorithm: String) -> Self { Self(.algorithm(algorithm)) }
 
-    /// Another key identifier in the header, or none; the signature is right.
+    /// Another key identifier in the header, or none; the signature is valid.
     public static func keyID(_ keyID: String?) -> Self { Self(.keyID(keyID)) }
 
-    /// Signed with a key that the provider never published, under the name of one that it did.
+    /// Signed with a key that the provider never published, under the name of a published key.
     public static let unpublishedKey = Self(.otherKey)
 
     /// One bit of the signature is wrong.
     public static let brokenSignature = Self(.brokenSignature)
 
-    /// A claim with another text, or without it.
+    /// A claim with another text, or without the claim.
     public static func claim(_ name: String, _ text: String?) -> Self { Self(.claim(name, text.map { .string($0) })) }
 
-    /// Several things that are wrong with one token.
+    /// Several defects in one token.
     public static func all(_ tamperings: Self...) -> Self { Self(kinds: tamperings.flatMap(\.kinds)) }
 
     func token(_ claims: JSONObject, key: SigningKey) throws -> String {

@@ -3,7 +3,7 @@
 import FoundationEssentials
 import OAuthWire
 
-/// One visit of a browser to the authorization endpoint, until it is sent back.
+/// One visit of a browser to the authorization endpoint, until the browser is sent back.
 struct Interaction: Sendable {
     var id: String
     var address: ProviderAddress
@@ -18,21 +18,21 @@ struct Interaction: Sendable {
     var maxAge: Int?
     var loginHint: String?
 
-    /// Who signed in during this visit.
+    /// The username of the person who signed in during this visit.
     var signedIn: String?
-    /// Whose password was right, where a second factor is still to come.
+    /// The username of the person whose password was correct and who still owes a second factor.
     var provedPassword: String?
     var choseAccount = false
     var consented = false
-    /// Whose profile the person edits.
+    /// The username of the person whose profile is being edited.
     var editing: String?
-    /// Whether the page of the policy that edits profiles is done with.
+    /// Whether the page of the profile-editing policy is complete.
     var editedProfile = false
 }
 
-/// What is wrong with an authorization request, and whether the browser may be sent back with it.
+/// The defect of an authorization request, and whether the browser may be sent back with it.
 enum AuthorizationFailure: Error {
-    /// Shown to the person: the redirect URI is not to be trusted (RFC 6749 §4.1.2.1).
+    /// Shown to the person, because the redirect URI is not trusted (RFC 6749 §4.1.2.1).
     case page(String)
     case redirect(Interaction, Refusal)
 }

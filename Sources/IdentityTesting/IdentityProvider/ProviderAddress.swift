@@ -1,9 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Where one tenant, policy or issuer of the provider lives: the endpoints are derived from it, and it from them.
+/// The address of one tenant, policy or issuer of the provider. Endpoints and addresses are derived from each other.
 struct ProviderAddress: Hashable, Sendable {
     enum Form: Hashable, Sendable {
-        /// The path of the issuer, without the slash at its end.
+        /// The path of the issuer, without the trailing slash.
         case plain(path: String)
         case entra(tenant: String)
         case externalID(tenant: String)
@@ -18,7 +18,7 @@ struct ProviderAddress: Hashable, Sendable {
     var origin: String
     var form: Form
 
-    /// The address of an endpoint; `nil` where this kind of provider has none.
+    /// Returns the address of an endpoint, or `nil` if this kind of provider does not have the endpoint.
     func url(of endpoint: Endpoint) -> String? {
         guard let suffix = suffixes.first(where: { $0.0 == endpoint })?.1 else { return nil }
         let query = if case .b2cQuery(_, let policy) = form { "?p=\(policy)" } else { "" }
@@ -50,7 +50,7 @@ struct ProviderAddress: Hashable, Sendable {
         }
     }
 
-    /// The endpoint that `path` means, and the address it belongs to.
+    /// Returns the endpoint at `path`, and the address to which it belongs.
     static func resolve(
         _ profile: TestIdentityProvider.Profile,
         issuerPath: String,

@@ -2,16 +2,16 @@
 
 import OAuthWire
 
-/// A request, whichever door it came through.
+/// A request, received in the process or on loopback.
 struct ProviderRequest: Sendable {
     var method: String
-    /// Scheme, host and port the sender used.
+    /// The scheme, host and port that the sender used.
     var origin: String
     var path: String
     var query: [(String, String)]
     var form: [(String, String)]
     var headers: [(String, String)]
-    /// Whether query and body could be read.
+    /// Whether the query and the body could be read.
     var isReadable: Bool
 
     init(method: String, origin: String, target: String, headers: [(String, String)], body: [UInt8]) {
@@ -27,14 +27,14 @@ struct ProviderRequest: Sendable {
         isReadable = query != nil && form != nil
     }
 
-    /// The parameters of the message: of the body for a `POST`.
+    /// The parameters of the message: those of the body for a `POST`, otherwise those of the query.
     var parameters: [(String, String)] { method == "POST" ? form : query }
 
     subscript(name: String) -> String? { parameters.first { $0.0 == name }?.1 }
 
     func header(_ name: String) -> String? { headers.first { $0.0.lowercased() == name }?.1 }
 
-    /// A client and its secret, as HTTP Basic brings them.
+    /// The client and its secret from HTTP Basic authentication.
     ///
     /// - SeeAlso: [RFC 6749 §2.3.1](https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1)
     var basicCredentials: (clientID: String, secret: String)? {
@@ -56,7 +56,7 @@ struct ProviderRequest: Sendable {
     }
 }
 
-/// A whole answer.
+/// A complete answer.
 struct ProviderResponse: Sendable {
     var status: Int
     var headers: [(String, String)]
@@ -78,23 +78,23 @@ struct ProviderResponse: Sendable {
     }
 }
 
-/// What a door does.
+/// The way a request is answered.
 enum ProviderAnswer: Sendable {
     case response(ProviderResponse)
     /// The connection ends without an answer.
     case dropped
-    /// The head and half of the body, then the connection ends.
+    /// The connection ends after the head and half of the body.
     case truncated(ProviderResponse)
     /// A body that never ends.
     case endless(ProviderResponse)
 }
 
-/// A refusal in OAuth's words.
+/// A refusal with an OAuth error code.
 struct Refusal: Error, Sendable {
     var error: String
     var description: String
     var status = 400
-    /// Entra's number, which starts its description.
+    /// Entra's error number, with which the description starts.
     var number: Int?
     var suberror: String?
     var claims: String?

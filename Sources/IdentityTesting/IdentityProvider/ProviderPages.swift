@@ -2,15 +2,15 @@
 
 import OAuthWire
 
-/// The pages a person sees. Everything that came from outside is escaped; no script but the one that posts the answer.
+/// The pages that a person sees. All external text is escaped; the only script is the one that posts the answer.
 struct ProviderPages {
-    /// Where the forms are posted to.
+    /// The address to which the forms are posted.
     var action: String
-    /// Whether there is a way to another policy for those who forgot the password.
+    /// Whether a button leads to the policy for forgotten passwords.
     var offersPasswordReset = false
-    /// Whether those who have no account can make one.
+    /// Whether a person without an account can create one.
     var offersSignUp = false
-    /// The people with a button of their own.
+    /// The people who have their own button.
     var people: [TestIdentityProvider.Person] = []
 
     func page(_ page: AuthorizationStep.Page) -> ProviderResponse {
@@ -135,7 +135,8 @@ struct ProviderPages {
         )
     }
 
-    /// What Google's provider showed instead of a redirect: the answer in the title, for the program to read there.
+    /// Returns the page that Google's provider showed instead of a redirect. Its title holds the answer for the
+    /// program.
     static func outOfBand(_ items: [(String, String)]) -> ProviderResponse {
         let outcome = items.contains { $0.0 == "code" } ? "Success" : "Denied"
         return document(

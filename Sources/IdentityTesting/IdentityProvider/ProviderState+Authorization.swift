@@ -3,10 +3,10 @@
 import FoundationEssentials
 import OAuthWire
 
-/// What the browser gets next.
+/// The next step of the browser.
 enum AuthorizationStep: Sendable {
     case page(Page)
-    /// Back to the program with these parameters.
+    /// Return to the program with these parameters.
     case back(Interaction, [(String, String)])
 
     enum Page: Sendable {
@@ -22,7 +22,7 @@ enum AuthorizationStep: Sendable {
     }
 }
 
-/// A step, and the session that the browser is to remember from now on.
+/// A step, and the session that the browser remembers from now on.
 struct AuthorizationAnswer: Sendable {
     var step: AuthorizationStep
     var newSession: String?
@@ -46,7 +46,7 @@ extension ProviderState {
         }
     }
 
-    /// Answers a form that the person posted.
+    /// Answers a form posted by the person.
     mutating func interact(_ request: ProviderRequest, now: Date) -> AuthorizationAnswer {
         guard request.method == "POST", let id = request["interaction"], var interaction = interactions[id] else {
             return AuthorizationAnswer(
@@ -132,7 +132,7 @@ extension ProviderState {
         return finish(interaction, username: username, session: session, request, now: now)
     }
 
-    /// Who the browser's session stands for, when that is enough for this request.
+    /// Returns the username of the browser's session if the session is enough for this request.
     private func settledUsername(_ session: BrowserSession?, _ interaction: Interaction, now: Date) -> String? {
         guard let session, let account = account(session.username), !interaction.prompts.contains("login"),
             userFlow(at: interaction.address) != .passwordReset,

@@ -3,7 +3,7 @@
 import FoundationEssentials
 import OAuthWire
 
-// How a visit to the authorization endpoint goes on, and ends.
+// The later steps of a visit to the authorization endpoint, and its end.
 extension ProviderState {
     static let cookieName = "identity-session"
 
@@ -72,7 +72,7 @@ extension ProviderState {
         return items
     }
 
-    /// A refusal's description: Entra's starts with its number.
+    /// Returns a refusal's description. Entra's starts with its number.
     func words(of refusal: Refusal) -> String {
         guard profile.isEntra, let number = refusal.number else { return refusal.description }
         return "AADSTS\(number): \(refusal.description)"

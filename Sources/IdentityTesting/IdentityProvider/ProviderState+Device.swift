@@ -32,7 +32,7 @@ extension ProviderState {
         return (code, device)
     }
 
-    /// Eight consonants, as RFC 8628 §6.1 advises: easy to type, no words.
+    /// Returns eight consonants, as RFC 8628 §6.1 advises: easy to type, and no words.
     private static func newUserCode() -> String {
         let letters = Array("BCDFGHJKLMNPQRSTVWXZ")
         let text = SecureRandom.bytes(8).map { letters[Int($0) % letters.count] }
@@ -71,7 +71,7 @@ extension ProviderState {
         }
     }
 
-    /// Decides for the device that shows `userCode`, in any case and with or without the dash.
+    /// Records the decision for the device that shows `userCode`, in any case and with or without the dash.
     ///
     /// - Returns: Whether there is such a device.
     mutating func decideDevice(userCode: String, allowedBy username: String?, now: Date) -> Bool {

@@ -4,7 +4,7 @@ import FoundationEssentials
 import IdentityClient
 import OAuthWire
 
-// What the provider publishes about itself, and how it words a refusal.
+// The documents that the provider publishes about itself, and the form of its refusals.
 extension ProviderState {
     func configuration(at address: ProviderAddress) -> JSONObject {
         var document = JSONObject([("issuer", .string(issuer(of: address)))])
@@ -44,13 +44,13 @@ extension ProviderState {
         return JSONObject([("keys", .array(keys))])
     }
 
-    /// The process's key of that number, under the name that it has here.
+    /// Returns the process's key number `index`, under its name at this provider.
     func signingKey(_ index: Int) throws -> SigningKey {
         let key = try SigningKey.number(index)
         return inheritedKeyIDs[index].map(key.named) ?? key
     }
 
-    /// Entra's list of clouds, for a host that it knows.
+    /// Returns Entra's list of clouds, or a refusal if the host is unknown.
     func instances(_ request: ProviderRequest, origin: String) -> ProviderResponse {
         let asked = request["authorization_endpoint"].flatMap(WebAddress.init)
         guard let asked, CloudInstances.isKnown(asked.host) || asked.origin == origin else {
@@ -77,7 +77,7 @@ extension ProviderState {
         )
     }
 
-    /// A refusal as this kind of provider words it.
+    /// Returns a refusal in the form that this kind of provider uses.
     ///
     /// - SeeAlso: [RFC 6749 §5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)
     func response(to refusal: Refusal, correlationID: String? = nil, now: Date) -> ProviderResponse {

@@ -3,12 +3,12 @@
 import FoundationEssentials
 import OAuthWire
 
-// Who the provider and its people are, in the words of its kind.
+// The identity of the provider and its people, in the claims of its kind.
 extension ProviderState {
     static let b2cTenantID = "b2cb2cb2-0000-4000-8000-00000000b2c0"
     static let consumersTenantID = "9188040d-6c67-4c5b-b112-36a304b66dad"
 
-    /// The issuer in the configuration; Entra's is a template for several tenants.
+    /// Returns the issuer in the published configuration. For several tenants, Entra's is a template.
     func issuer(of address: ProviderAddress) -> String {
         switch address.form {
         case .plain(let path): address.origin + path
@@ -21,7 +21,7 @@ extension ProviderState {
         }
     }
 
-    /// The issuer that a token names.
+    /// Returns the issuer that a token names.
     func tokenIssuer(of address: ProviderAddress, for person: Person) -> String {
         guard case .entra = address.form else { return issuer(of: address) }
         return "\(address.origin)/\(tenantID(at: address, for: person))/v2.0"
@@ -44,7 +44,7 @@ extension ProviderState {
         }
     }
 
-    /// Whether the path names a tenant or a policy that there is.
+    /// Returns whether the path names an existing tenant or policy.
     func serves(_ address: ProviderAddress) -> Bool {
         switch (profile, address.form) {
         case (.entra(let own), .entra(let tenant)):
@@ -61,7 +61,7 @@ extension ProviderState {
         }
     }
 
-    /// The claims that tell the person.
+    /// Returns the claims that identify the person.
     func personClaims(_ person: Person, at address: ProviderAddress, scopes: [String]) -> [(String, JSONValue)] {
         let name = ("name", JSONValue.string(person.name))
         switch profile {

@@ -4,7 +4,7 @@ import FoundationEssentials
 import OAuthWire
 
 extension ProviderState {
-    /// Makes the tokens of one answer and remembers them.
+    /// Creates the tokens of one answer and remembers them.
     mutating func issue(
         _ authorization: Authorization,
         scopes: [String],
@@ -16,7 +16,7 @@ extension ProviderState {
             throw Refusal("invalid_grant", "The account was deleted.", number: 50_034, suberror: "user_account_deleted")
         }
         let reserved: Set = ["openid", "profile", "email", "offline_access"]
-        // B2C gives no access token to who asks for no resource.
+        // B2C gives no access token if no resource was requested.
         let wantsAccessToken = !profile.isB2C || !Set(scopes).isSubset(of: reserved)
         let offline = !settings.requiresOfflineAccess || authorization.scopes.contains("offline_access")
         var issue = TokenIssue(
@@ -52,13 +52,13 @@ extension ProviderState {
         return issue
     }
 
-    /// The number of a new family of refresh tokens.
+    /// Returns the number of a new family of refresh tokens.
     mutating func newFamily() -> Int {
         familyCount += 1
         return familyCount
     }
 
-    /// Takes back a token; a refresh token takes its family along.
+    /// Revokes a token; revoking a refresh token revokes its family too.
     ///
     /// - SeeAlso: [RFC 7009 §2.1](https://www.rfc-editor.org/rfc/rfc7009#section-2.1)
     mutating func revoke(_ request: ProviderRequest) throws(Refusal) {

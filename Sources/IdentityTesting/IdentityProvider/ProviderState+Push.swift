@@ -3,7 +3,7 @@
 import FoundationEssentials
 import OAuthWire
 
-/// An authorization request that was pushed and waits for its browser.
+/// A pushed authorization request that waits for its browser.
 struct PushedRequest: Sendable {
     var clientID: String
     var items: [(String, String)]
@@ -12,7 +12,7 @@ struct PushedRequest: Sendable {
 
 /// - SeeAlso: [RFC 9126](https://www.rfc-editor.org/rfc/rfc9126)
 extension ProviderState {
-    /// Checks a pushed request as if a browser had brought it, and keeps it.
+    /// Checks a pushed request as if a browser had brought it, and stores it.
     mutating func push(
         _ request: ProviderRequest,
         at address: ProviderAddress,
@@ -41,13 +41,13 @@ extension ProviderState {
         return .json(answer, status: 201)
     }
 
-    /// The request that a browser means: the one it brings, or the one its reference stands for, once.
+    /// Returns the request in the browser's own parameters, or the pushed request that its reference names, once.
     mutating func meant(
         by request: ProviderRequest,
         at address: ProviderAddress,
         now: Date
     ) throws(AuthorizationFailure) -> ProviderRequest {
-        // Not every profile has a place to push to.
+        // Not every profile has an endpoint for pushed requests.
         guard address.url(of: .pushedAuthorization) != nil else { return request }
         guard settings.pushedAuthorizationRequests != .unavailable, let requestURI = request["request_uri"] else {
             guard settings.pushedAuthorizationRequests != .required else {

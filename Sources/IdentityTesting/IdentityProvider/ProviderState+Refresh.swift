@@ -94,7 +94,7 @@ extension ProviderState {
                 )
         }
         if profile.isMicrosoft {
-            // Microsoft's refresh tokens are good for whatever the person agreed to.
+            // Microsoft's refresh tokens are valid for every scope that the person consented to.
             guard missing.isEmpty else {
                 throw Refusal("invalid_grant", "The person must consent.", number: 65_001, suberror: "consent_required")
             }

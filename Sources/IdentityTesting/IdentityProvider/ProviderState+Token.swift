@@ -24,7 +24,7 @@ extension ProviderState {
         }
     }
 
-    /// Who posted a form, which may have no parameter twice.
+    /// Returns the client that posted a form. No parameter may appear twice.
     func clientID(posting request: ProviderRequest) throws(Refusal) -> String {
         guard request.method == "POST", request.isReadable,
             (request.header("content-type") ?? "").hasPrefix(FormURLEncoded.contentType)
@@ -35,7 +35,8 @@ extension ProviderState {
         return try clientID(of: request)
     }
 
-    /// Whose request it is, with the secret where that client has one: in the form, or by HTTP Basic.
+    /// Returns the client that sent a request. If the client has a secret, it must be in the form or in HTTP Basic
+    /// authentication.
     ///
     /// - SeeAlso: [RFC 6749 §2.3](https://www.rfc-editor.org/rfc/rfc6749#section-2.3)
     func clientID(of request: ProviderRequest) throws(Refusal) -> String {
@@ -64,7 +65,7 @@ extension ProviderState {
             throw refusal
         }
         guard !code.isRedeemed else {
-            // RFC 6749 §4.1.2: a code that comes twice was stolen; what came of it is revoked.
+            // RFC 6749 §4.1.2: a code that arrives twice was stolen, so the tokens issued for it are revoked.
             revokedFamilies.insert(code.authorization.family)
             throw Refusal("invalid_grant", "The code was redeemed before.", number: 54_005)
         }

@@ -2,13 +2,13 @@
 
 import FoundationEssentials
 
-// What B2C's policies do besides signing people in.
+// The B2C policies other than signing in.
 extension ProviderState {
     func userFlow(at address: ProviderAddress) -> TestIdentityProvider.UserFlow {
         address.policy.flatMap { settings.userFlows[$0] } ?? .signIn
     }
 
-    /// Acts on a form of a policy; gives the page that follows, or `nil` where the visit goes on.
+    /// Acts on a form of a policy. Returns the next page, or `nil` if the visit goes on.
     mutating func interactUserFlow(
         _ interaction: inout Interaction,
         _ request: ProviderRequest
@@ -41,7 +41,7 @@ extension ProviderState {
         return nil
     }
 
-    /// Makes an account; gives the reason where it does not.
+    /// Creates an account. Returns the reason if that fails, otherwise `nil`.
     private mutating func signUp(_ username: String, password: String, name: String) -> String? {
         guard !username.isEmpty, !password.isEmpty, !name.isEmpty else { return "Nothing may be left empty." }
         guard account(username) == nil else { return "There is an account with this username already." }
@@ -56,7 +56,7 @@ extension ProviderState {
         return nil
     }
 
-    /// The page of the policy that edits profiles, for somebody who is signed in and has not seen it.
+    /// Returns the page of the profile-editing policy, for a signed-in person who has not seen it yet.
     mutating func editProfileStep(_ interaction: Interaction, username: String) -> AuthorizationAnswer? {
         guard userFlow(at: interaction.address) == .editProfile, !interaction.editedProfile else { return nil }
         if interaction.prompts.contains("none") {

@@ -3,7 +3,7 @@
 import FoundationEssentials
 import IdentityClient
 
-/// Everything the provider remembers. Its methods decide, at a time that is given, and do no I/O.
+/// All that the provider remembers. Its methods decide at a given time and do no I/O.
 struct ProviderState: Sendable {
     typealias Person = TestIdentityProvider.Person
 
@@ -20,20 +20,20 @@ struct ProviderState: Sendable {
     var refreshTokens: [String: IssuedRefreshToken] = [:]
     var accessTokens: [String: IssuedAccessToken] = [:]
     var devices: [String: DeviceRequest] = [:]
-    /// The families of refresh tokens that were revoked, as a whole, by their number.
+    /// The numbers of the refresh token families that were revoked as a whole.
     var revokedFamilies: Set<Int> = []
     var familyCount = 0
 
-    /// The number of the process's key that signs now. Number 1 is kept for forgeries.
+    /// The number of the process's current signing key. Number 1 is reserved for forgeries.
     var keyIndex = 0
-    /// The keys that are published.
+    /// The numbers of the published keys.
     var publishedKeys = [0]
-    /// The names of keys that took the place of others, by their number.
+    /// The names of keys that replaced others, by their number.
     var inheritedKeyIDs: [Int: String] = [:]
 
     var faults = FaultPlan()
     var log = RequestLog()
-    /// The address of the loopback door while it is open.
+    /// The address of the loopback listener while it is open.
     var loopbackOrigin: String?
 
     init(
@@ -58,17 +58,17 @@ struct ProviderState: Sendable {
     }
 }
 
-/// A person, and what happened to their account.
+/// A person, and the state of their account.
 struct ProviderAccount: Sendable {
     var person: TestIdentityProvider.Person
     var isDeleted = false
     var needsSecondFactor = false
     var passwordIsExpired = false
-    /// Counts the times all sign-ins were revoked; a time would not do, because a manual clock may stand still.
+    /// How often all sign-ins were revoked. A time would not do, because a manual clock may stand still.
     var revocations = 0
 }
 
-/// A browser in which somebody signed in.
+/// A browser with a signed-in person.
 struct BrowserSession: Sendable {
     var username: String
     var authenticatedAt: Date
@@ -80,7 +80,7 @@ struct Consent: Hashable, Sendable {
     var scope: String
 }
 
-/// What a person let a program do.
+/// A person's permission for a program.
 struct Authorization: Sendable {
     var clientID: String
     var username: String
@@ -88,9 +88,9 @@ struct Authorization: Sendable {
     var nonce: String?
     var authenticatedAt: Date
     var address: ProviderAddress
-    /// All refresh tokens that come from one sign-in.
+    /// The number of the family: all refresh tokens from one sign-in.
     var family: Int
-    /// How often the account's sign-ins had been revoked.
+    /// How often the account's sign-ins had been revoked at that time.
     var revocations: Int
 }
 
@@ -112,11 +112,11 @@ struct IssuedRefreshToken: Sendable {
 struct IssuedAccessToken: Sendable {
     var authorization: Authorization
     var expires: Date
-    /// The claims parameter that it was asked for with, JSON.
+    /// The `claims` parameter of the request, JSON.
     var claims: String?
 }
 
-/// A device that waits for its person.
+/// A device that waits for a person's decision.
 struct DeviceRequest: Sendable {
     enum Decision: Sendable {
         case pending
@@ -135,7 +135,7 @@ struct DeviceRequest: Sendable {
     var decision = Decision.pending
 }
 
-/// What the token endpoint grants, before it is written down and signed.
+/// A grant of the token endpoint, before it is recorded and signed.
 struct TokenIssue: Sendable {
     var authorization: Authorization
     var person: TestIdentityProvider.Person

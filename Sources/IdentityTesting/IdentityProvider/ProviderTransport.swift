@@ -4,7 +4,7 @@ import FoundationEssentials
 import HTTPTypes
 import IdentityClient
 
-/// The door inside the process.
+/// The transport that reaches the provider inside the process.
 struct ProviderTransport: HTTPTransport {
     let provider: TestIdentityProvider
 
@@ -44,7 +44,7 @@ struct ProviderTransport: HTTPTransport {
 }
 
 extension TestIdentityProvider {
-    /// Whether the in-process door is at `origin`: its own address, its aliases, and the loopback door's.
+    /// Returns whether `origin` is the in-process address, one of its aliases, or the address of the loopback listener.
     func isReached(by origin: String) -> Bool {
         if origin == self.origin || origin == snapshot.loopbackOrigin { return true }
         guard profile.isEntra, let address = WebAddress(origin), let own = WebAddress(self.origin) else { return false }

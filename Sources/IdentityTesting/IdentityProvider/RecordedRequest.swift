@@ -3,7 +3,7 @@
 public import FoundationEssentials
 import IdentityClient
 
-/// A request that reached a ``TestIdentityProvider``. It has secrets in it; its description has none.
+/// A request that reached a ``TestIdentityProvider``. It contains secrets; its description contains none.
 ///
 /// ```swift
 /// let sent = provider.requests.filter { $0.endpoint == .token }
@@ -17,11 +17,11 @@ public struct RecordedRequest: Sendable {
         public var value: String
     }
 
-    /// The endpoint it was for.
+    /// The endpoint that was called.
     public let endpoint: TestIdentityProvider.Endpoint
-    /// `GET` or `POST`, as a rule.
+    /// The HTTP method, usually `GET` or `POST`.
     public let method: String
-    /// Scheme, host, port and path, without the query.
+    /// The scheme, host, port and path, without the query.
     public let url: String
     /// The items of the query.
     public let query: [Item]
@@ -29,7 +29,7 @@ public struct RecordedRequest: Sendable {
     public let form: [Item]
     /// The header fields.
     public let headers: [Item]
-    /// When it came, by the provider's clock.
+    /// The time of arrival, by the provider's clock.
     public let time: Date
 
     init(_ request: ProviderRequest, endpoint: TestIdentityProvider.Endpoint, time: Date) {
@@ -42,29 +42,29 @@ public struct RecordedRequest: Sendable {
         self.time = time
     }
 
-    /// The value in the form or, where it has none, in the query.
+    /// The value in the form or, if the form has none, in the query.
     public subscript(name: String) -> String? {
         form.first { $0.name == name }?.value ?? query.first { $0.name == name }?.value
     }
 
-    /// The value of a header field, whatever the case of its name.
+    /// Returns the value of a header field; the case of its name does not matter.
     public func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 }
 
 extension RecordedRequest: CustomStringConvertible, CustomReflectable {
-    /// Method, address and the names of the items, never their values.
+    /// The method, the address and the names of the items, never their values.
     public var description: String {
         let names = (query + form).map(\.name).joined(separator: ", ")
         return "\(endpoint): \(method) \(url) (\(names))"
     }
 
-    /// What the description says.
+    /// A mirror that shows the description only.
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
-/// The requests so far, and who waits for more.
+/// The requests so far, and the tasks that wait for more.
 struct RequestLog: Sendable {
     struct Waiter: Sendable {
         var endpoint: TestIdentityProvider.Endpoint

@@ -18,7 +18,8 @@ struct SigningKey: Sendable {
 
     private static let made = Mutex<[SigningKey]>([])
 
-    /// The process's key of that number. Making one takes a tenth of a second and more, so that all providers share.
+    /// Returns the process's key number `index`. All providers share the keys, because making one takes more than 0.1
+    /// s.
     static func number(_ index: Int) throws -> SigningKey {
         try made.withLock { keys in
             while keys.count <= index { keys.append(try SigningKey(keyID: name(ofNumber: keys.count))) }
@@ -28,10 +29,10 @@ struct SigningKey: Sendable {
 
     static func name(ofNumber index: Int) -> String { "key-\(index + 1)" }
 
-    /// The key that no provider publishes.
+    /// Returns the key that no provider publishes.
     static func unpublished() throws -> SigningKey { try number(1).named(number(0).keyID) }
 
-    /// The same key under another name.
+    /// Returns the same key under another name.
     func named(_ keyID: String) -> SigningKey { SigningKey(keyID: keyID, key: key) }
 
     private init(keyID: String, key: _RSA.Signing.PrivateKey) {
@@ -55,7 +56,7 @@ struct SigningKey: Sendable {
         return Array(try key.signature(for: digest, padding: .insecurePKCS1v1_5).rawRepresentation)
     }
 
-    /// A signed token of `claims`.
+    /// Returns a signed token with `claims`.
     func token(_ claims: JSONObject, type: String = "JWT") throws -> String {
         let header = JSONObject([("alg", .string("RS256")), ("typ", .string(type)), ("kid", .string(keyID))])
         let input = JSONWebToken.signingInput(header: header, claims: claims)

@@ -6,10 +6,10 @@ import OAuthWire
 import Synchronization
 
 extension TestIdentityProvider {
-    /// Answers a request, whichever door it came through.
+    /// Answers a request, received in the process or on loopback.
     ///
-    /// - Parameter clock: What delays follow.
-    /// - Throws: `CancellationError` when the sender gave up.
+    /// - Parameter clock: The clock that delays follow.
+    /// - Throws: `CancellationError` if the sender gave up.
     func answer(_ request: ProviderRequest, clock: any WallClock) async throws -> ProviderAnswer {
         let policy = request.query.first { $0.0 == "p" }?.1
         let place = ProviderAddress.resolve(

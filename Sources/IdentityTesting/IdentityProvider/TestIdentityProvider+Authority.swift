@@ -3,17 +3,17 @@
 public import IdentityClient
 
 extension TestIdentityProvider {
-    /// Where clients find a B2C policy through ``transport``.
+    /// Returns the authority of a B2C policy, reached through ``transport``.
     ///
-    /// - Throws: `AuthenticationError.configuration` when the policy cannot be part of an address.
+    /// - Throws: `AuthenticationError.configuration` if the policy cannot be part of an address.
     public func authority(policy: String) throws -> Authority {
         try Self.authority(profile, origin: origin, issuerPath: issuerPath, policy: policy)
     }
 
-    /// Where clients find the provider on loopback; `nil` unless it listens.
+    /// The provider's authority on loopback; `nil` unless the provider listens.
     public var loopbackAuthority: Authority? {
         guard let origin = snapshot.loopbackOrigin else { return nil }
-        // The same parts made an authority before.
+        // Cannot fail: the same parts made an authority before.
         return try? Self.authority(profile, origin: origin, issuerPath: issuerPath, policy: nil)
     }
 
@@ -45,7 +45,7 @@ extension TestIdentityProvider {
             guard let policy = policy ?? policies.first else {
                 throw AuthenticationError(.invalidArgument, "A B2C provider needs a policy.")
             }
-            // Off Microsoft's hosts, only this form is recognised whatever the policy's name.
+            // On hosts other than Microsoft's, only this form is recognized for every policy name.
             let prefix = policy.lowercased().hasPrefix("b2c_") ? "" : "tfp/"
             return try Authority(url: "\(origin)/\(prefix)\(tenant)/\(policy)")
         case .adfs: return try Authority(url: "\(origin)/adfs")

@@ -5,12 +5,13 @@ import OAuthWire
 import Synchronization
 
 extension TestIdentityProvider {
-    /// Makes the next answers of an endpoint fail, one after the other; those after them are right again.
+    /// Makes the next answers of an endpoint fail, in order. Later answers are correct again.
     public func failNext(_ endpoint: Endpoint, with faults: Fault...) {
         state.withLock { $0.faults.next[endpoint, default: []] += faults }
     }
 
-    /// Makes every answer of an endpoint fail from now on; `nil` ends that, and forgets what ``failNext(_:with:)`` planned.
+    /// Makes every answer of an endpoint fail from now on. `nil` ends that, and drops the faults that
+    /// ``failNext(_:with:)`` planned.
     public func failAlways(_ endpoint: Endpoint, with fault: Fault?) {
         state.withLock { state in
             state.faults.always[endpoint] = fault
@@ -18,12 +19,12 @@ extension TestIdentityProvider {
         }
     }
 
-    /// Makes the next ID tokens wrong, one after the other.
+    /// Makes the next ID tokens wrong, in order.
     public func tamperNextIDToken(with tampering: IDTokenTampering...) {
         state.withLock { $0.faults.tampering += tampering }
     }
 
-    /// Signs with a new key from now on, and publishes it.
+    /// Signs with a new key from now on, and publishes the key.
     ///
     /// - Parameter keepsOldKeys: Whether the old keys stay published.
     public func rotateSigningKey(keepsOldKeys: Bool = false) {
@@ -33,7 +34,7 @@ extension TestIdentityProvider {
         }
     }
 
-    /// Signs with a new key from now on, and publishes it alone, under the name (`kid`) of the one before.
+    /// Signs with a new key from now on, and publishes it alone, under the name (`kid`) of the previous key.
     public func replaceSigningKey() {
         state.withLock { state in
             let keyID = state.inheritedKeyIDs[state.keyIndex] ?? SigningKey.name(ofNumber: state.keyIndex)
@@ -43,7 +44,7 @@ extension TestIdentityProvider {
         }
     }
 
-    /// Acts on a request as its fault wants it.
+    /// Answers a request as the fault demands.
     func answer(
         _ request: ProviderRequest,
         _ fault: Fault?,

@@ -5,23 +5,24 @@ public import IdentityClient
 import Synchronization
 
 extension TestIdentityProvider {
-    /// What the provider knows of an access token: what an API in a test goes by.
+    /// The provider's information about an access token, for an API in a test.
     ///
     /// - SeeAlso: [RFC 7662 §2.2](https://www.rfc-editor.org/rfc/rfc7662#section-2.2)
     public struct Introspection: Sendable {
-        /// The program that it was issued to.
+        /// The program to which the token was issued.
         public let clientID: ClientID
-        /// Whose token it is, as they are now.
+        /// The owner of the token, in their current state.
         public let person: Person
-        /// What it permits.
+        /// The scopes that the token grants.
         public let scopes: Set<Scope>
-        /// When it expires.
+        /// The token's expiration date.
         public let expires: Date
-        /// The claims parameter it was asked for with (JSON): how a test's API sees that its challenge was passed on.
+        /// The `claims` parameter of the request (JSON), which shows a test's API that its challenge was passed on.
         public let requestedClaims: String?
     }
 
-    /// What an access token stands for, or `nil` when it is not this provider's, has expired or was revoked.
+    /// Returns the information about an access token, or `nil` if it is not this provider's, has expired, or was
+    /// revoked.
     public func introspect(accessToken: String) -> Introspection? {
         let now = clock.now
         return state.withLock { state in

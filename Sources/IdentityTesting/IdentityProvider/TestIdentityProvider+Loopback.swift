@@ -7,11 +7,11 @@ import Synchronization
 extension TestIdentityProvider {
     /// Opens the provider on the loopback interface, for real browsers and other processes.
     ///
-    /// A second call closes the port of the first. Tokens name the address through which they were asked for;
-    /// External ID's name their tenant's own.
-    /// - Parameter port: 0 takes any free one.
-    /// - Returns: Where clients find it, for example `http://localhost:40123`.
-    /// - Throws: `AuthenticationError.configuration` when the port cannot be listened on.
+    /// A second call closes the port of the first. Tokens name the issuer at the address through which they were
+    /// requested; External ID's tokens name their tenant's own issuer.
+    /// - Parameter port: The port to listen on; 0 takes any free port.
+    /// - Returns: The address for clients, for example `http://localhost:40123`.
+    /// - Throws: `AuthenticationError.configuration` if the provider cannot listen on the port.
     @discardableResult
     public func listen(port: UInt16 = 0) throws -> Authority {
         close()
@@ -36,7 +36,7 @@ extension TestIdentityProvider {
         }
     }
 
-    /// Closes the loopback door and frees its port. The state stays, and so does the door in the process.
+    /// Stops listening on loopback and frees the port. The state stays, and ``transport`` keeps working.
     public func close() {
         state.withLock { $0.loopbackOrigin = nil }
         let server = door.withLock { door in
@@ -47,7 +47,7 @@ extension TestIdentityProvider {
     }
 
     private func answer(_ request: LoopbackRequest) async -> LoopbackResponse {
-        // A page from elsewhere whose name was made to point here is not let in.
+        // Refuses a page from another site whose host name was made to point here.
         guard let host = request.headers["Host"], let address = WebAddress("http://\(host)"),
             let own = snapshot.loopbackOrigin.flatMap(WebAddress.init), address.port == own.port
         else { return LoopbackResponse(status: 400, text: "This provider is for this machine alone.") }

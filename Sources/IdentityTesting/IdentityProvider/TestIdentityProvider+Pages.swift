@@ -70,7 +70,7 @@ extension TestIdentityProvider {
     func endSession(_ request: ProviderRequest) -> ProviderResponse {
         let client = state.withLock { state -> Client? in
             if let id = request.cookie(ProviderState.cookieName) { state.sessions[id] = nil }
-            // A broken hint says nothing.
+            // An unreadable hint is ignored.
             let hint = request["id_token_hint"].flatMap { try? JSONWebToken(compact: $0) }
             let id = request["client_id"] ?? hint?.claims.string("aud")
             return id.flatMap { state.clients[$0] } ?? (state.clients.count == 1 ? state.clients.values.first : nil)
@@ -78,7 +78,7 @@ extension TestIdentityProvider {
         let cookie = ("Set-Cookie", "\(ProviderState.cookieName)=; Path=/; Max-Age=0")
         if let target = request["post_logout_redirect_uri"], client?.allows(target) == true {
             let items = request["state"].map { [("state", $0)] } ?? []
-            // A registered URI has no fragment, so that this never fails.
+            // A registered URI has no fragment, so this never fails.
             let url = (try? EndpointURL.appending(items, to: target)) ?? target
             return .redirect(to: url, headers: [cookie])
         }

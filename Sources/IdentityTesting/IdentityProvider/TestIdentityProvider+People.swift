@@ -4,9 +4,9 @@ import FoundationEssentials
 import IdentityClient
 import Synchronization
 
-// What happens to people and their accounts.
+// Changes to people and their accounts.
 extension TestIdentityProvider {
-    /// Adds a person, or replaces the one with that username.
+    /// Adds a person, or replaces the person with the same username.
     public func add(_ person: Person) {
         state.withLock { state in
             state.accounts.removeAll { $0.person.username == person.username }
@@ -14,22 +14,22 @@ extension TestIdentityProvider {
         }
     }
 
-    /// Adds a program, or replaces the one with that identifier.
+    /// Adds a program, or replaces the program with the same identifier.
     public func add(_ client: Client) {
         state.withLock { $0.clients[client.id.rawValue] = client }
     }
 
-    /// Demands a second factor: refreshes are refused until the person signs in again.
+    /// Requires a second factor: refreshes are refused until the person signs in again.
     public func requireSecondFactor(of person: Person) {
         state.withLock { $0.updateAccount(person.username) { $0.needsSecondFactor = true } }
     }
 
-    /// Lets the password expire: refreshes are refused until the person signs in again.
+    /// Expires the password: refreshes are refused until the person signs in again.
     public func expirePassword(of person: Person) {
         state.withLock { $0.updateAccount(person.username) { $0.passwordIsExpired = true } }
     }
 
-    /// Signs the person out everywhere: refresh tokens, access tokens and browser sessions are void.
+    /// Signs the person out everywhere: refresh tokens, access tokens and browser sessions become invalid.
     public func revokeSessions(of person: Person) {
         state.withLock { state in
             state.updateAccount(person.username) { $0.revocations += 1 }
@@ -46,14 +46,14 @@ extension TestIdentityProvider {
         }
     }
 
-    /// Takes back what the person agreed to.
+    /// Withdraws all of the person's consent.
     public func withdrawConsent(of person: Person) {
         state.withLock { state in state.consents = state.consents.filter { $0.username != person.username } }
     }
 
     /// Lets the device that shows `userCode` act for the person.
     ///
-    /// - Returns: Whether there is such a device, and it still waits.
+    /// - Returns: Whether there is such a device, and it is still waiting.
     @discardableResult
     public func approveDevice(userCode: String, as person: Person) -> Bool {
         let now = clock.now
@@ -62,14 +62,14 @@ extension TestIdentityProvider {
 
     /// Refuses the device that shows `userCode`.
     ///
-    /// - Returns: Whether there is such a device, and it still waits.
+    /// - Returns: Whether there is such a device, and it is still waiting.
     @discardableResult
     public func denyDevice(userCode: String) -> Bool {
         let now = clock.now
         return state.withLock { $0.decideDevice(userCode: userCode, allowedBy: nil, now: now) }
     }
 
-    /// Whether an access token would be accepted now.
+    /// Returns whether an access token would be accepted now.
     public func accepts(accessToken: String) -> Bool {
         let now = clock.now
         return state.withLock { $0.accessTokens[accessToken].map { $0.expires > now } ?? false }

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension TestIdentityProvider {
-    /// Which kind of provider it plays: the paths, the claims and the refusals differ.
+    /// The kind of provider to play. Paths, claims and refusals differ between kinds.
     public enum Profile: Hashable, Sendable {
         /// A plain OpenID Connect provider.
         case openIDConnect
@@ -14,10 +14,10 @@ extension TestIdentityProvider {
         /// Active Directory Federation Services.
         case adfs
 
-        /// Entra ID with a tenant of its own.
+        /// Entra ID with a default tenant.
         public static let entra = Profile.entra(tenantID: "11111111-2222-4333-8444-555555555555")
 
-        /// External ID with a tenant of its own.
+        /// External ID with a default tenant.
         public static let externalID = Profile.externalID(tenantID: "c1a0c1a0-2222-4333-8444-666666666666")
 
         /// B2C with two policies: `b2c_1_susi` and `b2c_1_reset`.
@@ -25,7 +25,7 @@ extension TestIdentityProvider {
 
         var isMicrosoft: Bool { self != .openIDConnect }
 
-        /// Whether it words things as Entra ID does; External ID is built on that.
+        /// Whether the provider answers in Entra ID's form. External ID is based on Entra ID.
         var isEntra: Bool {
             switch self {
             case .entra, .externalID: true
@@ -38,59 +38,59 @@ extension TestIdentityProvider {
         }
     }
 
-    /// What a B2C policy lets the person do before it sends them back signed in.
+    /// The task of a B2C policy, which the person completes before being sent back signed in.
     public enum UserFlow: Hashable, Sendable {
         /// Sign in.
         case signIn
         /// Sign in, or sign up first.
         case signUpOrSignIn
-        /// Change the name for display.
+        /// Change the display name.
         case editProfile
-        /// Choose a new password. What comes by e-mail elsewhere is left out.
+        /// Choose a new password. The verification by e-mail is left out.
         case passwordReset
     }
 
-    /// Whether authorization requests are pushed (RFC 9126).
+    /// Whether authorization requests can or must be pushed (RFC 9126).
     public enum PushedAuthorizationRequests: Hashable, Sendable {
-        /// There is no endpoint for them.
+        /// The provider has no endpoint for pushed requests.
         case unavailable
-        /// They can be.
+        /// Authorization requests can be pushed.
         case offered
-        /// No others are taken.
+        /// Authorization requests must be pushed.
         case required
     }
 
-    /// One of the provider's addresses.
+    /// An endpoint of the provider.
     public struct Endpoint: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-        /// Its name in records and errors.
+        /// The endpoint's name in records and errors.
         public let rawValue: String
 
-        /// Wraps a name; only the ones below mean anything.
+        /// Wraps a name; only the names below have a meaning.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The published configuration.
+        /// The configuration document.
         public static let discovery = Endpoint(rawValue: "discovery")
-        /// The published keys (JWKS).
+        /// The document with the public keys (JWKS).
         public static let keys = Endpoint(rawValue: "keys")
-        /// Where the browser is sent.
+        /// The authorization endpoint, to which the browser is sent.
         public static let authorization = Endpoint(rawValue: "authorization")
-        /// Where authorization requests are pushed (RFC 9126).
+        /// The endpoint for pushed authorization requests (RFC 9126).
         public static let pushedAuthorization = Endpoint(rawValue: "pushedAuthorization")
-        /// Where the sign-in and consent forms are posted to.
+        /// The address to which the sign-in and consent forms are posted.
         public static let interaction = Endpoint(rawValue: "interaction")
-        /// Where codes and refresh tokens are redeemed.
+        /// The token endpoint, which redeems codes and refresh tokens.
         public static let token = Endpoint(rawValue: "token")
-        /// Where a device asks for a code (RFC 8628).
+        /// The endpoint at which a device requests a code (RFC 8628).
         public static let deviceAuthorization = Endpoint(rawValue: "deviceAuthorization")
-        /// Where a person types a device's code.
+        /// The page on which a person types a device's code.
         public static let deviceVerification = Endpoint(rawValue: "deviceVerification")
-        /// Where tokens are revoked (RFC 7009).
+        /// The endpoint that revokes tokens (RFC 7009).
         public static let revocation = Endpoint(rawValue: "revocation")
-        /// Where a person signs out of the provider.
+        /// The endpoint that signs a person out of the provider.
         public static let endSession = Endpoint(rawValue: "endSession")
-        /// What the provider says about the person.
+        /// The endpoint that returns claims about the person.
         public static let userInfo = Endpoint(rawValue: "userInfo")
-        /// Entra's list of clouds.
+        /// The endpoint with Entra's list of clouds.
         public static let instanceDiscovery = Endpoint(rawValue: "instanceDiscovery")
         /// Any other address.
         public static let unknown = Endpoint(rawValue: "unknown")

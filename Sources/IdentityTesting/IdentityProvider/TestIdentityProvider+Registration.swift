@@ -3,15 +3,15 @@
 public import IdentityClient
 
 extension TestIdentityProvider {
-    /// A program that the provider knows.
+    /// A program registered with the provider.
     public struct Client: Hashable, Sendable {
         /// The identifier.
         public var id: ClientID
-        /// Where answers may be sent. Empty means any loopback address. The port of a loopback address is not compared
+        /// The allowed redirect URIs. Empty means any loopback address. The port of a loopback address is not compared
         /// (RFC 8252 §7.3).
         public var redirectURIs: [String]
-        /// What has to come with its requests, by HTTP Basic or in the form; `nil`, the default, for a client without a
-        /// secret.
+        /// The secret that requests must contain, by HTTP Basic or in the form; `nil`, the default, means a client
+        /// without a secret.
         public var secret: ClientSecret?
 
         /// Registers a program.
@@ -31,19 +31,19 @@ extension TestIdentityProvider {
         }
     }
 
-    /// Someone who can sign in.
+    /// A person who can sign in.
     public struct Person: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-        /// What is typed into the form, and told as `preferred_username`.
+        /// The username for the sign-in form, also sent as `preferred_username`.
         public var username: String
-        /// What is typed into the form.
+        /// The password for the sign-in form.
         public var password: String
-        /// The name for display.
+        /// The display name.
         public var name: String
-        /// `sub`.
+        /// The subject (`sub`).
         public var subject: String
-        /// Microsoft's `oid`: the person in the tenant, a GUID.
+        /// Microsoft's `oid`, the person's identifier in the tenant, a GUID.
         public var objectID: String
-        /// The tenant the person belongs to; `nil` means the provider's own.
+        /// The tenant to which the person belongs; `nil` means the provider's own.
         public var homeTenantID: String?
 
         /// Creates a person.
@@ -63,7 +63,7 @@ extension TestIdentityProvider {
             self.homeTenantID = homeTenantID
         }
 
-        /// Alice, who is always there.
+        /// Alice, a person whom every provider knows.
         public static let alice = Person(
             username: "alice@example.test",
             password: "correct horse",
@@ -72,7 +72,7 @@ extension TestIdentityProvider {
             objectID: "aaaaaaaa-0000-4000-8000-000000000001"
         )
 
-        /// Bob, who is always there too.
+        /// Bob, a person whom every provider knows.
         public static let bob = Person(
             username: "bob@example.test",
             password: "battery staple",
@@ -84,18 +84,18 @@ extension TestIdentityProvider {
         /// The username.
         public var description: String { "Person(\(username))" }
 
-        /// All but the password.
+        /// A mirror of all properties but the password.
         public var customMirror: Mirror {
             Mirror(self, children: ["username": username, "name": name, "subject": subject, "objectID": objectID])
         }
     }
 }
 
-/// An address on the loopback interface, taken apart as far as comparing needs.
+/// An address on the loopback interface, split into the parts that are compared.
 struct LoopbackAddress {
     var host: String
     var port: UInt16
-    /// Path and query; `/` where there is none.
+    /// The path and the query; `/` if there is no path.
     var target: String
 
     init?(_ uri: String) {

@@ -4,10 +4,10 @@ public import IdentityClient
 import LoopbackHTTP
 import Synchronization
 
-/// An identity provider that runs inside the test: whole, quick, and as hostile as the test wants it.
+/// An identity provider that runs inside the test: complete, fast, and as hostile as the test wants.
 ///
-/// It has two doors to one and the same state. ``transport`` answers in the process, in microseconds and without
-/// sockets; ``listen(port:)`` opens a port on the loopback interface for real browsers and real processes.
+/// It can be reached in two ways, which share the same state. ``transport`` answers in the process, in microseconds and
+/// without sockets; ``listen(port:)`` opens a port on the loopback interface for real browsers and real processes.
 ///
 /// ```swift
 /// let provider = try TestIdentityProvider()
@@ -15,33 +15,33 @@ import Synchronization
 /// // Configuration(clientID: "test-client", authority: provider.authority, transport: provider.transport, …)
 /// ```
 ///
-/// Its tokens are worth nothing anywhere else, and its keys are made anew in each process. Never let it be reached from
-/// other machines.
+/// Its tokens are worthless anywhere else, and its keys are created anew in each process. Never expose it to other
+/// machines.
 public final class TestIdentityProvider: Sendable {
-    /// The kind of provider it plays.
+    /// The kind of provider to play.
     public let profile: Profile
 
-    /// Where clients find it through ``transport``.
+    /// The provider's authority, reached through ``transport``.
     public let authority: Authority
 
-    /// The clock that its lifetimes follow.
+    /// The clock that the lifetimes follow.
     let clock: any WallClock
     let origin: String
     let issuerPath: String
     let state: Mutex<ProviderState>
     let door = Mutex<LoopbackServer?>(nil)
 
-    /// Makes a provider. Nothing listens until ``listen(port:)``.
+    /// Creates a provider. It does not listen on a port until you call ``listen(port:)``.
     ///
     /// - Parameters:
     ///   - profile: The kind of provider to play.
-    ///   - clock: What lifetimes follow; a ``ManualClock`` makes tokens expire at will.
-    ///   - issuer: The address of the in-process door; `nil` means one that suits the profile. For a plain OpenID
-    ///     provider it may have a path, else only scheme and host count.
-    ///   - clients: The programs it knows.
-    ///   - people: Who can sign in.
-    ///   - settings: How it behaves; `nil` means as such providers do.
-    /// - Throws: `AuthenticationError.configuration` when issuer, tenant or policy cannot be part of an address.
+    ///   - clock: The clock that lifetimes follow; a ``ManualClock`` makes tokens expire at will.
+    ///   - issuer: The address that ``transport`` reaches; `nil` means an address that suits the profile. For a plain
+    ///     OpenID provider it may have a path; for the others only the scheme and the host count.
+    ///   - clients: The registered programs.
+    ///   - people: The people who can sign in.
+    ///   - settings: The provider's behavior; `nil` means the usual settings of the profile.
+    /// - Throws: `AuthenticationError.configuration` if the issuer, tenant or policy cannot be part of an address.
     public init(
         profile: Profile = .openIDConnect,
         clock: any WallClock = SystemClock(),
@@ -72,32 +72,33 @@ public final class TestIdentityProvider: Sendable {
         door.withLock { $0?.close() }
     }
 
-    /// Sends requests straight to the provider. Hosts that are not its own cannot be resolved, as on a machine that
-    /// is offline otherwise.
+    /// A transport that sends requests straight to the provider. Other hosts cannot be resolved, as if the machine were
+    /// offline.
     public var transport: any HTTPTransport { ProviderTransport(provider: self) }
 
-    /// How the provider behaves. Changes count from the next request on.
+    /// The provider's behavior. Changes apply from the next request on.
     public var settings: Settings {
         get { state.withLock { $0.settings } }
         set { state.withLock { $0.settings = newValue } }
     }
 
-    /// The requests so far, through both doors.
+    /// The requests so far, in the process and on loopback.
     public var requests: [RecordedRequest] { state.withLock { $0.log.requests } }
 
-    /// How many requests an endpoint had so far.
+    /// Returns how many requests an endpoint has received so far.
     public func count(of endpoint: Endpoint) -> Int { state.withLock { $0.log.count(of: endpoint) } }
 
     /// Forgets the requests so far.
     public func forgetRequests() { state.withLock { $0.log.clear() } }
 
-    /// Waits until an endpoint has had `count` requests, and gives the last of them. It may not be answered yet.
+    /// Waits until an endpoint has received `count` requests, and returns the last of them, which may not be answered
+    /// yet.
     ///
     /// - Parameters:
-    ///   - endpoint: Which one.
-    ///   - count: How many requests since the provider was made, or ``forgetRequests()``.
-    ///   - timeout: Real time, after which it throws ``WaitTimedOut``.
-    /// - Throws: `CancellationError` when the task is cancelled.
+    ///   - endpoint: The endpoint.
+    ///   - count: The number of requests since the provider was created or ``forgetRequests()`` was called.
+    ///   - timeout: The limit in real time, after which it throws ``WaitTimedOut``.
+    /// - Throws: `CancellationError` if the task is cancelled.
     @discardableResult
     public func waitForRequest(
         _ endpoint: Endpoint,

@@ -4,7 +4,7 @@ import Crypto
 import FoundationEssentials
 import OAuthWire
 
-/// Writes down and signs what was granted, outside the provider's lock because signing takes a millisecond.
+/// Encodes and signs a grant, outside the provider's lock because signing takes a millisecond.
 struct TokenResponseBuilder: Sendable {
     let state: ProviderState
     let tampering: IDTokenTampering?
@@ -24,7 +24,7 @@ struct TokenResponseBuilder: Sendable {
                 body["refresh_token_expires_in"] = .integer(settings.refreshTokenLifetime.components.seconds)
             }
         }
-        // Entra does not list offline_access among the scopes of an access token.
+        // Entra does not list `offline_access` among the scopes of an access token.
         let scopes = issue.scopes.filter { !state.profile.isEntra || $0 != "offline_access" }
         body["scope"] = .string(scopes.joined(separator: " "))
         if issue.wantsIDToken { body["id_token"] = .string(try idToken(issue)) }

@@ -3,7 +3,7 @@
 import FoundationEssentials
 import IdentityClient
 
-/// What a worker does with a sign-in: it acquires a token silently, or signs out.
+/// A worker task on a sign-in: acquires a token silently, or signs out.
 struct AcquiringTask: WorkerTask {
     private let orders: WorkerOrders
     private let stop: WorkerStop
@@ -75,7 +75,7 @@ struct AcquiringTask: WorkerTask {
     }
 }
 
-/// The computer's clock, wrong by a constant.
+/// The computer's clock, shifted by a constant.
 private struct OffsetClock: WallClock {
     let offset: Double
 

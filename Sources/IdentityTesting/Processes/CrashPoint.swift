@@ -5,18 +5,18 @@ import HTTPTypes
 import IdentityClient
 import Synchronization
 
-/// Where the worker kills itself with SIGKILL, which no program can catch, or waits to be told to go on.
+/// A point at which the worker kills itself with SIGKILL, which no program can catch, or waits for the signal to go on.
 package enum CrashPoint: Equatable, Sendable {
     case beforeLease, afterLease
     case beforeRequest, afterAnswer
     case beforeWrite, afterWrite
-    /// That many microseconds after the write began.
+    /// A death the given number of microseconds after the write began.
     case duringWrite(UInt32)
     case beforeRelease
-    /// No death: leases are forgotten, to see that this is noticed.
+    /// No death. Leases are ignored instead, to prove that the checks notice it.
     case noLeases
 
-    /// The points of a refresh in their order, but for those in the middle of a write.
+    /// The points of a refresh in order, without those in the middle of a write.
     package static let names = [
         "before-lease", "after-lease", "before-request", "after-answer", "before-write", "after-write",
         "before-release",
@@ -43,7 +43,7 @@ package enum CrashPoint: Equatable, Sendable {
     }
 }
 
-/// Sends requests through another transport, counts those to the token endpoint, and may stop around one.
+/// Sends requests through another transport, counts the token requests, and can stop before or after a request.
 final class FatalTransport: PreparableTransport {
     private let count = Mutex(0)
     private let transport: any HTTPTransport
@@ -69,7 +69,8 @@ final class FatalTransport: PreparableTransport {
     }
 }
 
-/// Keeps records in another cache, and may stop around a write. It can tell when the process waits for another's lease.
+/// Stores records in another cache, and can stop before or after a write. Can report a wait for another process's
+/// lease.
 final class FatalCache: TokenCache {
     private let cache: any TokenCache
     private let stop: WorkerStop
@@ -89,7 +90,8 @@ final class FatalCache: TokenCache {
         return record
     }
 
-    /// Who looks at another's lease for the second time has found that it binds, and pauses next.
+    /// Reports the wait. A second read of another process's lease means that the lease is valid and that the pause is
+    /// next.
     private func tellWait(for record: CacheRecord) {
         guard let lease = RefreshLease(decoding: record), lease.holder.pid != Int(getpid()) else { return }
         let isSecond = looks.withLock { looks in

@@ -3,7 +3,7 @@
 import FoundationEssentials
 package import IdentityClient
 
-/// A cache that many processes share, and a provider on loopback that takes a refresh token used twice for a stolen one.
+/// A cache shared by many processes, and a loopback provider that treats a refresh token used twice as stolen.
 package struct Household: Sendable {
     package let provider: TestIdentityProvider
     package let authority: Authority
@@ -12,18 +12,18 @@ package struct Household: Sendable {
     package let cache: any TokenCache
     package let group: CacheGroup
     private let command: [String]
-    /// Kept for as long as this is.
+    /// Kept alive for the lifetime of this value.
     private let storage: (any Sendable)?
 
-    /// Someone signed in two hours ago, so that the access token has expired by the computer's clock and the refresh
+    /// Creates a sign-in from two hours ago. By the computer's clock the access token has expired, and the refresh
     /// token has not.
     ///
     /// - Parameters:
     ///   - cache: The cache of this process.
-    ///   - command: What starts a worker on the same storage.
-    ///   - storage: What has to live as long as this.
-    ///   - group: One of its own unless given.
-    ///   - grace: For how long the provider answers a refresh token once more.
+    ///   - command: The command that starts a worker on the same storage.
+    ///   - storage: An object to keep alive for the lifetime of this value.
+    ///   - group: The cache group; by default a new group of its own.
+    ///   - grace: How long the provider answers a rotated refresh token once more.
     package init(
         _ cache: any TokenCache,
         workers command: [String],
@@ -49,7 +49,7 @@ package struct Household: Sendable {
         provider.forgetRequests()
     }
 
-    /// A program in this process.
+    /// Returns a program in this process.
     package func application(_ clientID: ClientID = "test-client") throws -> PublicClientApplication {
         var configuration = PublicClientApplication.Configuration(
             clientID: clientID,
@@ -73,26 +73,26 @@ package struct Household: Sendable {
         return try await application(clientID).acquireTokenInteractively(scopes: scopes)
     }
 
-    /// A worker that is ready to go.
+    /// Starts a worker and waits until it is ready.
     package func worker(_ change: (inout WorkerOrders) -> Void = { _ in }) async throws -> WorkerProcess {
         let worker = try start(change)
         try await worker.ready()
         return worker
     }
 
-    /// Starts a worker, lets it act once, and gives its report.
+    /// Starts a worker, lets it act once, and returns its report.
     package func acquire(_ change: (inout WorkerOrders) -> Void = { _ in }) async throws -> WorkerReport? {
         let worker = try start(change)
         worker.go()
         return try await worker.report()
     }
 
-    /// The report of a process that gets a new token whatever it finds: its success says that the sign-in is alive.
+    /// Starts a process that forces a new token, and returns its report. Success proves that the sign-in still works.
     package func refresh() async throws -> WorkerReport? {
         try await acquire { $0.forces = true }
     }
 
-    /// Several workers, all ready.
+    /// Starts several workers and waits until all are ready.
     package func workers(
         _ count: Int,
         _ change: (inout WorkerOrders) -> Void = { _ in }

@@ -3,7 +3,7 @@
 import Glibc
 import IdentityClient
 
-/// What several processes on one storage may rely on.
+/// The checks of the promises that several processes on one storage rely on.
 struct ProcessProof: Sendable {
     let room: TokenCacheConformance.Room
     let command: [String]
@@ -29,13 +29,14 @@ struct ProcessProof: Sendable {
         try await room.expect(CacheRecord(text: total), at: room.key, "After \(total) increments")
     }
 
-    /// What the lines that are printed call the cache.
+    /// The cache's name in printed lines.
     private var store: String { "\(type(of: room.cache))" }
 
     func checkOneRefresh() async throws {
         let house = try await household()
         house.provider.failNext(.token, with: .delay(.milliseconds(50)))
-        // None of them ends, which would take the others' time, before all have their token.
+        // With two rounds, no worker ends before all have their token; an ending process would take time from the
+        // others.
         let workers = try await house.workers(processes) { $0.rounds = 2 }
         for worker in workers { worker.go() }
         var tokens: Set<String> = []
@@ -95,12 +96,12 @@ struct ProcessProof: Sendable {
         print("DEATH \(store): the next process took \(times.map { "\($0)" }.joined(separator: ", ")) ms")
     }
 
-    /// Gives the milliseconds that the next process took.
+    /// Returns the milliseconds that the next process took.
     private func checkDeath(at point: String) async throws -> Int {
         let house = try await household(grace: .seconds(30))
         let victim = try await house.worker { $0.crash = point }
         victim.go()
-        // A write may be quicker than the death in the middle of it.
+        // The write can finish before the death that was planned for the middle of it.
         let told = try await victim.report()
         if told == nil {
             let status = try await victim.end()

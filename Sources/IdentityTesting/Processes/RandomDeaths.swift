@@ -2,46 +2,48 @@
 
 import Glibc
 
-/// What came of deaths at points that nobody chose.
+/// The result of killing processes at random points.
 package struct RandomDeaths: Sendable {
-    /// What did not survive one.
+    /// A record, token or sign-in that did not survive a death.
     package struct Broken: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// How far those came that died.
+    /// The progress of the killed processes.
     package struct Stages: Sendable {
-        /// The provider has not seen their request.
+        /// The number of processes whose request had not reached the provider.
         package fileprivate(set) var beforeRequest = 0
-        /// It has, and the cache does not hold what it answered.
+        /// The number of processes whose request had reached the provider, and whose answer was not in the cache.
         package fileprivate(set) var beforeWrite = 0
-        /// The cache holds it, and they had not told their token yet.
+        /// The number of processes whose answer was in the cache, and whose token was not yet reported.
         package fileprivate(set) var afterWrite = 0
 
         var areAllHit: Bool { min(beforeRequest, beforeWrite, afterWrite) > 0 }
     }
 
     package private(set) var attempts = 0
-    /// Of processes at work: one that has told its token before is not counted.
+    /// The deaths of processes at work. A process that had already reported its token is not counted.
     package private(set) var deaths = 0
     package private(set) var stages = Stages()
-    /// Milliseconds that the next process took at most.
+    /// The longest time, in milliseconds, that the next process took.
     package private(set) var longest = 0.0
-    /// The last one that nobody disturbed.
+    /// The last undisturbed refresh.
     private var last: Refresh
 
-    /// From so many deaths on each stage has to be among them: fewer do not hit each one reliably.
+    /// From this number of deaths on, each stage must have at least one. Fewer deaths do not reach each stage reliably.
     private static let enoughForEachStage = 200
 
-    /// Lets processes refresh and kills them with SIGKILL at random moments, until that many have died at work; of two
-    /// hundred or more, at least one before the request, one before the write and one after it.
+    /// Lets processes refresh and kills them with SIGKILL at random moments, until `count` of them have died at work.
+    /// Of two hundred deaths or more, at least one must come before the request, one before the write and one after it.
     ///
-    /// The provider has to answer a refresh token once more, as real ones do for a while: so every death must be
-    /// survived. The cache opens, it has what was told, and the next process gets a new token. The moments lie within
-    /// the time that the last undisturbed refresh took, and a fifth more, so that some come too late. Every second one
-    /// is counted from when the provider has the request, since most of the time goes by before that.
+    /// The provider must answer a refresh token once more after a rotation, as real providers do for a while. Every
+    /// death must then be survived: the cache opens, it holds the token that was reported, and the next process gets a
+    /// new token. The moments lie within 1.2 times the duration of the last undisturbed refresh, so that some come too
+    /// late. Every second moment is counted from the arrival of the request at the provider, because most of the time
+    /// passes before that.
     ///
-    /// - Throws: ``Broken`` for the first death that was not survived, or when three times as many attempts did not do.
+    /// - Throws: ``Broken`` for the first death that was not survived, or if three times as many attempts were not
+    ///   enough.
     package init(_ count: Int, in house: Household) async throws {
         last = try await Refresh("the first process", by: house.worker { $0.forces = true }, in: house)
         while deaths < count || (count >= Self.enoughForEachStage && !stages.areAllHit) {
@@ -85,12 +87,12 @@ package struct RandomDeaths: Sendable {
     }
 }
 
-/// A refresh that nobody disturbs.
+/// An undisturbed refresh.
 private struct Refresh: Sendable {
     let token: String
-    /// As the process itself counts them.
+    /// The duration measured by the process itself.
     let milliseconds: Double
-    /// How long it took since the process was told to begin, and since the provider has had the request.
+    /// The durations since the process was told to begin, and since the request reached the provider.
     let whole, afterRequest: Duration
 
     init(_ who: String, by worker: WorkerProcess, in house: Household) async throws {
@@ -122,7 +124,7 @@ private struct Refresh: Sendable {
 }
 
 extension RandomDeaths: CustomStringConvertible {
-    /// `Scripts/soak` reads the first and the third word.
+    /// A summary. `Scripts/soak` reads its first and third words.
     package var description: String {
         """
         \(deaths) of \(attempts) died, \(stages.beforeRequest) before the request, \

@@ -4,10 +4,10 @@ import FoundationEssentials
 import Glibc
 public import IdentityClient
 
-/// One of the processes with which
-/// ``TokenCacheConformance/runAcrossProcesses(_:processes:randomDeaths:)`` tries a cache.
+/// A process with which ``TokenCacheConformance/runAcrossProcesses(_:processes:randomDeaths:)`` checks a cache.
 ///
-/// A helper of three lines is enough, as an executable target beside the tests; so is any program that begins with it:
+/// A helper of three lines, as an executable target beside the tests, is enough. Any program that begins with this call
+/// will do:
 ///
 /// ```swift
 /// @main struct CacheWorker {
@@ -20,13 +20,13 @@ public enum TokenCacheWorker {
     /// Whether this process was started as a worker.
     public static var isWanted: Bool { environment(WorkerOrders.variable) != nil }
 
-    /// Does what the conformance kit asks for, and returns when that is done or nobody asks any more.
+    /// Performs the conformance kit's requests, and returns when they are done or the kit closes the connection.
     ///
-    /// It talks to the kit by standard input and output: print nothing there. Some of its tasks are to die in the middle,
-    /// so run nothing else in the process.
+    /// The worker talks to the kit by standard input and output, so print nothing there. Some of its tasks kill the
+    /// process, so run nothing else in it.
     ///
-    /// - Parameter cache: The cache in question, on the same storage as the kit's.
-    /// - Throws: ``NotAWorker`` when the process was not started by the kit. What the cache throws is told to the kit.
+    /// - Parameter cache: The cache to check, on the same storage as the kit's.
+    /// - Throws: ``NotAWorker`` if the kit did not start the process. Errors of the cache are reported to the kit.
     public static func run(_ cache: any TokenCache) async throws {
         guard let text = environment(WorkerOrders.variable),
             let orders = try? JSONDecoder().decode(WorkerOrders.self, from: Data(text.utf8))
@@ -39,10 +39,10 @@ public enum TokenCacheWorker {
         }
         let (events, inbox) = AsyncStream.makeStream(of: WorkerEvent.self)
         try WorkerEvent.read(into: inbox)
-        // What the first one costs would count in the waits of the others.
+        // Encodes once in advance, so that the cost of the first encoding does not count in the measured waits.
         _ = try JSONEncoder().encode(WorkerReport())
         say("ready")
-        // Not children of this task: one is cancelled, and the others are not.
+        // Not child tasks: a single caller must be cancelled without the others.
         var callers: [Task<Void, Never>] = []
         var ended = 0
         for await event in events {
@@ -68,7 +68,7 @@ public enum TokenCacheWorker {
 
     /// The process was not started by the conformance kit.
     public struct NotAWorker: Error, CustomStringConvertible {
-        /// What to do about it.
+        /// The remedy: let the conformance kit start this program.
         public var description: String {
             "This program is a worker of TokenCacheConformance: name it to runAcrossProcesses, do not start it yourself."
         }
@@ -78,7 +78,7 @@ public enum TokenCacheWorker {
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
-    /// What a worker says once when it waits for another's lease, if that was asked for.
+    /// The line that a worker prints once when it waits for another process's lease, if the kit asked for it.
     static let waiting = "waiting"
 
     static func say(_ line: String) {
@@ -87,14 +87,14 @@ public enum TokenCacheWorker {
     }
 }
 
-/// What a worker does each time it is told to go.
+/// The action of a worker each time it is told to go.
 protocol WorkerTask: Sendable {
     func report() async -> WorkerReport
-    /// It has waited at the point where it was to.
+    /// Ends the wait at the point where the worker paused.
     func goOn()
 }
 
-/// Counts a record up by compare-and-replace.
+/// Increments a record by compare-and-replace.
 private struct CountingTask: WorkerTask {
     private let cache: any TokenCache
     private let key: CacheKey

@@ -3,19 +3,19 @@
 import Glibc
 import LoopbackHTTP
 
-/// What happens to a worker: a byte on standard input, or the end of a round.
+/// An event for a worker: a byte on standard input, or the end of a round.
 enum WorkerEvent: Sendable {
-    /// One more caller is to act, beside those that still wait.
+    /// Another caller starts, beside those that still wait.
     case go
-    /// The first caller that was not cancelled yet gives up.
+    /// The first caller that is not yet cancelled gives up.
     case cancel
-    /// Who waits at a point waits no longer.
+    /// A caller that waits at a point goes on.
     case goOn
     case ended
 
     static let bytes = (go: UInt8(ascii: "\n"), cancel: UInt8(0x18), goOn: UInt8(0x11))
 
-    /// Reads standard input, on a thread of its own; the events end with it.
+    /// Reads standard input on its own thread. The events end when the input ends.
     static func read(into inbox: AsyncStream<WorkerEvent>.Continuation) throws {
         try DetachedThread.start {
             var byte: UInt8 = 0

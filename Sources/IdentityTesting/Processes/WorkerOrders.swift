@@ -1,39 +1,39 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What a worker is to do, told in a variable of its environment.
+/// The instructions for a worker, passed in an environment variable.
 package struct WorkerOrders: Codable, Sendable {
     static let variable = "IDENTITY_TOKEN_CACHE_WORKER"
 
     /// The cache group that the workers of one proof share.
     package var group: String
-    /// The provider on loopback; `nil` when the records themselves are the matter.
+    /// The provider's issuer on loopback; `nil` if the check concerns the records only.
     package var issuer: String?
     package var clientID = "test-client"
-    /// How often it is told to go; it ends when it has acted as often.
+    /// How often the worker is told to go. It ends after that many rounds.
     package var rounds = 1
-    /// How often it asks in one round, one time after the other; its report is about the last time.
+    /// How often the worker asks in one round, one time after the other. Its report is about the last time.
     package var times = 1
-    /// Whose tokens; anybody's when `nil`.
+    /// The username of the account; `nil` means any account.
     package var username: String?
     package var scope = "api.read"
     package var forces = false
     package var removes = false
-    /// Seconds by which its clock is wrong.
+    /// The number of seconds by which the worker's clock is wrong.
     package var clockOffset = 0.0
-    /// Where it kills itself.
+    /// The name of the point at which the worker kills itself.
     package var crash: String?
-    /// Where it waits once until it is told to go on.
+    /// The name of the point at which the worker waits once until it is told to go on.
     package var pause: String?
-    /// Whether it tells when it begins to wait for another process's refresh.
+    /// Whether the worker reports that it begins to wait for another process's refresh.
     package var tellsThatItWaits = false
-    /// The record that it counts up, and how often.
+    /// The record that the worker increments, and how often.
     package var counter: String?
     package var increments = 0
 
     package init(group: String) { self.group = group }
 }
 
-/// What a worker tells about one round.
+/// A worker's report about one round.
 package struct WorkerReport: Codable, Sendable {
     package var token: String?
     package var source: String?

@@ -5,14 +5,14 @@ package import Glibc
 import LoopbackHTTP
 import Synchronization
 
-/// A worker that was started, and what it has said so far. It is killed with this object.
+/// A running worker and its output so far. The worker is killed with this object.
 package final class WorkerProcess: Sendable {
-    /// What the process did not do in time, or at all.
+    /// A step that the process did not do, or not in time.
     package struct Failed: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// What outlives this object until the process is gone: the thread that reads has it.
+    /// The state that the reading thread keeps until the process is gone, even without this object.
     private final class Record: Sendable {
         let state = Mutex(State())
     }
@@ -23,8 +23,8 @@ package final class WorkerProcess: Sendable {
     }
 
     package let process: pid_t
-    /// Our end of a pair of sockets; the other is the worker's standard input and output. Close-on-exec from the start,
-    /// so that no process which is started at the same time keeps it open.
+    /// This process's end of a pair of sockets; the other end is the worker's standard input and output. It is
+    /// close-on-exec from the start, so that no process started at the same time keeps it open.
     private let link: Int32
     private let record = Record()
 
@@ -46,7 +46,7 @@ package final class WorkerProcess: Sendable {
             throw error
         }
         link = ends[0]
-        // A thread of its own: `recv` and `waitpid` block.
+        // Uses its own thread, because `recv` and `waitpid` block.
         try DetachedThread.start { [record, process, link] in
             Self.collect(link, record)
             var status: Int32 = 0
@@ -70,18 +70,19 @@ package final class WorkerProcess: Sendable {
         }
     }
 
-    /// Waits until a worker that was asked to tell it waits for another process's refresh.
+    /// Waits until the worker reports that it waits for another process's refresh. The worker must have been asked to
+    /// report it.
     package func waiting() async throws {
         try await hear(TokenCacheWorker.waiting)
     }
 
-    /// Lets it act once, beside what it is already doing. One that is dead already hears nothing.
+    /// Lets the worker act once, beside its current actions. Has no effect on a dead worker.
     package func go() { send(WorkerEvent.bytes.go) }
 
-    /// Cancels what the first `go()` that was not cancelled yet began.
+    /// Cancels the action of the first `go()` that is not yet cancelled.
     package func cancel() { send(WorkerEvent.bytes.cancel) }
 
-    /// Waits until it has come to the point where it is to wait.
+    /// Waits until the worker has reached the point where it pauses.
     package func paused() async throws {
         try await hear(WorkerStop.mark)
     }
@@ -97,7 +98,7 @@ package final class WorkerProcess: Sendable {
         }
     }
 
-    /// Lets it go on from there.
+    /// Lets the worker go on from the point where it paused.
     package func goOn() { send(WorkerEvent.bytes.goOn) }
 
     private func send(_ byte: UInt8) {
@@ -108,17 +109,17 @@ package final class WorkerProcess: Sendable {
         }
     }
 
-    /// Kills it. Safe while it is not yet reaped, which is so until its status is known.
+    /// Kills the worker. This is safe until the process is reaped, that is, until its status is known.
     package func terminate() {
         record.state.withLock { if $0.status == nil { _ = kill(process, SIGKILL) } }
     }
 
-    /// The report on that round, or `nil` when it died before.
+    /// Returns the report about a round, or `nil` if the worker died first.
     package func report(_ number: Int = 0) async throws -> WorkerReport? {
         try await timedReport(number)?.report
     }
 
-    /// The same, and when it came.
+    /// Returns the report about a round and the time of its arrival.
     package func timedReport(
         _ number: Int = 0
     ) async throws -> (report: WorkerReport, time: ContinuousClock.Instant)? {
@@ -132,7 +133,7 @@ package final class WorkerProcess: Sendable {
         return (try JSONDecoder().decode(WorkerReport.self, from: json), line.time)
     }
 
-    /// The status as `waitpid` gives it.
+    /// Waits for the process to end and returns its status, in the format of `waitpid`.
     @discardableResult
     package func end() async throws -> Int32 {
         try await poll("end") { $0.status }

@@ -3,7 +3,7 @@
 import IdentityClient
 import Synchronization
 
-/// Where a worker stops: it dies there, or says that it is there and waits until it is told to go on.
+/// A point at which a worker stops: it dies, or it reports the point and waits for the signal to go on.
 final class WorkerStop: Sendable {
     static let mark = "paused"
 
@@ -17,7 +17,7 @@ final class WorkerStop: Sendable {
         isDeath = orders.crash != nil
     }
 
-    /// Waits the first time only: the lease is written again when it is given back.
+    /// Stops the first time only, because returning the lease writes it again.
     func reach() async throws {
         if isDeath { CrashPoint.die() }
         let isFirst = isReached.withLock { isReached in
