@@ -2,8 +2,8 @@
 
 /// A person who is signed in, as one provider knows them.
 ///
-/// Give the same value to `acquireTokenSilently`. What identifies the person is ``id`` alone; never a name or an
-/// address, which change hands.
+/// Give the same value to `acquireTokenSilently`. Only ``id`` identifies the person. Names and addresses do not: they
+/// can pass to another person.
 ///
 /// ```swift
 /// for account in try await app.allAccounts() {
@@ -31,17 +31,17 @@ public struct Account: Identifiable, Hashable, Sendable {
     /// The host (and port) of the provider the person signed in at.
     public let environment: String
 
-    /// What the person types to sign in, where the provider tells it. For display and as a login hint only.
+    /// The name that the person signs in with, if the provider sends it. Use it for display and as a login hint only.
     public let username: String?
 
-    /// Microsoft's home account identifier as the server sent it; the same as ``id`` but for B2C, where it also names
+    /// Microsoft's home account identifier as the server sent it. It equals ``id`` except at B2C, where it also names
     /// the policy.
     public let homeAccountID: String
 
-    /// How each tenant (B2C: each policy) that the person signed in to knows them.
+    /// The person's profile in each tenant (B2C: each policy) that the person signed in to.
     public let tenantProfiles: [TenantProfile]
 
-    /// Creates an account; a program's tests do this.
+    /// Creates an account, for a program's tests.
     public init(
         id: ID,
         environment: String,
@@ -56,39 +56,39 @@ public struct Account: Identifiable, Hashable, Sendable {
         self.tenantProfiles = tenantProfiles
     }
 
-    /// The person's name for display: from the home tenant's profile, else any.
+    /// The person's display name: from the home tenant's profile if it has a name, otherwise from any profile.
     public var displayName: String? {
         (tenantProfiles.first { $0.isHomeTenant && $0.name != nil } ?? tenantProfiles.first { $0.name != nil })?.name
     }
 }
 
-/// How one tenant knows a person.
+/// A person's profile in one tenant.
 ///
 /// ```swift
 /// let tenants = account.tenantProfiles.map(\.tenantID)
 /// ```
 public struct TenantProfile: Hashable, Sendable {
-    /// The tenant, or the first path segment of an OpenID Connect issuer; empty where there is none.
+    /// The tenant, or the first path segment of an OpenID Connect issuer; empty if there is neither.
     public let tenantID: String
 
-    /// The person's identifier in this tenant: `oid`, else `sub`.
+    /// The person's identifier in this tenant: `oid`, otherwise `sub`.
     public let localAccountID: String
 
-    /// Whether this is the tenant the person belongs to, rather than a guest of.
+    /// Whether the person belongs to this tenant. `false` means that the person is a guest.
     public let isHomeTenant: Bool
 
-    /// The person's name for display.
+    /// The person's display name.
     public let name: String?
 
-    /// The B2C policy the person signed in with; `nil` elsewhere.
+    /// The B2C policy that the person signed in with; `nil` at other providers.
     public let policy: String?
 
-    /// The claims of the ID token, as JSON text of an object; `nil` where there was none. They are personal data.
+    /// The claims of the ID token, as the JSON text of an object; `nil` without an ID token. They are personal data.
     ///
-    /// Their times change with every token, so they do not count when profiles or accounts are compared.
+    /// The time claims change with every token, so comparisons of profiles and accounts ignore the claims.
     public let idTokenClaims: String?
 
-    /// Creates a profile; a program's tests do this.
+    /// Creates a profile, for a program's tests.
     public init(
         tenantID: String,
         localAccountID: String,
@@ -107,13 +107,14 @@ public struct TenantProfile: Hashable, Sendable {
 }
 
 extension TenantProfile {
-    /// Whether both tell the same of the person; the claims, whose times change with every token, do not count.
+    /// Returns whether both profiles describe the person alike. The claims are ignored, because their times change with
+    /// every token.
     public static func == (first: TenantProfile, second: TenantProfile) -> Bool {
         first.tenantID == second.tenantID && first.localAccountID == second.localAccountID
             && first.isHomeTenant == second.isHomeTenant && first.name == second.name && first.policy == second.policy
     }
 
-    /// Hashes what identifies the profile.
+    /// Hashes the values that identify the profile.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(tenantID)
         hasher.combine(localAccountID)

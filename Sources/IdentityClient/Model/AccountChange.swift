@@ -2,7 +2,7 @@
 
 import OAuthWire
 
-/// Someone signed in or out, or is known differently, in this program or another one that shares its records.
+/// A sign-in, a sign-out or a profile update, by this program or another program that shares its records.
 ///
 /// ```swift
 /// for await change in try await app.accountChanges() where change.kind == .removed {
@@ -10,46 +10,47 @@ import OAuthWire
 /// }
 /// ```
 public struct AccountChange: Hashable, Sendable {
-    /// What happened.
+    /// The kind of a change.
     public enum Kind: Hashable, Sendable {
-        /// Someone signed in who was not signed in before.
+        /// A person signed in who was not signed in before.
         case added
-        /// What is known of an account has changed: its name, its username, a tenant.
+        /// The account's name, username, tenants or other profile data changed.
         case updated
         /// An account was signed out on this computer.
         case removed
     }
 
-    /// What happened.
+    /// The kind of the change.
     public let kind: Kind
 
-    /// The account as it is now; as it last was when it was removed.
+    /// The account as it is now. For a removed account: its last known state.
     public let account: Account
 
-    /// The account as it was before; `nil` when it was added.
+    /// The account before the change; `nil` if it was added.
     public let old: Account?
 
-    /// The account as it is now; `nil` when it was removed.
+    /// The account after the change; `nil` if it was removed.
     public var new: Account? { kind == .removed ? nil : account }
 
-    /// Someone signed in; a program's tests make this.
+    /// Creates the change for a new sign-in, for a program's tests.
     public static func added(_ account: Account) -> AccountChange {
         AccountChange(kind: .added, account: account, old: nil)
     }
 
-    /// An account is known differently; a program's tests make this.
+    /// Creates the change for an updated profile, for a program's tests.
     public static func updated(from old: Account, to new: Account) -> AccountChange {
         AccountChange(kind: .updated, account: new, old: old)
     }
 
-    /// An account was signed out; a program's tests make this.
+    /// Creates the change for a sign-out, for a program's tests.
     public static func removed(_ account: Account) -> AccountChange {
         AccountChange(kind: .removed, account: account, old: account)
     }
 }
 
 extension AccountChange {
-    /// What leads from one list of accounts to another: those who went, then those who stayed, then those who came.
+    /// Returns the changes from one list of accounts to another: removed accounts first, then updated accounts, then
+    /// added accounts.
     static func changes(from old: [Account], to new: [Account]) -> [AccountChange] {
         let before = Dictionary(old.map { ($0.id, $0) }) { first, _ in first }
         let now = Set(new.map(\.id))
@@ -64,16 +65,15 @@ extension AccountChange {
 }
 
 extension Account {
-    /// Whether both say the same of the person, claims included. What an ID token says of itself is new with every
-    /// refresh and does not count.
+    /// Returns whether both accounts describe the person alike, claims included. Claims about the ID token itself
+    /// change with every refresh and are ignored.
     func looksLike(_ other: Account) -> Bool {
         self == other && zip(tenantProfiles, other.tenantProfiles).allSatisfy { $0.claimsLookLike($1) }
     }
 }
 
 extension TenantProfile {
-    /// Claims about the token and the sign-in that led to it rather than about the person; the last three are
-    /// Microsoft's.
+    /// The claims that describe the token and its sign-in rather than the person. The last three are Microsoft's.
     private static let claimsOfTheToken: Set<String> = [
         "iat", "nbf", "exp", "jti", "nonce", "auth_time", "at_hash", "c_hash", "s_hash", "sid", "aio", "rh", "uti",
     ]

@@ -1,10 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension AuthenticationError {
-    /// What went wrong, in two levels: `interaction_required` and `interaction_required.consent`.
+    /// The reason for an error, in two levels: `interaction_required` and `interaction_required.consent`.
     ///
-    /// The first level is what a program can act on; there are nine. A pattern of the first level matches all its
-    /// second levels. More second levels may come.
+    /// A program acts on the first level, which has nine values. A first-level pattern matches all of its second
+    /// levels. Later versions may add second levels.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The code as text: the first level, or both joined by a dot.
         public let rawValue: String
@@ -14,7 +14,7 @@ extension AuthenticationError {
             self.rawValue = rawValue
         }
 
-        /// The first level, which a program acts on.
+        /// The first level, which decides how a program reacts.
         public var primary: Code {
             guard let dot = rawValue.utf8.firstIndex(of: UInt8(ascii: ".")) else { return self }
             return Code(rawValue: String(rawValue[..<dot]))
@@ -23,12 +23,12 @@ extension AuthenticationError {
         /// The code as text.
         public var description: String { rawValue }
 
-        /// Whether `code` is `pattern`, or one of its second levels.
+        /// Returns whether `code` equals `pattern` or is one of its second levels.
         public static func ~= (pattern: Code, code: Code) -> Bool {
             pattern == code || pattern == code.primary
         }
 
-        /// Whether `error` is an ``AuthenticationError`` whose code matches `pattern`.
+        /// Returns whether `error` is an ``AuthenticationError`` whose code matches `pattern`.
         public static func ~= (pattern: Code, error: any Error) -> Bool {
             guard let error = error as? AuthenticationError else { return false }
             return pattern ~= error.code

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension AuthenticationError {
-    /// The first level of an error's code: the part that a program decides by.
+    /// The first level of an error's code, which decides how a program reacts.
     ///
     /// ```swift
     /// } catch let error as AuthenticationError {
@@ -19,7 +19,7 @@ extension AuthenticationError {
         case userCancelled = "user_cancelled"
         /// The sign-in could not be shown: offer another way.
         case interactionUnavailable = "interaction_unavailable"
-        /// The person is signed in, and granted none of the scopes.
+        /// The person is signed in, but none of the requested scopes was granted.
         case scopesDeclined = "scopes_declined"
         /// The server cannot answer now: try again later.
         case serverUnavailable = "server_unavailable"
@@ -27,10 +27,10 @@ extension AuthenticationError {
         case network
         /// The token cache cannot be used now. The person stays signed in.
         case cache
-        /// The server's answer was not believed.
+        /// The server's answer failed a check.
         case invalidResponse = "invalid_response"
-        /// The program, its registration or the provider's policy has to change. Codes of a program's own with another
-        /// first level belong here as well.
+        /// The program, its registration or the provider's policy must be changed. A program's own codes with another
+        /// first level also belong to this family.
         case configuration
     }
 
@@ -39,13 +39,13 @@ extension AuthenticationError {
 }
 
 extension AuthenticationError.Code {
-    /// The family: the first level.
+    /// The family of the code: its first level.
     public var family: AuthenticationError.Family {
         AuthenticationError.Family(rawValue: primary.rawValue) ?? .configuration
     }
 }
 
-// The families once more on the error itself, so that `catch AuthenticationError.interactionRequired` reads as it should.
+// The families, repeated on the error itself so that `catch AuthenticationError.interactionRequired` works.
 extension AuthenticationError {
     /// A person is needed: call `acquireTokenInteractively` with the same scopes.
     public static var interactionRequired: Code { .interactionRequired }
@@ -53,7 +53,7 @@ extension AuthenticationError {
     public static var userCancelled: Code { .userCancelled }
     /// The sign-in could not be shown to the person.
     public static var interactionUnavailable: Code { .interactionUnavailable }
-    /// None of the scopes that were asked for was granted; the person is signed in all the same.
+    /// No requested scope was granted; the person is signed in.
     public static var scopesDeclined: Code { .scopesDeclined }
     /// The server cannot answer now: try again later.
     public static var serverUnavailable: Code { .serverUnavailable }
@@ -61,8 +61,8 @@ extension AuthenticationError {
     public static var network: Code { .network }
     /// The token cache cannot be used now.
     public static var cache: Code { .cache }
-    /// The server's answer was not believed.
+    /// The server's answer failed a check.
     public static var invalidResponse: Code { .invalidResponse }
-    /// The program, its registration or the provider's policy has to change.
+    /// The program, its registration or the provider's policy must be changed.
     public static var configuration: Code { .configuration }
 }

@@ -2,11 +2,11 @@
 
 public import FoundationEssentials
 
-/// Why a token could not be had, and what to do next.
+/// The reason why no token was acquired, and the next step.
 ///
 /// Decide by ``code``, which has two levels: `catch AuthenticationError.interactionRequired` also catches
-/// `.consentRequired` and every other reason for which a person is needed. A cancelled task throws
-/// `CancellationError` instead. No error contains a token, a code or a verifier.
+/// `.consentRequired` and every other reason that needs a person. A cancelled task throws `CancellationError` instead.
+/// No error contains a token, a code or a verifier.
 ///
 /// ```swift
 /// do {
@@ -18,36 +18,36 @@ public import FoundationEssentials
 /// }
 /// ```
 public struct AuthenticationError: Error, Sendable {
-    /// What went wrong, in two levels.
+    /// The reason for the error, in two levels.
     public let code: Code
 
-    /// What to do next, in plain words. Not part of the API: never compare it.
+    /// The next step, in plain words. The text is not part of the API: never compare it.
     public let message: String
 
-    /// The server's own words, where it said any.
+    /// The server's own words, if it sent any.
     public let serverError: ServerError?
 
-    /// The claims challenge to pass to the next acquisition, where the server gave one (JSON).
+    /// The claims challenge (JSON) to pass to the next acquisition, if the server sent one.
     public let claims: String?
 
-    /// How long to wait before the next attempt, where the server or the library's own brake says so.
+    /// The time to wait before the next attempt, if the server or the library's own loop protection sets one.
     public let retryAfter: Duration?
 
-    /// Names the request on both sides, for support; `nil` where no request was made.
+    /// The identifier of the request on both sides, for support; `nil` if no request was made.
     public let correlationID: UUID?
 
-    /// When it went wrong, for support: the moment this error was made, by this computer's clock.
+    /// The moment at which this error was created, by this computer's clock, for support.
     ///
-    /// It is compared with the logs of others, and so it is never a ``WallClock`` of the program's own. The server's time is
-    /// in ``serverError``, where it told one.
+    /// It is compared with the logs of other systems, so a program's own ``WallClock`` never sets it. ``serverError``
+    /// has the server's time, if the server sent it.
     public let timestamp: Date
 
-    /// The cause beneath, where there is one.
+    /// The underlying cause, if there is one.
     public let underlyingError: (any Error)?
 
-    /// Creates an error; a program's tests and a cache of one's own do this.
+    /// Creates an error, for a program's tests and for custom caches.
     ///
-    /// Who makes an error of another one, and keeps its correlation identifier, hands on its `timestamp` as well.
+    /// To create an error from another error and keep its correlation identifier, pass on its `timestamp` as well.
     public init(
         _ code: Code,
         _ message: String,
@@ -68,12 +68,12 @@ public struct AuthenticationError: Error, Sendable {
         self.timestamp = timestamp
     }
 
-    /// The code alone: a bounded vocabulary, safe as a metric label.
+    /// The code alone: a value from a bounded set, safe as a metric label.
     public var shortDescription: String { code.rawValue }
 }
 
 extension AuthenticationError: CustomStringConvertible {
-    /// The message; then what support asks for: the code, the correlation identifier and the time in UTC.
+    /// The message, followed by what support needs: the code, the correlation identifier and the time in UTC.
     public var description: String {
         var text = "\(message) [\(code.rawValue)"
         if let serverError { text += "; \(serverError.error)" }

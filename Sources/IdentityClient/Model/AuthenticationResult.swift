@@ -2,68 +2,69 @@
 
 public import FoundationEssentials
 
-/// An access token, and what is known about it.
+/// An acquired access token, its account and its source.
 ///
 /// ```swift
 /// request.headerFields[.authorization] = result.authorizationHeader
 /// ```
 public struct AuthenticationResult: Sendable {
-    /// Where a token came from.
+    /// The source of a token.
     public enum Source: String, Hashable, Sendable {
         /// From the token cache.
         case cache
-        /// From the identity provider, just now.
+        /// From the identity provider, by the call that returned it.
         case identityProvider
     }
 
-    /// Whether the tokens were written to the cache.
+    /// The outcome of writing the tokens to the cache.
     public enum Persistence: Sendable {
-        /// They are in the cache.
+        /// The tokens are in the cache.
         case persisted
-        /// They could not be written and live until the program ends. Another write is tried with the next acquisition; after
-        /// a refresh the library tries by itself, too.
+        /// The write failed, and the tokens live until the program ends. The next acquisition tries to write again;
+        /// after a refresh, the library also tries by itself.
         case failed(AuthenticationError)
     }
 
-    /// In an object that never changes, so that handing a result on costs next to nothing.
+    /// The values, in an object that never changes, so that passing a result on costs next to nothing.
     private let parts: Parts
 
-    /// The access token. A secret: send it to the API it is for, and nowhere else.
+    /// The access token. It is a secret: send it to its API and to no other server.
     public var accessToken: String { parts.values.accessToken }
 
-    /// The scheme of the `Authorization` header, spelled `Bearer` whatever case the server used.
+    /// The scheme of the `Authorization` header, always spelled `Bearer`, whatever case the server used.
     public var tokenType: String { parts.values.tokenType }
 
-    /// When the token expires, by this computer's clock. Where the provider does not say: an hour after it came; ten years
-    /// for a plain OAuth 2.0 server's without a refresh token, whose end only the API tells (401).
+    /// The time at which the token expires, by this computer's clock. If the provider sends no lifetime, it is one hour
+    /// after the token arrived. For a token of a plain OAuth 2.0 server without a refresh token, it is ten years: only
+    /// the API tells (401) that such a token has expired.
     public var expiresOn: Date { parts.values.expiresOn }
 
-    /// The scopes that were granted. They may be more than were asked for.
+    /// The granted scopes. They may include scopes that were not requested.
     public var scopes: Set<Scope> { parts.values.scopes }
 
-    /// The scopes that were asked for and not granted.
+    /// The requested scopes that were not granted.
     public var declinedScopes: Set<Scope> { parts.values.declinedScopes }
 
-    /// Whose token it is.
+    /// The account that the token belongs to.
     public var account: Account { parts.values.account }
 
-    /// How the tenant that issued it knows the person; `nil` where there was no ID token.
+    /// The person's profile in the tenant that issued the token; `nil` without an ID token.
     public var tenantProfile: TenantProfile? { parts.values.tenantProfile }
 
-    /// The ID token as it came, validated when it came; `nil` where there was none.
+    /// The ID token as the provider sent it, validated on arrival; `nil` if the provider sent none.
     public var idToken: String? { parts.values.idToken }
 
-    /// Where the token came from.
+    /// The source of the token.
     public var source: Source { parts.values.source }
 
-    /// Whether the tokens are in the cache. A token that a silent call takes from memory says `.failed` as well, until it is
-    /// written.
+    /// Whether the tokens are in the cache. A silent call that takes a token from memory also says `.failed` until the
+    /// token is written.
     public var persistence: Persistence { parts.values.persistence }
 
-    /// Names the request on both sides, for support; `nil` for a token from the cache.
+    /// The identifier of the request on both sides, for support; `nil` for a token from the cache.
     public var correlationID: UUID? { parts.values.correlationID }
 
-    /// Creates a result; a program's tests do this.
+    /// Creates a result, for a program's tests.
     public init(
         accessToken: String,
         tokenType: String = "Bearer",
@@ -93,12 +94,12 @@ public struct AuthenticationResult: Sendable {
         parts = Parts(values)
     }
 
-    /// The value of the `Authorization` header. A secret.
+    /// The value of the `Authorization` header. It is a secret.
     public var authorizationHeader: String { "\(tokenType) \(accessToken)" }
 }
 
 extension AuthenticationResult {
-    /// An object, so that a copy of a result is a copy of one reference.
+    /// The stored values. They are an object, so that copying a result copies one reference.
     private final class Parts: Sendable {
         let values: Values
 
@@ -121,7 +122,7 @@ extension AuthenticationResult {
 }
 
 extension AuthenticationResult: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Where it came from and until when it is valid; no secret, no person.
+    /// The source and the expiration time, without a secret or personal data.
     public var description: String {
         "AuthenticationResult(source: \(source.rawValue), expiresOn: \(expiresOn), scopes: \(scopes.count))"
     }

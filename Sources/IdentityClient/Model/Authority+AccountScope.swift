@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension Authority {
-    /// Whose accounts are listed together: the partition without the B2C policy.
+    /// The scope within which accounts are listed together: the partition without the B2C policy.
     var accountScope: String { Self.accountScope(ofPartition: partition) }
 
     static func accountScope(ofPartition partition: String) -> String {

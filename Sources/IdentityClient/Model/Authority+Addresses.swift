@@ -1,8 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-// What follows from the form alone, without asking anyone.
+// Values that follow from the address alone, without a request.
 extension Authority {
-    /// The canonical address, as in error texts and logs.
+    /// The canonical address, as error texts and logs show it.
     package var url: String {
         switch kind {
         case .entra(let base, let tenant): "\(base.origin)/\(tenant)/"
@@ -16,7 +16,7 @@ extension Authority {
         }
     }
 
-    /// Scheme, host and port of the authority.
+    /// The scheme, host and port of the authority.
     package var base: WebAddress {
         switch kind {
         case .entra(let base, _), .b2c(let base, _, _, _), .externalID(let base, _), .adfs(let base): base
@@ -25,10 +25,10 @@ extension Authority {
         }
     }
 
-    /// Host and port: what MSAL calls the environment of an account.
+    /// The host and port, which MSAL calls an account's environment.
     package var environment: String { base.environment }
 
-    /// Whether Microsoft's extensions are spoken: `client_info`, correlation headers, tenants.
+    /// Whether the provider speaks Microsoft's extensions: `client_info`, correlation headers, tenants.
     package var isMicrosoft: Bool {
         switch kind {
         case .entra, .b2c, .externalID, .adfs: true
@@ -36,7 +36,7 @@ extension Authority {
         }
     }
 
-    /// The tenant in the path; `nil` where there is none.
+    /// The tenant in the path; `nil` if there is none.
     package var tenant: String? {
         switch kind {
         case .entra(_, let tenant), .b2c(_, let tenant, _, _), .externalID(_, let tenant): tenant
@@ -44,7 +44,8 @@ extension Authority {
         }
     }
 
-    /// Which credentials belong together: the cloud, the B2C policy, the issuer. A part of every cache key.
+    /// The name of the set of credentials that belong together: the cloud, the B2C policy, the issuer. It is part of
+    /// every cache key.
     package var partition: String {
         switch kind {
         case .entra(let base, _): "entra|" + Self.canonicalEnvironment(base)
@@ -56,7 +57,7 @@ extension Authority {
         }
     }
 
-    /// The realm under which access tokens are filed where the ID token names no tenant.
+    /// The realm under which access tokens are stored if the ID token names no tenant.
     package var realm: String {
         switch kind {
         case .entra(_, let tenant), .b2c(_, let tenant, _, _), .externalID(_, let tenant): tenant
@@ -66,7 +67,8 @@ extension Authority {
         }
     }
 
-    /// Where the provider publishes its configuration, the likeliest first; empty for plain OAuth 2.0.
+    /// The addresses at which the provider may publish its configuration, the likeliest first; empty for plain OAuth
+    /// 2.0.
     ///
     /// - SeeAlso: [RFC 8414 §3.1](https://www.rfc-editor.org/rfc/rfc8414#section-3.1)
     package var configurationURLs: [String] {
@@ -90,7 +92,7 @@ extension Authority {
         }
     }
 
-    /// The same authority with another tenant; unchanged where there is none to replace.
+    /// Returns the same authority with another tenant; unchanged if it has no tenant to replace.
     package func replacingTenant(with tenant: String) -> Authority {
         guard case .entra(let base, _) = kind else { return self }
         return Authority(kind: .entra(base, tenant: tenant))

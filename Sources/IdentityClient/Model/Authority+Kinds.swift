@@ -2,13 +2,13 @@
 
 import OAuthWire
 
-// What differs between the kinds of providers, and follows from the kind alone.
+// Differences between the kinds of providers that follow from the kind alone.
 extension Authority {
     package var issuesIDTokens: Bool {
         if case .oauth2 = kind { false } else { true }
     }
 
-    /// Whether `client_info` tells who the person is.
+    /// Whether `client_info` identifies the person.
     var hasHomeAccounts: Bool {
         switch kind {
         case .entra, .b2c, .externalID: true
@@ -16,13 +16,14 @@ extension Authority {
         }
     }
 
-    /// The object identifier in `uid`: B2C appends the policy to it.
+    /// Returns the object identifier in `uid`, without the policy that B2C appends to it.
     func objectID(fromUID uid: String) -> String {
         guard case .b2c(_, _, let policy, _) = kind, uid.hasSuffix("-" + policy) else { return uid }
         return String(uid.dropLast(policy.utf8.count + 1))
     }
 
-    /// Whether `prompt=select_account` is understood. Others ignore it and sign in whoever the browser knows.
+    /// Whether the provider understands `prompt=select_account`. Other providers ignore it and sign in the browser's
+    /// current user.
     var offersAccountSelection: Bool {
         switch kind {
         case .entra, .externalID: true
@@ -42,14 +43,14 @@ extension Authority {
         if case .b2c(_, _, let policy, _) = kind { policy } else { nil }
     }
 
-    /// How scopes compare in records of a partition.
+    /// Returns the rule by which the scopes in a partition's records compare.
     static func scopeRule(forPartition partition: String) -> ScopeRule {
         ScopeRule(ignoresCase: !partition.hasPrefix("oidc|") && !partition.hasPrefix("oauth2|"))
     }
 
     var scopeRule: ScopeRule { ScopeRule(ignoresCase: isMicrosoft) }
 
-    /// Refuses an authority of a call that is of another kind or cloud than the configured one.
+    /// Throws if a call's authority is of another kind or cloud than the configured authority.
     func checkFits(_ configured: Authority) throws {
         let isSameKind =
             switch (kind, configured.kind) {
@@ -67,14 +68,14 @@ extension Authority {
     }
 }
 
-// Tenants, and whose they are.
+// Tenants, and the accounts that belong to them.
 extension Authority {
-    /// Whether a token is good for one tenant and not for another.
+    /// Whether a token is valid for one tenant only.
     var hasTenants: Bool { if case .entra = kind { true } else { false } }
 
-    /// The tenant whose tokens answer a silent request for `account`; `nil` where any does.
+    /// Returns the tenant whose tokens answer a silent request for `account`; `nil` if any tenant's tokens do.
     ///
-    /// `common` and `organizations` mean the account's own tenant; a tenant that was named is honoured.
+    /// `common` and `organizations` mean the account's own tenant. A tenant that the program named is honored.
     func effectiveTenant(for account: Account.ID) -> String? {
         guard case .entra(_, let tenant) = kind else { return nil }
         switch tenant {
@@ -84,7 +85,7 @@ extension Authority {
         }
     }
 
-    /// The authority that a refresh for `account` is sent to.
+    /// Returns the authority to which a refresh for `account` is sent.
     func resolved(for account: Account.ID) -> Authority {
         guard case .entra(_, let tenant) = kind, tenant == "common" || tenant == "organizations",
             let home = account.homeTenant
@@ -92,7 +93,7 @@ extension Authority {
         return replacingTenant(with: home == CloudInstances.consumersTenantID ? "consumers" : home)
     }
 
-    /// The realm under which a token is filed.
+    /// Returns the realm under which a token is stored.
     func tenantOfToken(_ claims: IDTokenClaims) -> String {
         switch kind {
         case .entra, .externalID: claims.tid?.lowercased() ?? realm
@@ -102,7 +103,7 @@ extension Authority {
 }
 
 extension Account.ID {
-    /// The tenant in `uid.utid`.
+    /// The home tenant, from `uid.utid`.
     var homeTenant: String? {
         guard !rawValue.utf8.contains(UInt8(ascii: "|")), let dot = rawValue.utf8.firstIndex(of: UInt8(ascii: "."))
         else {

@@ -1,15 +1,15 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension Authority {
-    /// The authority that `url` means, recognised by its form: Entra ID, B2C, External ID or AD FS.
+    /// Creates the authority that `url` denotes, recognized by its form: Entra ID, B2C, External ID or AD FS.
     ///
-    /// An OpenID Connect issuer cannot be told from its form: use
-    /// ``openIDConnect(issuer:issuerPolicy:deviceAuthorization:revocation:idTokenAlgorithms:)``. A B2C policy on a custom domain is recognised when its
-    /// name begins with `b2c_`; use ``b2c(host:tenant:policy:)`` for others.
+    /// An OpenID Connect issuer has no recognizable form: use
+    /// ``openIDConnect(issuer:issuerPolicy:deviceAuthorization:revocation:idTokenAlgorithms:)``. A B2C policy on a
+    /// custom domain is recognized if its name begins with `b2c_`; for other policies, use
+    /// ``b2c(host:tenant:policy:)``.
     ///
-    /// Any other address with a path is taken for Entra ID: at a host that is no known cloud's and not in
-    /// ``ClientConfiguration/knownHosts``, the first call that needs the provider throws
-    /// `.untrustedAuthority`.
+    /// Any other address with a path is taken for Entra ID. If its host belongs to no known cloud and is not in
+    /// ``ClientConfiguration/knownHosts``, the first call that needs the provider throws `.untrustedAuthority`.
     /// - Throws: `AuthenticationError.configuration` when the address has none of these forms.
     public init(url: String) throws {
         let address = try Self.address(url)
@@ -40,7 +40,7 @@ extension Authority {
         CloudInstances.isB2C(host) || (segments.count == 2 && segments[1].lowercased().hasPrefix("b2c_"))
     }
 
-    /// The value of `p`, with the percent escapes that B2C policies are seen with left as they are.
+    /// Returns the value of `p`. The percent escapes that occur in B2C policies stay as they are.
     private static func policy(in query: String?) throws -> String? {
         guard let item = query?.split(separator: "&").first(where: { $0.hasPrefix("p=") }) else { return nil }
         let policy = String(item.dropFirst(2))

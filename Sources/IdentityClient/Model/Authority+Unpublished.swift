@@ -3,16 +3,18 @@
 import OAuthWire
 
 extension Authority {
-    /// What a program knows of an OpenID Connect provider that the provider does not publish, or publishes wrongly.
+    /// Facts about an OpenID Connect provider that the program states because the provider publishes them wrongly or
+    /// not at all.
     ///
-    /// It is one reference, and `nil` for most: every call copies its authority.
+    /// Most authorities have `nil` here. It is a class, because every call copies its authority.
     package final class Unpublished: Hashable, Sendable {
         let deviceAuthorization: String?
         let revocation: String?
         let idTokenAlgorithms: [String]?
 
-        /// - Returns: `nil` where nothing is given.
-        /// - Throws: `.invalidArgument` when the algorithms are none, or one of them is none that is verified.
+        /// - Returns: `nil` if no fact is given.
+        /// - Throws: `.invalidArgument` if the list of algorithms is empty or contains an algorithm that the library
+        ///   does not verify.
         init?(deviceAuthorization: String?, revocation: String?, idTokenAlgorithms: [String]?) throws {
             if let idTokenAlgorithms {
                 let isVerified = idTokenAlgorithms.allSatisfy { SignatureAlgorithm(name: $0) != nil }
@@ -50,12 +52,12 @@ extension Authority {
         if case .openIDConnect(_, _, let unpublished) = kind { unpublished } else { nil }
     }
 
-    /// Where a device asks for a code, by the program.
+    /// The endpoint at which a device asks for a code, as the program states it.
     var deviceAuthorization: String? { unpublished?.deviceAuthorization }
 
-    /// Where tokens are revoked, by the program.
+    /// The endpoint at which tokens are revoked, as the program states it.
     var revocation: String? { unpublished?.revocation }
 
-    /// What ID tokens may be signed with, by the program.
+    /// The algorithms that may sign ID tokens, as the program states them.
     var idTokenAlgorithms: [String]? { unpublished?.idTokenAlgorithms }
 }

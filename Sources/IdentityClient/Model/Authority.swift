@@ -1,8 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Who issues the tokens: one value for every kind of provider.
+/// The issuer of the tokens: one type for every kind of provider.
 ///
-/// Making one needs no network. `https` only, except for loopback hosts.
+/// Creating an authority needs no network. Only `https` is accepted, except for loopback hosts.
 ///
 /// ```swift
 /// let work = try Authority.entra(.tenant("contoso.example"))
@@ -15,7 +15,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
         self.kind = kind
     }
 
-    /// Which people of Entra ID may sign in.
+    /// The people of Entra ID who may sign in.
     public enum Audience: Hashable, Sendable {
         /// Work, school and personal accounts (`common`).
         case common
@@ -36,10 +36,10 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Microsoft Entra ID.
+    /// Returns an authority for Microsoft Entra ID.
     ///
     /// - Parameters:
-    ///   - audience: Who may sign in.
+    ///   - audience: The people who may sign in.
     ///   - host: The cloud's host, for example `login.microsoftonline.us`.
     /// - Throws: `AuthenticationError.configuration` when the tenant or the host cannot be part of an address.
     public static func entra(
@@ -50,7 +50,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
         return Authority(kind: .entra(address, tenant: try segment(audience.segment, "tenant").lowercased()))
     }
 
-    /// Azure AD B2C.
+    /// Returns an authority for Azure AD B2C.
     ///
     /// - Parameters:
     ///   - host: `NAME.b2clogin.com`, or a custom domain.
@@ -68,7 +68,7 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
         )
     }
 
-    /// Microsoft Entra External ID for customers (CIAM).
+    /// Returns an authority for Microsoft Entra External ID for customers (CIAM).
     ///
     /// - Parameter host: `NAME.ciamlogin.com`, or a custom domain.
     /// - Parameter tenant: The tenant; `nil` means `NAME.onmicrosoft.com`, made from the host's first label.
@@ -79,12 +79,12 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
         return try externalID(at: address, tenant: tenant ?? "\(label).onmicrosoft.com")
     }
 
-    /// External ID at a scheme, host and port: a test's provider is at http.
+    /// Returns an authority for External ID at a scheme, host and port, because a test's provider is at `http`.
     package static func externalID(at base: WebAddress, tenant: String) throws -> Authority {
         Authority(kind: .externalID(base, tenant: try segment(tenant, "tenant").lowercased()))
     }
 
-    /// Active Directory Federation Services, 2019 or later.
+    /// Returns an authority for Active Directory Federation Services, 2019 or later.
     ///
     /// - Parameter host: The federation service's host.
     /// - Throws: `AuthenticationError.configuration` when the host cannot be part of an address.
@@ -92,23 +92,25 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
         Authority(kind: .adfs(try origin(host)))
     }
 
-    /// Any OpenID Connect provider that publishes its configuration.
+    /// Returns an authority for any OpenID Connect provider that publishes its configuration.
     ///
     /// - Parameters:
     ///   - issuer: The issuer identifier exactly as the provider spells it; case and query are kept.
-    ///   - issuerPolicy: Which issuer its configuration may name.
-    ///   - deviceAuthorization: Where a device asks for a code (RFC 8628), for a provider that has such an endpoint and
-    ///     does not publish it, as GitLab. One that is published is taken before it.
-    ///   - revocation: Where tokens are revoked (RFC 7009), for a provider that has such an endpoint and publishes it
-    ///     neither with its configuration nor as RFC 8414 says. One that is published is taken before it.
-    ///   - idTokenAlgorithms: What ID tokens may be signed with, named as in RFC 7518; it replaces what the provider
-    ///     publishes in `id_token_signing_alg_values_supported`. `nil`, the default, means the published ones.
+    ///   - issuerPolicy: The issuers that the provider's configuration may name.
+    ///   - deviceAuthorization: The endpoint at which a device asks for a code (RFC 8628). Set it if the provider has
+    ///     this endpoint and does not publish it, as GitLab. A published endpoint takes precedence.
+    ///   - revocation: The endpoint at which tokens are revoked (RFC 7009). Set it if the provider has this endpoint
+    ///     and publishes it neither in its configuration nor as RFC 8414 describes. A published endpoint takes
+    ///     precedence.
+    ///   - idTokenAlgorithms: The algorithms that may sign ID tokens, named as in RFC 7518. They replace the algorithms
+    ///     that the provider publishes in `id_token_signing_alg_values_supported`. `nil`, the default, means the
+    ///     published algorithms.
     ///     ```swift
     ///     // A provider that signs with ES256 and publishes RS256.
     ///     try Authority.openIDConnect(issuer: "https://id.example.com", idTokenAlgorithms: ["ES256"])
     ///     ```
-    /// - Throws: `AuthenticationError.configuration` when the issuer or an endpoint is not an `https` address, or an
-    ///   algorithm is none that the library verifies.
+    /// - Throws: `AuthenticationError.configuration` when the issuer or an endpoint is not an `https` address, or the
+    ///   library does not verify an algorithm.
     /// - SeeAlso: [OpenID Connect Discovery §4](https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig)
     public static func openIDConnect(
         issuer: String,
@@ -126,13 +128,14 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
         return Authority(kind: .openIDConnect(issuer: issuer, issuerPolicy, unpublished))
     }
 
-    /// A plain OAuth 2.0 server whose endpoints are given by hand. It tells nothing about the person: an ID token, as
-    /// LinkedIn's, is left out, since nothing is there to check it by.
+    /// Returns an authority for a plain OAuth 2.0 server with the given endpoints. The server says nothing about the
+    /// person. An ID token, such as LinkedIn's, is ignored because there is nothing to verify it with.
     ///
-    /// Each sign-in makes an account of its own, because nothing says whether it is the same person: name the account
-    /// (``InteractiveParameters/account``) to sign in for it again. That is needed when the API refuses an access token that
-    /// came without an end and without a refresh token, as GitHub's do: silent calls give it until then. Scopes that the
-    /// server separates by commas are told apart, unless one that is asked for has a comma in it.
+    /// Each sign-in creates a new account, because the library cannot tell whether it is the same person. To sign in
+    /// again for an account, name it (``InteractiveParameters/account``). This is needed when the API refuses an access
+    /// token that came without a lifetime and without a refresh token, such as GitHub's: until then, silent calls
+    /// return that token. Scopes that the server separates by commas are split, unless a requested scope contains a
+    /// comma.
     /// - Throws: `AuthenticationError.configuration` when an endpoint or the issuer is not an `https` address.
     public static func oauth2(_ endpoints: OAuth2Endpoints) throws -> Authority {
         for endpoint in endpoints.all { _ = try address(endpoint) }
@@ -144,31 +147,31 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Authority {
-    /// Which issuer the configuration of an OpenID Connect provider may name.
+    /// The issuers that the configuration of an OpenID Connect provider may name.
     public enum IssuerPolicy: Hashable, Sendable {
-        /// The very one that was configured, to the letter: a slash at its end counts.
+        /// The configured issuer only, compared character by character: a trailing slash counts.
         case exact
-        /// Any on the same scheme, host and port.
+        /// Any issuer with the same scheme, host and port.
         case sameHost
-        /// One of these, compared exactly.
+        /// The listed issuers, compared exactly.
         case allowed([String])
     }
 
     /// The endpoints of an OAuth 2.0 server.
     public struct OAuth2Endpoints: Hashable, Sendable {
-        /// Where the person is sent.
+        /// The address to which the browser sends the person.
         public var authorization: String
-        /// Where codes and refresh tokens are redeemed.
+        /// The address at which codes and refresh tokens are redeemed.
         public var token: String
-        /// Where a device asks for a code (RFC 8628); `nil` where there is none.
+        /// The address at which a device asks for a code (RFC 8628); `nil` if there is none.
         public var deviceAuthorization: String?
-        /// Where tokens are revoked (RFC 7009); `nil` where there is none.
+        /// The address at which tokens are revoked (RFC 7009); `nil` if there is none.
         public var revocation: String?
-        /// What the server calls itself in its answers (`iss`, RFC 9207): another server's answer, and one without a name,
-        /// is refused then. `nil`, the default, for a server that does not name itself.
+        /// The issuer name that the server puts into its answers (`iss`, RFC 9207). If it is set, an answer with
+        /// another name or without a name is refused. `nil`, the default, is for a server that does not name itself.
         public var issuer: String?
 
-        /// Names the endpoints.
+        /// Creates the set of endpoints.
         public init(
             authorization: String,
             token: String,
@@ -186,7 +189,8 @@ extension Authority {
         var all: [String] { [authorization, token] + [deviceAuthorization, revocation, issuer].compactMap(\.self) }
     }
 
-    /// Boxed: each call copies its authority, and the copy of a box is one count however much it holds.
+    /// The kind of the authority. It is boxed: each call copies its authority, and copying a box costs one reference
+    /// count, however much it holds.
     package indirect enum Kind: Hashable, Sendable {
         case entra(WebAddress, tenant: String)
         case b2c(WebAddress, tenant: String, policy: String, form: B2CForm)
@@ -196,13 +200,13 @@ extension Authority {
         case oauth2(OAuth2Endpoints)
     }
 
-    /// The four spellings of a B2C authority: a custom domain's is the bare path.
+    /// The four spellings of a B2C authority. A custom domain's spelling is the bare path.
     package enum B2CForm: Hashable, Sendable {
         /// `/tenant/policy/`
         case path
         /// `/tfp/tenant/policy/`
         case tfp
-        /// `/tenant/…?p=policy`; holds the value as it was spelled
+        /// `/tenant/…?p=policy`; holds the value as it was spelled.
         case query(String)
     }
 
@@ -216,7 +220,7 @@ extension Authority {
         return address
     }
 
-    /// The `https` origin of a host that was given by itself.
+    /// Returns the `https` origin of a host that was given without a scheme.
     static func origin(_ host: String) throws -> WebAddress {
         let address = try address("https://\(host)")
         guard address.path.isEmpty, address.query == nil else {

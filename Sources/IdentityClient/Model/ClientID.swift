@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// The identifier that the authorization server gave the program when it was registered. Opaque; not a secret.
+/// The identifier that the authorization server gave the program at registration. It is opaque and not a secret.
 ///
 /// ```swift
 /// let clientID: ClientID = "00001111-aaaa-2222-bbbb-3333cccc4444"
@@ -11,12 +11,12 @@ public struct ClientID: RawRepresentable, Hashable, Sendable, ExpressibleByStrin
     /// The identifier as the server knows it.
     public let rawValue: String
 
-    /// Wraps an identifier; it is checked when the application object is made.
+    /// Wraps an identifier. Creating the application object checks it.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// Wraps an identifier; it is checked when the application object is made.
+    /// Wraps an identifier. Creating the application object checks it.
     public init(stringLiteral value: String) {
         rawValue = value
     }

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Which account a program works with, and which it worked with before.
+/// The account that a program works with, and the account that it worked with before.
 ///
 /// ```swift
 /// if let account = try await app.currentAccount().current {
@@ -8,15 +8,15 @@
 /// }
 /// ```
 public struct CurrentAccount: Hashable, Sendable {
-    /// The account to work with; `nil` when nobody is signed in.
+    /// The account to work with; `nil` if no account is signed in.
     public let current: Account?
 
-    /// The account that was the current one before, signed out or not; `nil` when there was none, or the same.
+    /// The previously current account, signed out or not; `nil` if there was none or it has not changed.
     ///
-    /// Of one that is signed out, only the identifier, the environment and the username are known.
+    /// For a signed-out account, only the identifier, the environment and the username are known.
     public let previous: Account?
 
-    /// Creates the pair; a program's tests do this.
+    /// Creates the pair, for a program's tests.
     public init(current: Account?, previous: Account? = nil) {
         self.current = current
         self.previous = previous

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What an access token permits, as the authorization server names it.
+/// A permission of an access token, as the authorization server names it.
 ///
 /// ```swift
 /// let scopes: Set<Scope> = ["User.Read", .offlineAccess]
@@ -11,12 +11,12 @@ public struct Scope: RawRepresentable, Hashable, Sendable, ExpressibleByStringIn
     /// The scope as the server knows it. Its case is kept.
     public let rawValue: String
 
-    /// Wraps a scope; it is checked when it is requested.
+    /// Wraps a scope. The request for it checks it.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// Wraps a scope; it is checked when it is requested.
+    /// Wraps a scope. The request for it checks it.
     public init(stringLiteral value: String) {
         rawValue = value
     }
@@ -24,12 +24,12 @@ public struct Scope: RawRepresentable, Hashable, Sendable, ExpressibleByStringIn
     /// The scope.
     public var description: String { rawValue }
 
-    /// `openid`: an ID token is wanted.
+    /// `openid`: requests an ID token.
     public static let openID: Scope = "openid"
-    /// `profile`: the ID token tells the person's name.
+    /// `profile`: requests the person's name in the ID token.
     public static let profile: Scope = "profile"
-    /// `email`: the ID token tells the person's address.
+    /// `email`: requests the person's email address in the ID token.
     public static let email: Scope = "email"
-    /// `offline_access`: a refresh token is wanted.
+    /// `offline_access`: requests a refresh token.
     public static let offlineAccess: Scope = "offline_access"
 }

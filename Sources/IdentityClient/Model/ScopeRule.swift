@@ -1,9 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// When a set of scopes covers another.
+/// The rule that decides whether a set of scopes covers another set.
 ///
-/// RFC 6749 §3.3 makes scopes case-sensitive; Microsoft's providers answer `User.Read` to `user.read`. The scopes of
-/// OpenID Connect itself say nothing about what an access token permits and are left out.
+/// RFC 6749 §3.3 makes scopes case-sensitive, but Microsoft's providers answer `User.Read` to `user.read`. OpenID
+/// Connect's own scopes are left out, because they do not describe what an access token permits.
 package struct ScopeRule: Hashable, Sendable {
     package let ignoresCase: Bool
 
@@ -14,7 +14,7 @@ package struct ScopeRule: Hashable, Sendable {
     /// Scopes that steer the sign-in rather than the access token.
     package static let reserved: Set<String> = ["openid", "profile", "email", "offline_access"]
 
-    /// The scopes that matter for matching, in the form that is compared.
+    /// Returns the scopes that matter for matching, in the form in which they are compared.
     package func matchable(_ scopes: some Sequence<String>) -> Set<String> {
         var result: Set<String> = []
         for scope in scopes {
@@ -24,7 +24,7 @@ package struct ScopeRule: Hashable, Sendable {
         return result
     }
 
-    /// Whether a scope steers the sign-in. Its length alone answers for most.
+    /// Returns whether a scope steers the sign-in. For most scopes, the length alone decides.
     func isReserved(_ scope: String) -> Bool {
         switch scope.utf8.count {
         case 5, 6, 7, 14: Self.reserved.contains(canonical(scope))
@@ -32,7 +32,7 @@ package struct ScopeRule: Hashable, Sendable {
         }
     }
 
-    /// The form in which a scope is compared. Costs nothing where it has it already.
+    /// Returns the form in which a scope is compared. Costs nothing if the scope already has this form.
     package func canonical(_ scope: String) -> String {
         guard ignoresCase, scope.utf8.contains(where: { (0x41...0x5A).contains($0) }) else { return scope }
         return scope.lowercased()

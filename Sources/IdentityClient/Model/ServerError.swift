@@ -2,7 +2,8 @@
 
 /// The authorization server's own words about a refusal.
 ///
-/// Text from the server is kept as it came, cut after 1,000 characters, with control characters removed.
+/// The server's text is kept unchanged, except that control characters are removed and it is cut after 1,000
+/// characters.
 ///
 /// ```swift
 /// if let server = error.serverError { logger.info("\(server.error), trace \(server.traceID ?? "none")") }
@@ -10,7 +11,7 @@
 /// - SeeAlso: [RFC 6749 §4.1.2.1](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2.1) and
 ///   [§5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)
 public struct ServerError: Hashable, Sendable {
-    /// `error`, for example `invalid_grant`; `http_400` and the like where the server gave none.
+    /// `error`, for example `invalid_grant`; `http_400` and the like if the server sent none.
     public var error: String
 
     /// `error_description`: for a developer, not for the person.
@@ -25,19 +26,19 @@ public struct ServerError: Hashable, Sendable {
     /// `error_codes`: Microsoft's numbers, for example 65001.
     public var errorCodes: [Int]
 
-    /// `trace_id`: names the request in Microsoft's logs.
+    /// `trace_id`: identifies the request in Microsoft's logs.
     public var traceID: String?
 
     /// `correlation_id` as the server saw it.
     public var correlationID: String?
 
-    /// `timestamp`: the server's time of the error, as it wrote it.
+    /// `timestamp`: the server's time of the error, in the server's format.
     public var timestamp: String?
 
-    /// The HTTP status, where the answer came over HTTP.
+    /// The HTTP status, if the answer came over HTTP.
     public var httpStatus: Int?
 
-    /// Creates the server's words; a program's tests do this.
+    /// Creates a server error, for a program's tests.
     public init(
         error: String,
         errorDescription: String? = nil,

@@ -1,30 +1,29 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What a sign-out achieved. The account is gone from this computer in any case.
+/// The outcome of a sign-out. The account is removed from this computer in any case.
 ///
 /// ```swift
 /// let result = try await app.signOut(account, parameters: parameters)
 /// if case .failed(let error) = result.revocation { print(error.message) }
 /// ```
 public struct SignOutResult: Sendable {
-    /// What became of one part of a sign-out.
+    /// The outcome of one part of a sign-out.
     public enum Outcome: Sendable, CustomStringConvertible {
-        /// It was not asked for.
+        /// The program did not request this part.
         case notRequested
-        /// It is done.
+        /// This part is done.
         case succeeded
-        /// There was nothing to do: no refresh token was held that could be revoked.
+        /// There was nothing to do: the account had no refresh token to revoke.
         case notNeeded
-        /// It was not done, because the provider does not offer it: it publishes no endpoint for it, and the program names
-        /// none.
+        /// The provider does not offer this part: it publishes no endpoint for it, and the program names none.
         case unavailable
-        /// The page was opened; nobody says whether the person finished there.
+        /// The sign-out page was opened, but no answer confirms that the person finished there.
         case unconfirmed
-        /// It did not succeed, and is not tried again: the provider refused it (``AuthenticationError/serverError`` has its
-        /// words), or could not be asked.
+        /// This part failed and is not tried again: the provider refused it (``AuthenticationError/serverError`` has
+        /// its words) or could not be reached.
         case failed(AuthenticationError)
 
-        /// The case's name; a failure's code and message beside it.
+        /// The case's name; for a failure, also its code and message.
         public var description: String {
             switch self {
             case .notRequested: "notRequested"
@@ -37,16 +36,16 @@ public struct SignOutResult: Sendable {
         }
     }
 
-    /// Whether there was anything to remove from this computer.
+    /// Whether the account was signed in on this computer.
     public let wasSignedIn: Bool
 
-    /// Whether the refresh tokens were taken back. An access token may stay valid until it expires all the same.
+    /// Whether the refresh tokens were revoked. An access token may still be valid until it expires.
     public let revocation: Outcome
 
     /// Whether the browser's session with the provider was ended.
     public let browserSession: Outcome
 
-    /// Creates a result; a program's tests do this.
+    /// Creates a result, for a program's tests.
     public init(wasSignedIn: Bool, revocation: Outcome = .notRequested, browserSession: Outcome = .notRequested) {
         self.wasSignedIn = wasSignedIn
         self.revocation = revocation
