@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// The programs that share records: one client by itself, or a group that several programs name alike.
+/// The set of programs that share records: one client alone, or a group that several programs name.
 ///
 /// A named group stands in for a keychain sharing group. It is a trust domain: every member can read every other
 /// member's tokens.
@@ -15,7 +15,7 @@ public struct CacheGroup: Hashable, Sendable {
     /// Creates a group that every program naming it shares.
     ///
     /// - Parameter name: For example `com.example.suite`. Upper-case letters are lowered.
-    /// - Throws: `AuthenticationError.configuration` when the name is empty, too long or has other characters.
+    /// - Throws: `AuthenticationError.configuration` when the name is empty, too long or contains other characters.
     public init(_ name: String) throws {
         let name = name.lowercased()
         guard Self.isValid(name) else {
@@ -44,7 +44,7 @@ public struct CacheGroup: Hashable, Sendable {
 }
 
 extension CacheGroup {
-    /// The group of one client alone, which no other client's programs read.
+    /// Returns the group of one client alone. Programs of other clients do not read it.
     public static func application(_ clientID: ClientID) -> CacheGroup {
         CacheGroup(unchecked: "client-" + Digest.hexadecimal(of: [clientID.rawValue]).prefix(32))
     }

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Opaque bytes that a TokenCache keeps. They hold secrets: never log them.
+/// Opaque bytes that a TokenCache keeps. They contain secrets: never log them.
 ///
 /// ```swift
 /// let isStored = try await cache.replace(nil, with: CacheRecord(bytes: bytes), for: key)
@@ -10,12 +10,12 @@ public struct CacheRecord: Hashable, Sendable, CustomStringConvertible, CustomDe
     /// The bytes, at most 1 MiB.
     public let bytes: [UInt8]
 
-    /// Wraps bytes that a cache has read, or a test has made.
+    /// Wraps bytes that a cache has read or a test has made.
     public init(bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// The number of bytes, never their content.
+    /// The number of bytes, without their content.
     public var description: String {
         "CacheRecord(\(bytes.count) bytes)"
     }
@@ -25,7 +25,7 @@ public struct CacheRecord: Hashable, Sendable, CustomStringConvertible, CustomDe
         description
     }
 
-    /// Shows the number of bytes only, so that `dump` reveals nothing.
+    /// A mirror with the number of bytes only, so that `dump` reveals nothing.
     public var customMirror: Mirror {
         Mirror(self, children: ["count": bytes.count])
     }

@@ -3,19 +3,19 @@
 import Logging
 import Synchronization
 
-/// How often a watch looks without having been told to.
+/// The intervals at which a watch compares without a hint.
 struct CachePace: Sendable {
-    /// Where the cache gives no hints, and after a failure.
+    /// The interval if the cache gives no hints, and after a failure.
     var polling = Duration.milliseconds(1500)
-    /// Where it does, since a hint may be lost.
+    /// The interval if the cache gives hints, because a hint may be lost.
     var sweeping = Duration.seconds(30)
 }
 
-/// Compares what caches hold with what it has told of, whenever one of them hints at a change.
+/// Finds changes: compares the caches' content with the last reported state whenever a cache hints at a change.
 ///
-/// It compares when it is asked for the next change and not before: who asks seldom gets what has changed altogether.
+/// It compares only when the next change is requested. A reader that asks seldom gets the sum of the changes.
 final class CacheWatch<View: Sendable, Change: Sendable>: Sendable {
-    /// Where changes come from.
+    /// The origin of changes.
     struct Source: Sendable {
         var cache: any TokenCache
         var group: CacheGroup
@@ -23,9 +23,9 @@ final class CacheWatch<View: Sendable, Change: Sendable>: Sendable {
 
     private struct State {
         var view: View?
-        /// The next one last.
+        /// The changes that were found and not yet returned, in reverse order: the next change is last.
         var pending: [Change] = []
-        /// Told after what caches know, the first one first.
+        /// The posted changes, in order. They are returned after the changes in the caches.
         var posted: [Change] = []
         var isFailing = false
 
@@ -43,15 +43,15 @@ final class CacheWatch<View: Sendable, Change: Sendable>: Sendable {
     private let tasks: [Task<Void, Never>]
     private let state = Mutex(State())
 
-    /// What was posted and not yet asked for goes beyond this; the oldest goes first.
+    /// The most posted changes that wait to be requested. Beyond this number, the oldest change is dropped.
     private static var maximumPosted: Int { 100 }
 
-    /// Listens from now on; ``begin()`` says what there is to compare with.
+    /// Starts to listen for hints. ``begin()`` reads the state to compare with.
     ///
     /// - Parameters:
-    ///   - kinds: Of which records a change is of interest.
-    ///   - read: What there is now; is given what there was.
-    ///   - changes: What leads from one to the other, in order.
+    ///   - kinds: The kinds of records whose changes matter.
+    ///   - read: Returns the current state; receives the previous state.
+    ///   - changes: Returns the changes from the previous state to the current state, in order.
     init(
         _ sources: [Source],
         kinds: Set<CacheKey.Kind>,
@@ -85,13 +85,13 @@ final class CacheWatch<View: Sendable, Change: Sendable>: Sendable {
         for task in tasks { task.cancel() }
     }
 
-    /// Takes what there is now as known.
+    /// Takes the current state as known.
     func begin() async throws {
         let view = try await read(nil)
         state.withLock { $0.view = view }
     }
 
-    /// Tells of something that no cache knows.
+    /// Adds a change that no cache contains.
     func post(_ change: Change) {
         state.withLock { state in
             if state.posted.count >= Self.maximumPosted { state.posted.removeFirst() }
@@ -100,7 +100,7 @@ final class CacheWatch<View: Sendable, Change: Sendable>: Sendable {
         wake.yield()
     }
 
-    /// The next change; `nil` when the task is cancelled.
+    /// Returns the next change; `nil` when the task is cancelled.
     func next() async -> Change? {
         while !Task.isCancelled {
             let isSettled = await compare()
@@ -115,7 +115,8 @@ final class CacheWatch<View: Sendable, Change: Sendable>: Sendable {
         return nil
     }
 
-    /// Finds what has changed unless something is still to be told. `false` when that could not be read.
+    /// Finds changes, unless changes already wait to be returned. Returns `false` if the current state could not be
+    /// read.
     private func compare() async -> Bool {
         let (before, isBusy) = state.withLock { ($0.view, !$0.pending.isEmpty) }
         guard !isBusy else { return true }
@@ -144,7 +145,7 @@ final class CacheWatch<View: Sendable, Change: Sendable>: Sendable {
         }
     }
 
-    /// Wakes for every hint of interest, and at times where there are none.
+    /// Wakes the reader for every hint that matters, and at intervals if there are no hints.
     private static func listen(
         _ first: AsyncStream<CacheKey>?,
         to source: Source,

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// The number of the changes under one of the ``SharedLocks``: the length of its file, which only grows. It is odd from
-/// before something is changed until the change is known to be done.
+/// The number of the changes under one of the ``SharedLocks``: the length of its file, which only grows. The number is
+/// odd from before a change until the change is complete.
 package final class ChangeCounter: Sendable {
     private let file: Descriptor
 
@@ -9,22 +9,22 @@ package final class ChangeCounter: Sendable {
         self.file = file
     }
 
-    /// The number of now: one `fstat`. `nil` where nothing may be remembered, or believed that was: a change is under
-    /// way, or whoever made it has died before its end, or others use another file by now.
+    /// The current number, read with one `fstat`. `nil` if memory cannot be trusted or added to: a change is under way,
+    /// or its writer died before it ended, or other processes use another file by now.
     package var value: Int? {
-        // What a file that cannot be asked says is not believed.
+        // If the file's length cannot be read, nothing is trusted.
         guard let number = try? file.namedLength(), number.isMultiple(of: 2) else { return nil }
         return number
     }
 
-    /// Whether the file is still the one that others use.
+    /// Whether the file is still the file that other processes use.
     var isCurrent: Bool {
-        // A file that cannot be asked is no longer used.
+        // A file whose length cannot be read is no longer in use.
         (try? file.namedLength()) != nil
     }
 }
 
-/// What the counters of a group said at one time.
+/// The numbers of a group's counters at one time.
 package struct ChangeCounts: Sendable {
     private let counts: [(counter: ChangeCounter, value: Int?)]
 
@@ -32,12 +32,12 @@ package struct ChangeCounts: Sendable {
         self.counts = counts
     }
 
-    /// The counter of the changes of `key`, which is of the group, and its number of then.
+    /// Returns the counter for changes of `key`, which belongs to the group, and its number at that time.
     package func count(for key: CacheKey) throws -> (counter: ChangeCounter, value: Int?) {
         counts[try SharedLocks.stripe(of: key)]
     }
 
-    /// Whether nothing was changed since: one `fstat` for each counter.
+    /// Whether nothing has changed since. Costs one `fstat` for each counter.
     package var areCurrent: Bool {
         counts.allSatisfy { $0.value != nil && $0.counter.value == $0.value }
     }

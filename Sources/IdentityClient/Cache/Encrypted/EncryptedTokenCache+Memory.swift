@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// The records that were decrypted lately, with the bytes they came from. Bounded in bytes.
+/// The recently decrypted records and the bytes they came from. Its size in bytes is bounded.
 struct DecryptedMemory {
     private struct Entry {
         var sealed: CacheRecord
@@ -22,9 +22,10 @@ struct DecryptedMemory {
         self.limit = limit
     }
 
-    /// What is in `sealed`, if that was decrypted or encrypted here. Costs no comparison while it is the same array.
+    /// Returns the content of `sealed`, if it was decrypted or encrypted here. Costs no comparison as long as the array
+    /// is the same.
     ///
-    /// - Parameter counts: Whether this is a use. A sweep of all records says nothing of which are used.
+    /// - Parameter counts: Whether this is a use. A sweep of all records does not count as a use of any record.
     mutating func record(in sealed: CacheRecord, for key: CacheKey, counts: Bool = true) -> CacheRecord? {
         guard let index = entries.index(forKey: key), entries.values[index].sealed == sealed else { return nil }
         if counts {
@@ -35,10 +36,11 @@ struct DecryptedMemory {
         return entries.values[index].record
     }
 
-    /// Keeps what is in `sealed`; `nil` for both forgets the key.
+    /// Keeps the content of `sealed`; `nil` for both forgets the key.
     ///
-    /// - Parameter makesRoom: Whether others give way to it; not to one that a sweep has decrypted.
-    /// - Returns: The record, in the array that was kept before if that has the same bytes.
+    /// - Parameter makesRoom: Whether other records are dropped to make room. A record that a sweep has decrypted drops
+    ///   no other record.
+    /// - Returns: The record, in the previously kept array if that has the same bytes.
     @discardableResult
     mutating func remember(
         _ record: CacheRecord?,
@@ -59,7 +61,7 @@ struct DecryptedMemory {
         return kept
     }
 
-    /// Drops what was used longest ago until a quarter is free, so that this is seldom needed.
+    /// Drops the least recently used records until a quarter of the memory is free, so that this is seldom needed.
     private mutating func makeRoom() {
         for (key, entry) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
             if cost <= limit / 4 * 3 { return }
@@ -69,7 +71,7 @@ struct DecryptedMemory {
     }
 }
 
-/// Fetches an encryption key once for any number of callers, and remembers it.
+/// Fetches an encryption key once for all concurrent callers, and keeps it.
 final class EncryptionKeySource: Sendable {
     private let provider: any EncryptionKeyProvider
     private let known = Mutex<EncryptionKey?>(nil)
@@ -79,7 +81,7 @@ final class EncryptionKeySource: Sendable {
         self.provider = provider
     }
 
-    /// The key to write with.
+    /// Returns the key to write with.
     func key() async throws -> EncryptionKey {
         if let key = known.withLock({ $0 }) { return key }
         let key = try await fetched()
@@ -90,16 +92,17 @@ final class EncryptionKeySource: Sendable {
         }
     }
 
-    /// The key that a program has which begins now.
+    /// Fetches the key that a newly started program would get.
     func newestKey() async throws -> EncryptionKey {
         let key = try await fetched()
         known.withLock { $0 = key }
         return key
     }
 
-    /// The key with an identifier if there is one, else some key.
+    /// Returns the key with the given identifier if it exists, otherwise another key.
     ///
-    /// Another program may have begun with a new key since this one fetched its own: so it is fetched again.
+    /// Another program may have started to use a new key since this program fetched its key, so the key is fetched
+    /// again.
     func key(named id: ArraySlice<UInt8>) async throws -> EncryptionKey {
         let key = try await key()
         if id.elementsEqual(key.id) { return key }

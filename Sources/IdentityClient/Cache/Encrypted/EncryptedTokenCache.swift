@@ -2,50 +2,51 @@
 
 import Synchronization
 
-/// Encrypts what another cache keeps, with AES-256-GCM and a key that is kept elsewhere.
+/// A cache that encrypts another cache's records with AES-256-GCM. The key is stored separately.
 ///
 /// ```swift
 /// let cache = EncryptedTokenCache(FileTokenCache(), keyFrom: keyring)
 /// ```
 ///
-/// Each record is bound to its group, kind and name: one that was changed, put in another's place, written with
-/// another key or in clear text is refused with `.cacheUndecryptable`. It stays where it is, and never looks as if nobody
-/// were signed in. Leases, which hold no secrets, pass as they are. An old version of a record cannot be told from the
-/// newest: who can write to the storage can put it back.
+/// Each record is bound to its group, kind and name. A record that was changed, moved to another key, written with
+/// another encryption key or not encrypted is refused with `.cacheUndecryptable`. The record stays in place, and the
+/// person never appears to be signed out. Leases contain no secrets and are not encrypted. The cache cannot tell an old
+/// version of a record from the newest: anyone who can write to the storage can restore an old version.
 ///
-/// An encrypted record is 41 bytes longer than what is in it.
+/// An encrypted record is 41 bytes longer than its content.
 ///
-/// A lookup costs what it costs in the cache beneath, as long as that returns the bytes it returned before. The key is
-/// asked for with the first record that is read or written, and again for a record that is new: another program may have
-/// begun with a new key meanwhile. It stays in memory as long as this object.
+/// A lookup costs as much as in the underlying cache, as long as that cache returns the same bytes as before. The key
+/// is fetched with the first record that is read or written, and again for a new record, because another program may
+/// have started to use a new key. It stays in memory as long as this object.
 public final class EncryptedTokenCache: TokenCache {
     private let base: any TokenCache
     private let keys: EncryptionKeySource
     private let memory = Mutex(DecryptedMemory(limit: 8 << 20))
 
-    /// Encrypts what `base` keeps.
+    /// Creates a cache that encrypts the records of `base`.
     public init(_ base: any TokenCache, key: EncryptionKey) {
         self.base = base
         keys = EncryptionKeySource(key)
     }
 
-    /// Encrypts what `base` keeps, with a key that is fetched when it is first needed.
+    /// Creates a cache that encrypts the records of `base` with a key that is fetched on first use.
     public init(_ base: any TokenCache, keyFrom provider: any EncryptionKeyProvider) {
         self.base = base
         keys = EncryptionKeySource(provider)
     }
 
-    /// The record under `key`, or `nil`, for which no encryption key is needed.
+    /// Returns the record under `key`, or `nil` if there is none, which needs no encryption key.
     ///
-    /// - Throws: `.cacheUndecryptable` when it cannot be decrypted, `.cacheNewerVersion` when a newer version of the
-    ///   library encrypted it, `.cacheKeyUnavailable` or another `.cache` when the key cannot be had, and what the cache
-    ///   beneath throws.
+    /// - Throws: `.cacheUndecryptable` when the record cannot be decrypted, `.cacheNewerVersion` when a newer version
+    ///   of the library encrypted it, `.cacheKeyUnavailable` or another `.cache` code when the key is unavailable, and
+    ///   every error of the underlying cache.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
         guard let stored = try await base.record(for: key) else { return nil }
         return try await opened(stored, for: key)
     }
 
-    /// Stores `new` if what is stored is still `expected`; the cache beneath compares the encrypted bytes that were read.
+    /// Stores `new` if the stored record is still `expected`. The underlying cache compares the encrypted bytes that
+    /// were read.
     ///
     /// - Returns: Whether the record was replaced.
     /// - Throws: As ``record(for:)``; `.invalidArgument` for a record above 1 MiB.
@@ -55,7 +56,8 @@ public final class EncryptedTokenCache: TokenCache {
         for key: CacheKey
     ) async throws -> Bool {
         if key.kind == .lease { return try await base.replace(expected, with: new, for: key) }
-        // Once more where somebody encrypted the same record anew in between: it is still the expected one.
+        // Tries again if another writer encrypted the same record anew in between: its content is still the expected
+        // record.
         for _ in 0..<8 {
             let stored = try await base.record(for: key)
             guard try await isStored(expected, as: stored, for: key) else { return false }
@@ -67,7 +69,7 @@ public final class EncryptedTokenCache: TokenCache {
         return false
     }
 
-    /// All records of one kind in `group`, in one sweep of the cache beneath.
+    /// Returns all records of one kind in `group`, in one sweep of the underlying cache.
     ///
     /// - Throws: As ``record(for:)``, for the first record that cannot be decrypted.
     public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
@@ -76,27 +78,28 @@ public final class EncryptedTokenCache: TokenCache {
         return records
     }
 
-    /// The hints of the cache beneath.
+    /// Returns the hints of the underlying cache.
     public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
         base.changes(in: group)
     }
 
-    /// Asks the cache beneath, and for the key.
+    /// Checks the underlying cache and fetches the key.
     ///
-    /// - Throws: `.cacheKeyUnavailable` or another `.cache` when the key cannot be had, and what the cache beneath throws.
+    /// - Throws: `.cacheKeyUnavailable` or another `.cache` code when the key is unavailable, and every error of the
+    ///   underlying cache.
     public func checkWritable(in group: CacheGroup) async throws {
         try await base.checkWritable(in: group)
         _ = try await keys.key()
     }
 
-    /// Removes the records of `group` that cannot be decrypted: what is left to do when a key is lost for good.
+    /// Removes the records of `group` that cannot be decrypted: the last resort when a key is lost for good.
     ///
-    /// Never do this unasked. Whose tokens were in them has to sign in again; at the provider, the sessions live on.
-    /// Records that a newer version of the library encrypted stay.
+    /// Never call this without asking the person. The people whose tokens are removed have to sign in again; their
+    /// sessions at the provider stay open. Records that a newer version of the library encrypted are kept.
     ///
-    /// - Returns: How many records were removed.
-    /// - Throws: `.cacheKeyUnavailable` or another `.cache` when the key cannot be had now, and what the cache beneath
-    ///   throws.
+    /// - Returns: The number of removed records.
+    /// - Throws: `.cacheKeyUnavailable` or another `.cache` code when the key is unavailable now, and every error of
+    ///   the underlying cache.
     @discardableResult
     public func removeUndecryptableRecords(in group: CacheGroup) async throws -> Int {
         _ = try await keys.key()
@@ -121,7 +124,7 @@ extension EncryptedTokenCache: CorruptRecordKeeping {
         (base as? any CorruptRecordKeeping)?.keepsCorruptRecords ?? false
     }
 
-    /// Lets the cache beneath set aside the encrypted form of a record that was decrypted but means nothing.
+    /// Sets aside, in the underlying cache, the encrypted form of a record that was decrypted but has no valid content.
     package func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String? {
         guard let keeper = base as? any CorruptRecordKeeping else {
             throw AuthenticationError(.cache, "The cache that is encrypted cannot set a record aside.")
@@ -134,7 +137,7 @@ extension EncryptedTokenCache: CorruptRecordKeeping {
 }
 
 extension EncryptedTokenCache {
-    /// What is in a record of the cache beneath: in the same array as before while that has the same bytes.
+    /// Decrypts a record of the underlying cache. Returns the same array as before as long as the bytes are the same.
     private func opened(
         _ stored: CacheRecord,
         for key: CacheKey,

@@ -5,9 +5,9 @@ import FoundationEssentials
 
 /// The key of an ``EncryptedTokenCache``: 256 bits.
 ///
-/// Whoever has it can read the tokens, and who loses it loses them. Keep it apart from the records: in a keyring, a
-/// secret of the service manager, a file on another disk. Its memory is wiped when the last copy of the value goes; its
-/// descriptions show nothing of it.
+/// Anyone who has the key can read the tokens. If the key is lost, so are the tokens. Keep it apart from the records:
+/// in a keyring, a secret of the service manager or a file on another disk. Its memory is wiped when the last copy of
+/// the value is released. Its descriptions never show it.
 ///
 /// ```swift
 /// let key = EncryptionKey.random()
@@ -15,14 +15,14 @@ import FoundationEssentials
 /// ```
 public struct EncryptionKey: Equatable, Sendable {
     let symmetric: SymmetricKey
-    /// Tells this key from others, and nothing of what it is.
+    /// An identifier that distinguishes this key from other keys and reveals nothing of it.
     let id: [UInt8]
 
-    /// Wraps a key that was kept.
+    /// Wraps a stored key.
     ///
-    /// - Parameter bytes: 32 bytes that nobody can guess: never a password, nor made of one without a function such as
-    ///   Argon2.
-    /// - Throws: `AuthenticationError.configuration` when these are not 32 bytes.
+    /// - Parameter bytes: 32 bytes that cannot be guessed: never a password, nor bytes derived from a password without
+    ///   a function such as Argon2.
+    /// - Throws: `AuthenticationError.configuration` when there are not exactly 32 bytes.
     public init(_ bytes: [UInt8]) throws {
         guard bytes.count == 32 else {
             throw AuthenticationError(
@@ -39,30 +39,30 @@ public struct EncryptionKey: Equatable, Sendable {
         id = Array(code.prefix(SealedRecord.keyIDLength))
     }
 
-    /// A new key from the system's random generator.
+    /// Returns a new key from the system's random generator.
     public static func random() -> EncryptionKey {
         EncryptionKey(SymmetricKey(size: .bits256))
     }
 
-    /// The 32 bytes, to be kept somewhere. Nothing wipes this copy of them, and nothing must log it.
+    /// The 32 bytes, to store them. This copy is never wiped. Do not log it.
     public var bytes: [UInt8] {
         unsafe symmetric.withUnsafeBytes { unsafe Array($0) }
     }
 
-    /// Whether both are the same key, in a time that does not depend on where they differ.
+    /// Returns whether both are the same key, in a time that does not depend on where they differ.
     public static func == (one: EncryptionKey, other: EncryptionKey) -> Bool {
         one.symmetric == other.symmetric
     }
 }
 
 extension EncryptionKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Says that it is a key, not which.
+    /// A fixed text that does not reveal the key.
     public var description: String { "EncryptionKey(redacted)" }
 
     /// The same as ``description``.
     public var debugDescription: String { description }
 
-    /// Shows nothing, so that `dump` reveals nothing.
+    /// An empty mirror, so that `dump` reveals nothing.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 

@@ -9,30 +9,31 @@ import FoundationEssentials
 /// |---|---|
 /// | 4 | `8A 53 49 43` |
 /// | 1 | the version, 1: AES-256-GCM |
-/// | 8 | which key |
+/// | 8 | the key's identifier |
 /// | 12 | the nonce, random for each write |
 /// | … | the ciphertext, as long as the record |
 /// | 16 | the tag, over all of the above and the record's key |
 struct SealedRecord {
-    /// Begins no JSON and no UTF-8 text.
+    /// The first bytes. No JSON and no UTF-8 text begins with them.
     private static let magic: [UInt8] = [0x8A, 0x53, 0x49, 0x43]
     private static let version: UInt8 = 1
     static let keyIDLength = 8
     private static let headerLength = 13
-    /// By how much a sealed record is longer than what it holds.
+    /// The number of bytes by which a sealed record is longer than its content.
     static let overhead = headerLength + 12 + 16
 
     private let bytes: [UInt8]
     private let key: CacheKey
 
-    /// Whether a record was written by an ``EncryptedTokenCache`` of any version.
+    /// Returns whether a record was written by an ``EncryptedTokenCache`` of any version.
     static func isSealed(_ bytes: [UInt8]) -> Bool {
         bytes.starts(with: magic)
     }
 
-    /// Takes what was found under `key`, and looks at its header.
+    /// Reads the header of a record found under `key`.
     ///
-    /// - Throws: `.cacheUndecryptable` when it is not an encrypted record, `.cacheNewerVersion`.
+    /// - Throws: `.cacheUndecryptable` when it is not an encrypted record, `.cacheNewerVersion` when a newer version
+    ///   wrote it.
     init(_ record: CacheRecord, for key: CacheKey) throws {
         bytes = record.bytes
         self.key = key
@@ -49,12 +50,12 @@ struct SealedRecord {
         guard bytes.count >= Self.overhead else { throw failure("is damaged: it was cut short") }
     }
 
-    /// Which key it was encrypted with.
+    /// The identifier of the key that it was encrypted with.
     var keyID: ArraySlice<UInt8> { bytes[(Self.headerLength - Self.keyIDLength)..<Self.headerLength] }
 
-    /// What is in it.
+    /// Returns the decrypted content.
     ///
-    /// - Throws: `.cacheUndecryptable`.
+    /// - Throws: `.cacheUndecryptable` when the content cannot be decrypted.
     func open(with secret: EncryptionKey) throws -> CacheRecord {
         guard keyID.elementsEqual(secret.id) else {
             throw failure("was encrypted with another key than this program has")
@@ -68,7 +69,7 @@ struct SealedRecord {
         }
     }
 
-    /// The record as it is to be stored under `key`: other bytes each time.
+    /// Returns the encrypted form of a record to store under `key`. The bytes differ each time.
     static func seal(_ record: CacheRecord, for key: CacheKey, with secret: EncryptionKey) throws -> CacheRecord {
         let header = magic + [version] + secret.id
         let associated = associated(header: header[...], key: key)
@@ -81,7 +82,7 @@ struct SealedRecord {
         return CacheRecord(bytes: bytes)
     }
 
-    /// The header, and each part of the key with its length before it, so that no two keys give the same bytes.
+    /// Returns the header and each part of the key, preceded by its length, so that no two keys give the same bytes.
     private static func associated(header: ArraySlice<UInt8>, key: CacheKey) -> [UInt8] {
         var bytes = Array(header)
         for part in [key.group.name, key.kind.rawValue, key.name] {

@@ -1,14 +1,14 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// A cache that can put a record which nobody can read out of the way, and keep it for whoever wants to look at it.
+/// A cache that can set an unreadable record aside and keep it for inspection.
 package protocol CorruptRecordKeeping: TokenCache {
-    /// Whether it can, which for a cache around another depends on that one. `true` unless it says otherwise.
+    /// Whether the cache can do so. A cache around another cache returns that cache's value. The default is `true`.
     var keepsCorruptRecords: Bool { get }
 
-    /// Takes `record` away from under `key`, and keeps it where the storage outlasts the program.
+    /// Moves `record` away from `key` and keeps it, if the storage outlasts the program.
     ///
-    /// - Returns: The record's new place, to be reported; `nil` where it was kept nowhere.
-    /// - Throws: `.cacheBusy` when something else is stored under `key` meanwhile: read it again. `.cache` and its
+    /// - Returns: The record's new location, for the report; `nil` if it was not kept.
+    /// - Throws: `.cacheBusy` when another record is stored under `key` meanwhile: read it again. `.cache` and its
     ///   other second levels when the storage fails.
     func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String?
 }

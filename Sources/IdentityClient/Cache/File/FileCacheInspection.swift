@@ -1,23 +1,23 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What is to be said about the directory of a FileTokenCache before it is used.
+/// The state of a FileTokenCache's directory before its first use.
 package struct FileCacheInspection: Sendable {
-    /// The directory.
+    /// The directory's path.
     package let path: String
-    /// Its permission bits, or `nil` when it does not exist yet.
+    /// The directory's permission bits, or `nil` if it does not exist yet.
     package let mode: UInt32?
-    /// Why it cannot be used.
+    /// The reason why the directory cannot be used; `nil` if it can.
     package let problem: AuthenticationError?
 }
 
 extension FileTokenCache {
-    /// The directory in which the groups' directories are.
-    /// - Throws: `.cache` when the user has no home.
+    /// Returns the directory that contains the groups' directories.
+    /// - Throws: `.cache` when the user has no home directory.
     package func directory() throws -> String {
         try location.path()
     }
 
-    /// Looks at the directory, or at what it would be made in, and makes nothing.
+    /// Inspects the directory, or the directory in which it would be created. Creates nothing.
     package func inspect() throws -> FileCacheInspection {
         let path = try location.path()
         var mode: UInt32?

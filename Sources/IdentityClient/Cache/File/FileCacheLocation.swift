@@ -2,17 +2,17 @@
 
 import Synchronization
 
-/// The directory of a ``FileTokenCache``, worked out when it is first needed.
+/// The directory of a ``FileTokenCache``, determined when it is first needed.
 final class FileCacheLocation: Sendable {
     private let resolved: Mutex<String?>
 
-    /// - Parameter directory: An absolute path, one relative to the working directory of now, or `nil` for the user's
-    ///   state directory.
+    /// - Parameter directory: An absolute path, a path relative to the current working directory, or `nil` for the
+    ///   user's state directory.
     init(_ directory: String?) {
         resolved = Mutex(directory.map { Self.absolute($0, in: SystemCall.workingDirectory ?? "/") })
     }
 
-    /// The absolute path.
+    /// Returns the absolute path.
     func path() throws -> String {
         try resolved.withLock { path in
             if let path { return path }

@@ -1,12 +1,13 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// How a ``FileTokenCache`` names what lies in a group's directory. Whatever has another name is not ours.
+/// The names of the files in a group's directory of a ``FileTokenCache``. Files with other names are not the cache's.
+/// programs.
 enum FileCacheName {
-    /// How many locks a group's directory has.
+    /// The number of locks in a group's directory.
     static let stripes = 16
 
-    /// The file of a record: `account-<name>.json`.
-    /// - Throws: `.invalidArgument` when the key cannot be a part of a file's name.
+    /// Returns the name of a record's file: `account-<name>.json`.
+    /// - Throws: `.invalidArgument` when the key cannot be part of a file name.
     static func record(_ key: CacheKey) throws -> String {
         guard isKind(key.kind.rawValue), isName(key.name), isGroup(key.group.name) else {
             throw AuthenticationError(
@@ -18,7 +19,7 @@ enum FileCacheName {
         return "\(key.kind.rawValue)-\(key.name).json"
     }
 
-    /// The key of the record in `file`, or `nil` when it holds none of this kind.
+    /// Returns the key of the record in `file`, or `nil` if it holds no record of this kind.
     static func key(_ file: String, kind: CacheKey.Kind, group: CacheGroup) -> CacheKey? {
         let prefix = kind.rawValue + "-"
         guard file.hasPrefix(prefix), file.hasSuffix(".json") else { return nil }
@@ -26,31 +27,32 @@ enum FileCacheName {
         return isName(name) ? CacheKey(group: group, kind: kind, name: name) : nil
     }
 
-    /// The key of the record of any kind in `file`, or `nil` when it holds none.
+    /// Returns the key of the record in `file`, whatever its kind, or `nil` if it holds no record.
     static func key(_ file: String, group: CacheGroup) -> CacheKey? {
         let kind = file.prefix { $0 != "-" }
         guard isKind(String(kind)) else { return nil }
         return key(file, kind: CacheKey.Kind(rawValue: String(kind)), group: group)
     }
 
-    /// Which of the locks guards the record in `file`: the same in every process and version (FNV-1a).
+    /// Returns the number of the lock that guards the record in `file`: the same in every process and version (FNV-1a).
     static func stripe(_ file: String) -> Int {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in file.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         return Int(hash % UInt64(stripes))
     }
 
-    /// The lock file of a stripe. It is never removed: whoever removes a lock file splits the lock in two.
+    /// Returns the name of a stripe's lock file. The file is never removed: removing a lock file splits the lock in
+    /// two.
     static func lock(_ stripe: Int) -> String {
         ".lock-\(stripe)"
     }
 
-    /// A new name for a file that is being written under the lock of `stripe`.
+    /// Returns a new name for a file that is written under the lock of `stripe`.
     static func temporary(_ stripe: Int) -> String {
         temporaryPrefix(stripe) + String(UInt64.random(in: .min ... .max), radix: 16)
     }
 
-    /// Whether `file` was being written under the lock of `stripe`.
+    /// Returns whether `file` was being written under the lock of `stripe`.
     static func isTemporary(_ file: String, stripe: Int) -> Bool {
         file.hasPrefix(temporaryPrefix(stripe))
     }

@@ -1,16 +1,15 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// The records that were read lately, with what tells that their files have not changed since. Bounded in bytes, and in
-/// files that are kept open.
+/// The recently read records and the fingerprints that prove their files unchanged. Bounded in bytes and in open files.
 struct FileMemory {
-    /// A record as it was read. An object that never changes, so that a hit copies one reference.
+    /// A record as it was read. It never changes, so a hit copies one reference.
     final class Entry: Sendable {
         let path: String
         let record: CacheRecord
         let fingerprint: FileFingerprint
         /// Whether an equal fingerprint proves that the content is still the same.
         let isSettled: Bool
-        /// The file, if it was kept open.
+        /// The file, if it is kept open.
         let held: HeldFile?
 
         init(
@@ -34,7 +33,7 @@ struct FileMemory {
         fileprivate var cost: Int { record.bytes.count + path.utf8.count + 256 }
     }
 
-    /// Guarded by the lock that guards the memory.
+    /// An entry's place. The lock that guards the memory guards it too.
     private final class Slot {
         let key: CacheKey
         var entry: Entry
@@ -47,14 +46,16 @@ struct FileMemory {
         }
     }
 
-    /// How many files are kept open: a program works with few accounts at a time, and it needs its descriptors itself.
+    /// The most files that are kept open: a program works with few accounts at a time, and it needs its descriptors
+    /// itself.
     static let heldLimit = 16
 
     /// The bytes that entries may take.
     let limit: Int
     private(set) var cost = 0
     private var slots: [CacheKey: Slot] = [:]
-    /// What was asked for last: most programs ask for one record again and again, and to compare is quicker than to hash.
+    /// The last requested record: most programs request the same record again and again, and comparing is faster than
+    /// hashing.
     private var latest: Slot?
     private var held: [(slot: Slot, file: HeldFile)] = []
     private var uses: UInt64 = 0
@@ -63,10 +64,10 @@ struct FileMemory {
         self.limit = limit
     }
 
-    /// How many files are kept open now.
+    /// The number of files that are open now.
     var heldCount: Int { held.count }
 
-    /// - Parameter counts: Whether this is a use. A sweep of all records says nothing of which are used.
+    /// - Parameter counts: Whether this is a use. A sweep of all records does not count as a use of any record.
     mutating func entry(for key: CacheKey, counts: Bool = true) -> Entry? {
         if !counts { return slots[key]?.entry }
         guard let slot = slot(for: key) else { return nil }
@@ -82,9 +83,10 @@ struct FileMemory {
         return slot
     }
 
-    /// - Parameter makesRoom: Whether others give way to it. To one that a sweep has read they do not: a sweep of more than
-    ///   there is room for would drop all of them, those in use as well, and find nothing the next time either.
-    /// - Returns: What was remembered before.
+    /// - Parameter makesRoom: Whether other records are dropped to make room. A record that a sweep has read drops no
+    ///   other record: a sweep of more records than there is room for would drop them all, including those in use, and
+    ///   the next sweep would find none either.
+    /// - Returns: The previously remembered record.
     @discardableResult
     mutating func remember(_ entry: Entry, for key: CacheKey, makesRoom: Bool = true) -> Entry? {
         let old = forget(key)
@@ -96,7 +98,7 @@ struct FileMemory {
         return old
     }
 
-    /// - Returns: What was remembered.
+    /// - Returns: The forgotten record.
     @discardableResult
     mutating func forget(_ key: CacheKey) -> Entry? {
         guard let slot = slots.removeValue(forKey: key) else { return nil }
@@ -106,7 +108,7 @@ struct FileMemory {
         return slot.entry
     }
 
-    /// Drops what was used longest ago until a quarter is free, so that this is seldom needed.
+    /// Drops the least recently used records until a quarter of the memory is free, so that this is seldom needed.
     private mutating func makeRoom() {
         for slot in slots.values.sorted(by: { $0.lastUse < $1.lastUse }) {
             if cost <= limit / 4 * 3 { return }
@@ -115,14 +117,14 @@ struct FileMemory {
     }
 }
 
-// Files that are kept open.
+// Open files.
 extension FileMemory {
-    /// Whether one more may be: there is room, or one has not been asked for lately.
+    /// Returns whether another file may be kept open: there is room, or an open file is idle.
     func mayHold(at now: CoarseTime) -> Bool {
         held.count < Self.heldLimit || held.contains { $0.file.isIdle(at: now) }
     }
 
-    /// Keeps `file` open with `entry`, if that is still what is remembered.
+    /// Keeps `file` open with `entry`, if `entry` is still the remembered record.
     mutating func hold(_ file: HeldFile, with entry: Entry, for key: CacheKey, at now: CoarseTime) {
         guard let slot = slots[key], slot.entry === entry else { return }
         if held.count >= Self.heldLimit {

@@ -4,29 +4,31 @@ import Dispatch
 import Synchronization
 
 extension FileTokenCache {
-    /// The keys in `group` whose files change from now on, in this process or another; a reader that falls behind gets
-    /// the newest 64.
+    /// Returns the keys in `group` whose files change from now on, in this process or another. A reader that falls
+    /// behind gets the newest 64.
     ///
-    /// Linux tells of them by inotify, within milliseconds; changes on other computers that share the directory are not
-    /// told. The streams of one group share one watch, which ends with the last of them; all end with this object. The
-    /// watch is set on the caller's thread, in microseconds, so that nothing is missed after this returns.
+    /// Linux reports changes by inotify, within milliseconds. Changes on other computers that share the directory are
+    /// not reported. The streams of a group share one watch, which ends with the last stream; all streams end with this
+    /// object. The watch is set on the caller's thread, in microseconds, so that no change is missed after this call
+    /// returns.
     ///
-    /// - Returns: `nil` when the system has no watch to give, as when all programs of the user have too many.
+    /// - Returns: `nil` if the system has no watch left, because the user's programs have too many.
     public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
         guard let root = try? location.path() else { return nil }  // Every other call says why.
         return hints.changes(in: group, at: "\(root)/\(group.name)")
     }
 
-    /// The same, and what ``hint(at:)`` hints at.
+    /// Returns the changes of ``changes(in:)`` and those that ``hint(at:)`` announces.
     package func changesHereAndElsewhere(in group: CacheGroup) -> AsyncStream<CacheKey>? {
-        // Without the directory hints are not given. Where it cannot be made, every other call says why.
+        // Without the directory there are no hints. If it cannot be created, every other call says why.
         if let root = try? location.path() { try? SecureDirectory.create(root, group.name) }
         return changes(in: group)
     }
 
-    /// Hints at a change of what rests elsewhere under `key`, by a file of its name that comes and goes.
+    /// Announces a change of a record that is stored elsewhere under `key`, by creating and removing a file of its
+    /// name.
     ///
-    /// - Throws: As ``replace(_:with:for:)``.
+    /// - Throws: The errors of ``replace(_:with:for:)``.
     package func hint(at key: CacheKey) async throws {
         let (root, name) = (try location.path(), try FileCacheName.record(key))
         try await readers.doing {
@@ -37,11 +39,12 @@ extension FileTokenCache {
     }
 }
 
-/// The streams of hints that a ``FileTokenCache`` has given out, and the watches they live on.
+/// The streams of hints that a ``FileTokenCache`` has returned, and the watches that feed them.
 final class FileHints: Sendable {
     private typealias Listener = AsyncStream<CacheKey>.Continuation
 
-    /// Stays with the cache, idle while nobody listens: making and closing them costs the system more than keeping.
+    /// A group's watch. It stays with the cache while it has no listeners: creating and closing it costs the system
+    /// more than keeping it.
     private struct Channel {
         var listeners: [Int: Listener] = [:]
         let watch: DirectoryWatch
@@ -62,12 +65,12 @@ final class FileHints: Sendable {
         }
     }
 
-    /// How many directories are watched.
+    /// The number of watched directories.
     var watchCount: Int { state.withLock { $0.channels.values.count { !$0.listeners.isEmpty } } }
 
     func changes(in group: CacheGroup, at path: String) -> AsyncStream<CacheKey>? {
         let (stream, listener) = AsyncStream.makeStream(of: CacheKey.self, bufferingPolicy: .bufferingNewest(64))
-        // Every way on is without hints: the reader polls.
+        // Every failure means no hints: the reader polls.
         guard let number = try? state.withLock({ try add(listener, to: group, at: path, in: &$0) }) else { return nil }
         listener.onTermination = { [weak self] _ in self?.remove(number, of: group) }
         return stream
@@ -98,7 +101,7 @@ final class FileHints: Sendable {
         }
     }
 
-    /// Nothing more can be said of the group: whoever listens is told so.
+    /// Ends the streams of a group, because its changes can no longer be observed.
     private func end(_ group: CacheGroup) {
         let channel = state.withLock { $0.channels.removeValue(forKey: group) }
         channel?.source.cancel()

@@ -3,13 +3,13 @@
 import Synchronization
 
 extension FileTokenCache {
-    /// The record as it was last read, if its file is still the same. The only call to the system is `fstat` of the
-    /// file that is kept open, or `lstat` of its path. It does not count as a use of the record.
+    /// Returns the record as it was last read, if its file is still the same. The only system call is `fstat` of the
+    /// open file, or `lstat` of its path. It does not count as a use of the record.
     func unchangedRecord(for key: CacheKey) -> CacheRecord? {
         unchangedEntry(for: key, at: now(), counts: false)?.record
     }
 
-    /// The same for a reader who may come again: the file is kept open for the next time.
+    /// Returns the same as ``unchangedRecord(for:)`` and keeps the file open for the next call.
     func unchangedRecordToHold(for key: CacheKey) -> CacheRecord? {
         let now = now()
         guard let entry = unchangedEntry(for: key, at: now) else { return nil }
@@ -26,14 +26,15 @@ extension FileTokenCache {
     }
 
     private func hold(_ entry: FileMemory.Entry, for key: CacheKey, at now: CoarseTime) {
-        // In the tick in which it was written, a file could change once more and look the same.
+        // Within the clock tick in which it was written, a file could change once more and look the same.
         guard memory.withLock({ $0.mayHold(at: now) }), entry.fingerprint.isSettled(at: SystemCall.now),
             let file = HeldFile(entry.path, entry.fingerprint, foundAt: now)
         else { return }
         memory.withLock { $0.hold(file, with: entry, for: key, at: now) }
     }
 
-    /// Whether there is surely no record: its file is not there, and the directories are as they must be.
+    /// Returns whether there is certainly no record: its file does not exist, and owner, mode and kind of the
+    /// directories are right.
     func isAbsent(_ key: CacheKey) throws -> Bool {
         let root = try location.path()
         let directory = "\(root)/\(key.group.name)"
@@ -56,16 +57,17 @@ extension FileTokenCache {
         return try readRecord(for: key, named: name, in: directory)
     }
 
-    /// Reads a file, or takes what is remembered of it. Equal bytes come in the array that was returned before.
+    /// Reads a file, or returns the remembered record. If the bytes are equal, returns the same array as before.
     ///
-    /// - Parameter isSweep: Whether all records are read: then those that are remembered do not give way to it.
+    /// - Parameter isSweep: Whether all records are read. Then remembered records do not make room for the records
+    ///   read.
     func readRecord(
         for key: CacheKey,
         named name: String,
         in directory: borrowing Descriptor,
         isSweep: Bool = false
     ) throws -> CacheRecord? {
-        // Taken before anything else: what changes from here on must look newer than this.
+        // Taken first: later changes must look newer than this.
         let now = SystemCall.now
         guard let file = try directory.file(name) else {
             forget(key)
@@ -111,7 +113,7 @@ extension FileTokenCache {
         isSweep: Bool = false
     ) {
         let entry = FileMemory.Entry(path: path, record: record, fingerprint: fingerprint, isSettled: isSettled)
-        // What was remembered goes after the lock: to close a file that somebody removed may take as long as to remove it.
+        // The old entry is released after the lock: closing a removed file may take as long as removing it.
         _ = memory.withLock { $0.remember(entry, for: key, makesRoom: !isSweep) }
     }
 

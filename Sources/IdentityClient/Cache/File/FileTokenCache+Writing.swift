@@ -4,10 +4,10 @@ import Glibc
 import Synchronization
 
 extension FileTokenCache {
-    /// Does `work` on the file of `key` under its lock, waiting for the lock where it has to.
+    /// Does `work` on the file of `key` under its lock, and waits for the lock if needed.
     ///
-    /// The wait is the task's, not the queue's, so that cancelling the task ends it. Where there is no directory yet,
-    /// the answer is `valueWithoutDirectory`, or if that is `nil` the directory is made.
+    /// The task waits, not the queue, so cancelling the task ends the wait. If there is no directory yet, the result is
+    /// `valueWithoutDirectory`; if that is `nil`, the directory is created.
     func write<Value: Sendable>(
         _ key: CacheKey,
         valueWithoutDirectory: Value? = nil,
@@ -27,7 +27,7 @@ extension FileTokenCache {
         }
     }
 
-    /// Does `work` once if the lock is free; `nil` when it is not.
+    /// Does `work` once if the lock is free; returns `nil` if it is not.
     private func tryWrite<Value>(
         _ key: CacheKey,
         named name: String,
@@ -43,7 +43,7 @@ extension FileTokenCache {
             }
             do {
                 guard let lock = try FileLock.take(FileCacheName.stripe(name), in: directory) else { return nil }
-                // What cannot be tidied now will be tidied later; the write does not depend on it.
+                // Leftover files that cannot be removed now are removed later; the write does not depend on it.
                 try? lock.clearStaleFiles(of: FileCacheName.stripe(name), in: directory, now: SystemCall.now)
                 return try work(FileWrite(cache: self, key: key, name: name, directory: directory, lock: lock))
             } catch let failure as SystemCallError where failure.number == ENOENT {
@@ -54,7 +54,7 @@ extension FileTokenCache {
     }
 }
 
-/// How long a writer has waited for another process, and how long it waits next.
+/// The time that a writer has waited for another process, and its next pause.
 struct LockWait {
     private let timeout: Duration
     private let maximumPause: Duration

@@ -2,19 +2,20 @@
 
 import Synchronization
 
-/// Keeps credentials in files that only their user may read, one file per record, safe between processes.
+/// A cache that keeps credentials in files that only their user may read, one file per record, safe between processes.
 ///
-/// The directory and the files are made for the user alone, whatever the umask; what is a link, another user's or open
-/// to others is refused with `.cachePermissions`, naming the file and the remedy. Tokens are not encrypted: whoever may
-/// read the user's files, a backup included, may read them.
+/// The directory and the files are created for the user alone, whatever the umask. A link, another user's file or a
+/// file open to others is refused with `.cachePermissions`, which names the file and the remedy. Tokens are not
+/// encrypted: every program or backup that may read the user's files may read them.
 ///
-/// A lookup whose file has not changed costs one `fstat` or `lstat` on the caller's thread and nothing else, one whose
-/// file is not there at most four calls, so the directory belongs on a local disk. All other calls to the file system
-/// run on queues of this object, never on the cooperative pool; a cancelled task does not wait for a read that hangs. The files of up to sixteen records that are looked up
-/// again and again stay open. Whatever becomes of a file is seen by the next lookup; that its directory was moved away
-/// or mounted over, within a second. A write is whole or not at all, and rests on the disk when `replace` returns. A
-/// reader takes no lock. A writer waits up to five seconds for another process, then throws `.cacheBusy`; a cancelled
-/// task stops waiting.
+/// A lookup of an unchanged file costs one `fstat` or `lstat` on the caller's thread and nothing else. A lookup of a
+/// missing file costs at most four calls, so the directory belongs on a local disk. All other file system calls run on
+/// queues of this object, never on the cooperative pool; a cancelled task does not wait for a read that hangs. The
+/// files of up to sixteen records that are looked up repeatedly stay open. The next lookup sees every change to a file.
+/// If the directory is moved away or mounted over, lookups notice it within a second.
+///
+/// A write is complete or has no effect, and is on the disk when `replace` returns. A reader takes no lock. A writer
+/// waits up to five seconds for another process, then throws `.cacheBusy`; a cancelled task stops waiting.
 ///
 /// ```swift
 /// let configuration = PublicClientApplication.Configuration(
@@ -30,19 +31,20 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
     let now: @Sendable () -> CoarseTime
     let hints = FileHints()
     let readers = QueueExecutor("identity-client.file-cache.read", width: 4)
-    /// One for each lock: in this object, those who need the same lock come one after the other.
+    /// One queue for each lock: within this object, calls that need the same lock run one after the other.
     let writers = (0..<FileCacheName.stripes).map { QueueExecutor("identity-client.file-cache.write-\($0)") }
 
-    /// Names the directory; nothing is read or made before the first use.
+    /// Creates a cache for a directory. Nothing is read or created before the first use.
     ///
-    /// - Parameter directory: Where the records rest. A relative path begins at the working directory of now. The
-    ///   default is `$XDG_STATE_HOME/swift-identity-client`, or without that
-    ///   `~/.local/state/swift-identity-client`; in a Flatpak and in a strict snap the place for what the program keeps.
+    /// - Parameter directory: The directory for the records. A relative path begins at the current working directory.
+    ///   The default is `$XDG_STATE_HOME/swift-identity-client`, or, if that variable is not set,
+    ///   `~/.local/state/swift-identity-client`. In a Flatpak and in a strict snap, the default is the program's place
+    ///   for persistent data.
     public convenience init(directory: String? = nil) {
         self.init(directory: directory, lockTimeout: .seconds(5))
     }
 
-    /// The same with limits of one's own, for tests.
+    /// Creates a cache with custom limits, for tests.
     init(
         directory: String?,
         lockTimeout: Duration,
@@ -55,51 +57,55 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
         memory = Mutex(FileMemory(limit: memoryLimit))
     }
 
-    /// The record under `key`, or `nil`.
+    /// Returns the record under `key`, or `nil`.
     ///
-    /// - Throws: `.cachePermissions` when a file or directory is not as it must be, `.cache` when it cannot be read.
+    /// - Throws: `.cachePermissions` when the owner, mode or kind of a file or directory is wrong, `.cache` when the
+    ///   record cannot be read.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
         if let record = unchangedRecordToHold(for: key) { return record }
         return try await lookedUpRecord(for: key)
     }
 
-    /// The way of a lookup that is no hit, apart so that a hit sets up nothing for it.
+    /// Looks up a record that is not in memory. It is a function of its own so that a hit sets up nothing for it.
     @inline(never)
     private func lookedUpRecord(for key: CacheKey) async throws -> CacheRecord? {
-        // Whatever is amiss is told by who opens the file.
+        // Opening the file reports every problem.
         if (try? isAbsent(key)) == true { return nil }
         return try await readers.reading { try self.readRecord(for: key) }
     }
 
-    /// Stores `new` under `key` if what is stored is still `expected`: one atomic write, synced unless it is a lease.
+    /// Stores `new` under `key` if the stored record is still `expected`: one atomic write, synced unless it is a
+    /// lease.
     ///
     /// - Returns: Whether the record was replaced.
-    /// - Throws: `.cacheBusy` when another process holds the lock for five seconds, `.cacheFull` without room,
-    ///   `.cachePermissions` when a file or directory is not as it must be, `.cache` for another failure of the system,
-    ///   `.invalidArgument` for a record above 1 MiB, `CancellationError`.
+    /// - Throws: `.cacheBusy` when another process holds the lock for five seconds, `.cacheFull` when there is no room,
+    ///   `.cachePermissions` when the owner, mode or kind of a file or directory is wrong, `.cache` for another system
+    ///   failure, `.invalidArgument` for a record above 1 MiB, `CancellationError`.
     public func replace(
         _ expected: CacheRecord?,
         with new: CacheRecord?,
         for key: CacheKey
     ) async throws -> Bool {
-        // What is not there can be neither changed nor removed, and that makes no directory.
+        // A record that does not exist can be neither changed nor removed, and neither creates a directory.
         let valueWithoutDirectory: Bool? = expected != nil ? false : new == nil ? true : nil
         return try await write(key, valueWithoutDirectory: valueWithoutDirectory) {
             try $0.replace(expected, with: new)
         }
     }
 
-    /// All records of one kind in `group`, in one sweep of its directory.
+    /// Returns all records of one kind in `group`, in one sweep of its directory.
     ///
-    /// - Throws: As ``record(for:)``.
+    /// - Throws: The errors of ``record(for:)``.
     public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
         try await readers.reading { try self.readRecords(of: kind, in: group) }
     }
 
-    /// Writes a file as long as a usual record, under a lock and beside the others, and removes it. Nothing is synced.
+    /// Writes a file as long as a usual record, under a lock and next to the records, and removes it. The file is not
+    /// synced.
     ///
-    /// The directory is made where there is none. What a death leaves behind is removed as what it leaves of a write.
-    /// - Throws: As ``replace(_:with:for:)``.
+    /// The directory is created if it does not exist. If the process dies, the file is removed like that of an
+    /// interrupted write.
+    /// - Throws: The errors of ``replace(_:with:for:)``.
     public func checkWritable(in group: CacheGroup) async throws {
         try await write(CacheKey(group: group, kind: .lease, name: "check")) { try $0.check() }
     }
@@ -113,7 +119,7 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
 }
 
 extension QueueExecutor {
-    /// Runs `work` on the queue unless the task is cancelled, and tells its failures as a cache does.
+    /// Runs `work` on the queue unless the task is cancelled, and converts its errors to a cache's errors.
     func doing<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try Task.checkCancellation()
         do {
@@ -123,7 +129,7 @@ extension QueueExecutor {
         }
     }
 
-    /// The same for work that changes nothing: a task that is cancelled meanwhile does not wait for a disk that hangs.
+    /// Runs `work` that changes nothing: a task that is cancelled meanwhile does not wait for a disk that hangs.
     func reading<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try Task.checkCancellation()
         do {

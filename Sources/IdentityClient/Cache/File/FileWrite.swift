@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// One change of one record's file, while its lock is held.
+/// A change of one record's file while its lock is held.
 struct FileWrite: ~Copyable {
     let cache: FileTokenCache
     let key: CacheKey
@@ -19,7 +19,7 @@ struct FileWrite: ~Copyable {
         self.lock = lock
     }
 
-    /// As much as a record with some access tokens and ID tokens takes.
+    /// The usual size of a record with some access tokens and ID tokens.
     private static let usualSize = 16 << 10
 
     /// A lease is worth nothing after a crash, so it need not survive one.
@@ -29,8 +29,8 @@ struct FileWrite: ~Copyable {
         guard try cache.readRecord(for: key, named: name, in: directory) == expected else { return false }
         if let new {
             try put(new)
-            // Who has taken a lease reads the credential next. On NFS a file that is open, and so its `fstat`, may be
-            // older than that by a minute: it is opened anew.
+            // After taking a lease, the caller reads the credential. On NFS an open file, and so its `fstat`, may be up
+            // to a minute out of date: open it anew.
             if key.kind == .lease { cache.forget(key.credential) }
         } else if expected != nil {
             try directory.remove(name)
@@ -40,7 +40,8 @@ struct FileWrite: ~Copyable {
         return true
     }
 
-    /// Writes beside the old file and then takes its name, so that a reader finds the one or the other, whole.
+    /// Writes a new file and renames it to the old file's name, so that a reader finds the old or the new file,
+    /// complete.
     private func put(_ record: CacheRecord) throws {
         guard record.bytes.count <= SecureFile.sizeLimit else {
             throw AuthenticationError(
@@ -53,7 +54,8 @@ struct FileWrite: ~Copyable {
         let file = try directory.newFile(temporary)
         do {
             try file.write(record.bytes)
-            // The kernel stamps in ticks; a stamp of our own is no other writer's. Where it fails, time must pass first.
+            // The kernel's time stamps have the resolution of a clock tick; no other writer sets the same stamp as this
+            // call. If setting it fails, time must pass first.
             try? file.stamp(stamp)
             if isDurable { try file.synchronize() }
             try directory.rename(temporary, to: name)
@@ -67,13 +69,13 @@ struct FileWrite: ~Copyable {
             for: key,
             path: "\(directory.path)/\(name)",
             fingerprint: fingerprint,
-            // Some file systems keep less of a stamp than they are given.
+            // Some file systems store a stamp less precisely than it was set.
             isSettled: fingerprint.modified == stamp
         )
         if isDurable { try directory.synchronize() }
     }
 
-    /// Writes what is removed at once. The disk's and the quota's room is taken when it is written, not when it is synced.
+    /// Writes a file and removes it at once. Space on the disk and in the quota is taken by the write, not by the sync.
     func check() throws {
         let temporary = FileCacheName.temporary(FileCacheName.stripe(name))
         let file = try directory.newFile(temporary)

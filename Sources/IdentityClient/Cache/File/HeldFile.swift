@@ -2,18 +2,20 @@
 
 import Synchronization
 
-/// A record's file, kept open: to ask it whether it changed takes a third of the time that looking up its path takes.
+/// A record's file, kept open: asking it whether it changed takes a third of the time of looking up its path.
 ///
-/// Whoever replaces or removes the file takes its only name away, whoever writes to it changes its times, and its inode
-/// is not used again while it is open. What it cannot tell is that its path leads elsewhere, because a directory was
-/// moved away or something mounted over it. So its answers count for a second, and then the path is looked up.
+/// Replacing or removing the file takes its only name away, writing to it changes its times, and its inode is not
+/// reused while it is open. The open file cannot tell whether its path leads elsewhere, because a directory was moved
+/// away or another file system was mounted over it. So its answers are trusted for a second; then the path is looked
+/// up.
 final class HeldFile: Sendable {
     private let file: Descriptor
     private let fingerprint: FileFingerprint
-    /// When the path last led to it.
+    /// The time at which the path last led to this file.
     private let found: Atomic<Int64>
 
-    /// Opens the file that `path` led to at `now`; `nil` when there is another one by then, or it cannot be opened.
+    /// Opens the file that `path` led to at `now`; returns `nil` if the path leads to another file by now or the file
+    /// cannot be opened.
     init?(_ path: String, _ fingerprint: FileFingerprint, foundAt now: CoarseTime) {
         guard let file = try? Descriptor.unread(path) else { return nil }  // then its path is asked, as before
         self.file = file
@@ -22,22 +24,22 @@ final class HeldFile: Sendable {
         guard isUnchanged else { return nil }
     }
 
-    /// Whether it is as it was when it was read, and still has a name. One call to the system.
+    /// Whether the file is as it was when it was read, and still has a name. Costs one system call.
     var isUnchanged: Bool {
         file.isUnchanged(since: fingerprint)
     }
 
-    /// Whether the path led to it less than a second ago.
+    /// Returns whether the path led to this file less than a second ago.
     func isSure(at now: CoarseTime) -> Bool {
         age(at: now) < 1_000_000_000
     }
 
-    /// Whether nobody has asked for it lately.
+    /// Returns whether the file was not requested lately.
     func isIdle(at now: CoarseTime) -> Bool {
         age(at: now) > 10_000_000_000
     }
 
-    /// Takes note that the path led to it.
+    /// Records that the path led to this file at `now`.
     func wasFound(at now: CoarseTime) {
         found.store(now.nanoseconds, ordering: .relaxed)
     }

@@ -2,11 +2,11 @@
 
 import Synchronization
 
-/// Locks between the processes of one user, for storage that cannot compare and replace by itself.
+/// Locks between the processes of one user, for storage that has no compare-and-replace of its own.
 ///
-/// They are files in the user's runtime directory, sixteen for a group, and each has a number, its length, that grows
-/// with every change made under it: whoever remembers the number finds out for the price of one `fstat` that nothing
-/// changed. A ``ChangeCounter`` reads it.
+/// The locks are files in the user's runtime directory, sixteen for a group. The length of each file is a number that
+/// grows with every change made under its lock: a process that remembers the number learns with one `fstat` that
+/// nothing changed. A ``ChangeCounter`` reads the number.
 package final class SharedLocks: Sendable {
     private struct Stripe: Hashable {
         let group: CacheGroup
@@ -20,16 +20,16 @@ package final class SharedLocks: Sendable {
     private let counters = Mutex<[Stripe: ChangeCounter]>([:])
 
     /// - Parameters:
-    ///   - directory: Where the lock files are.
-    ///   - timeout: How long a lock that another process has is waited for.
-    ///   - pause: How long the pauses between two tries become.
+    ///   - directory: The directory of the lock files.
+    ///   - timeout: The longest wait for a lock that another process holds.
+    ///   - pause: The longest pause between two attempts.
     package init(directory: String, timeout: Duration, pause: Duration = .milliseconds(10)) {
         self.directory = directory
         self.timeout = timeout
         self.pause = pause
     }
 
-    /// Takes the lock that guards `key`, waiting for it without holding a thread.
+    /// Takes the lock that guards `key`. Waits for it without blocking a thread.
     /// - Throws: `.cacheBusy` after the time-out, `.cachePermissions`, `.cache`, `CancellationError`.
     package func take(for key: CacheKey) async throws -> HeldLock {
         try await take(Stripe(group: key.group, number: try Self.stripe(of: key)))
@@ -44,18 +44,18 @@ package final class SharedLocks: Sendable {
         }
     }
 
-    /// Takes all locks of `group`, so that nobody changes anything in it.
-    /// - Throws: As ``take(for:)``; then none is held.
+    /// Takes all locks of `group`, so that no other process changes anything in it.
+    /// - Throws: The errors of ``take(for:)``; then no lock is held.
     package func takeAll(in group: CacheGroup) async throws -> [HeldLock] {
         var locks: [HeldLock] = []
         for number in 0..<FileCacheName.stripes {
-            // Those that were taken end with the array.
+            // If an attempt fails, the locks taken so far end with the array.
             locks.append(try await take(Stripe(group: group, number: number)))
         }
         return locks
     }
 
-    /// The counter of the changes under the lock of `key`; opened when first asked for.
+    /// Returns the counter of the changes under the lock of `key`; its file is opened by the first call.
     package func counter(for key: CacheKey) async throws -> ChangeCounter {
         try await counter(Stripe(group: key.group, number: try Self.stripe(of: key)))
     }
@@ -68,7 +68,8 @@ package final class SharedLocks: Sendable {
         return counter
     }
 
-    /// The counters of all changes in `group`, with their numbers of now: what a whole listing rests on.
+    /// Returns the counters of all changes in `group`, with their current numbers: the basis for remembering a complete
+    /// listing.
     package func counts(in group: CacheGroup) async throws -> ChangeCounts {
         var counts: [(ChangeCounter, Int?)] = []
         for number in 0..<FileCacheName.stripes {
@@ -113,8 +114,8 @@ package final class HeldLock: Sendable {
         self.lock = Mutex(lock)
     }
 
-    /// Says that something is going to change. Until ``endChange()`` nobody remembers, or believes what is remembered,
-    /// also if this process dies: the next one to change something ends it.
+    /// Announces a change. Until ``endChange()``, no process remembers a record or trusts what it remembers. If this
+    /// process dies, the next process that makes a change ends this change.
     /// - Throws: `.cache`, `.cacheBusy`, `.cachePermissions`; then nothing may be changed.
     package func beginChange() throws {
         do {
@@ -124,13 +125,13 @@ package final class HeldLock: Sendable {
         }
     }
 
-    /// Says that no change is under way any more: neither one's own nor that of somebody who died.
+    /// Announces that no change is under way any more, neither this lock's own nor that of a process that died.
     package func endChange() {
-        // While the number stays odd, nothing is remembered: that costs time only.
+        // While the number stays odd, nothing is remembered: that costs only time.
         lock.withLock { try? $0?.endChange() }
     }
 
-    /// Lets go of the lock.
+    /// Releases the lock.
     package func end() {
         lock.withLock { $0 = nil }
     }

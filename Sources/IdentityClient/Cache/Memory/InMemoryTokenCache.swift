@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// Keeps credentials in this process and nowhere else: when the program ends, everyone is signed out.
+/// A cache that keeps credentials in this process only: all accounts are signed out when the program ends.
 ///
-/// A legitimate choice for a service, and the one for tests. Every instance has its own records. No call waits, throws
-/// or leaves the caller's thread; a lookup costs the same for one account and for ten thousand.
+/// It suits services and tests. Every instance has its own records. No call waits, throws or leaves the caller's
+/// thread; a lookup costs the same for one account and for ten thousand.
 ///
 /// ```swift
 /// let configuration = PublicClientApplication.Configuration(
@@ -25,12 +25,12 @@ public final class InMemoryTokenCache: TokenCache {
         for (_, continuation) in subscribers.values { continuation.finish() }
     }
 
-    /// The record under `key`, or `nil`. Never throws.
+    /// Returns the record under `key`, or `nil`. Never throws.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
         state.withLock { $0.shelves[Shelf(key)]?[key] }
     }
 
-    /// Stores `new` if what is stored is still `expected`. Never throws.
+    /// Stores `new` if the stored record is still `expected`. Never throws.
     /// - Returns: Whether the record was replaced.
     public func replace(
         _ expected: CacheRecord?,
@@ -47,12 +47,12 @@ public final class InMemoryTokenCache: TokenCache {
         return replaced
     }
 
-    /// All records of one kind in `group`: handed out as they are kept, without a copy. Never throws.
+    /// Returns all records of one kind in `group`, without copying them. Never throws.
     public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
         state.withLock { $0.shelves[Shelf(group: group, kind: kind)] ?? [:] }
     }
 
-    /// The keys in `group` that change from now on; a reader that falls behind gets the newest 64.
+    /// Returns the keys in `group` that change from now on. A reader that falls behind gets the newest 64.
     public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
         let (stream, continuation) = AsyncStream.makeStream(of: CacheKey.self, bufferingPolicy: .bufferingNewest(64))
         let number = state.withLock { $0.add(continuation, to: group) }
@@ -66,17 +66,18 @@ public final class InMemoryTokenCache: TokenCache {
 extension InMemoryTokenCache {
     private typealias Listener = AsyncStream<CacheKey>.Continuation
 
-    /// How many streams of hints are open; a finished one does not count.
+    /// The number of open streams of hints; finished streams do not count.
     var subscriberCount: Int {
         state.withLock { $0.subscribers.count }
     }
 
-    /// How many records there are in all groups.
+    /// The number of records in all groups.
     var recordCount: Int {
         state.withLock { $0.shelves.values.reduce(0) { $0 + $1.count } }
     }
 
-    /// What a listing asks for; the records of one shelf lie together, so that a listing is one lookup.
+    /// The group and kind that a listing names. The records of a shelf are stored together, so that a listing is one
+    /// lookup.
     private struct Shelf: Hashable {
         let group: CacheGroup
         let kind: CacheKey.Kind
@@ -90,7 +91,7 @@ extension InMemoryTokenCache {
             self.init(group: key.group, kind: key.kind)
         }
 
-        /// Hashes the group alone, which has few kinds.
+        /// Hashes the group alone, because a group has few kinds.
         func hash(into hasher: inout Hasher) {
             hasher.combine(group)
         }
