@@ -3,7 +3,8 @@
 import Logging
 
 extension PublicClientApplication {
-    /// Who signs in and out at this provider from now on, in this program and in others that share its records.
+    /// Returns the sign-ins and sign-outs at this provider from now on, in this program and in programs that share its
+    /// records.
     ///
     /// ```swift
     /// let changes = try await app.accountChanges()
@@ -11,12 +12,13 @@ extension PublicClientApplication {
     /// for await change in changes { … }
     /// ```
     ///
-    /// Nothing falls between the two calls. What changes while nobody asks is told in sum: whoever signed in and out
-    /// again meanwhile does not appear. A refresh is no change unless the provider tells something new of the person.
+    /// No change is lost between the two calls. Changes between two elements of the sequence are summed up: an account
+    /// that signed in and out again in between does not appear. A refresh is a change only if the provider sends new
+    /// data about the person.
     ///
-    /// A change is told at once where the cache gives hints, as files and memory do, else within 1.5 s. While the cache
-    /// cannot be read, nothing is told and nobody taken for signed out. The sequence ends when its task is cancelled; all
-    /// it uses is freed with it.
+    /// A change is reported at once if the cache gives hints, as files and memory do, otherwise within 1.5 s. While the
+    /// cache cannot be read, nothing is reported, and no account counts as signed out. The sequence ends when its task
+    /// is cancelled; everything that it uses is freed with it.
     ///
     /// - Throws: `AuthenticationError.cache` when the cache cannot be read now; `CancellationError`.
     public func accountChanges() async throws -> AsyncStream<AccountChange> {

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension PublicClientApplication {
-    /// Everyone who is signed in at this provider in the cache's group, sorted by username.
+    /// Returns the accounts that are signed in at this provider in the cache's group, sorted by username.
     ///
     /// Costs one sweep of the cache and no network. In a group that several programs share, the accounts of all of them
     /// are listed.
@@ -11,9 +11,9 @@ extension PublicClientApplication {
         try await environment.store.allSnapshots().accounts(inScope: configuration.authority.accountScope)
     }
 
-    /// The account with an identifier, or `nil` when it is not signed in.
+    /// Returns the account with an identifier, or `nil` if it is not signed in.
     ///
-    /// - Throws: As ``allAccounts()``.
+    /// - Throws: The errors of ``allAccounts()``.
     public func account(withID id: Account.ID) async throws -> Account? {
         if configuration.authority.policy == nil {
             let (store, record) = (environment.store, recordID(of: id))
@@ -23,19 +23,19 @@ extension PublicClientApplication {
         return try await allAccounts().first { $0.id == id }
     }
 
-    /// The accounts with a username, compared without regard to case. There may be several.
+    /// Returns the accounts with a username, compared case-insensitively. There may be several.
     ///
-    /// - Throws: As ``allAccounts()``.
+    /// - Throws: The errors of ``allAccounts()``.
     public func accounts(withUsername username: String) async throws -> [Account] {
         let username = username.lowercased()
         return try await allAccounts().filter { $0.username?.lowercased() == username }
     }
 
-    /// The account with Microsoft's home account identifier (`uid.utid`), compared without regard to case.
+    /// Returns the account with Microsoft's home account identifier (`uid.utid`), compared case-insensitively.
     ///
-    /// A B2C identifier that names a policy finds the person's account as well.
+    /// A B2C identifier that names a policy also finds the person's account.
     ///
-    /// - Throws: As ``allAccounts()``.
+    /// - Throws: The errors of ``allAccounts()``.
     public func account(withHomeAccountID homeAccountID: String) async throws -> Account? {
         let wanted = homeAccountID.lowercased()
         let listing = try await environment.store.allSnapshots()
@@ -48,14 +48,15 @@ extension PublicClientApplication {
         return listing.accounts(inScope: scope).first { $0.id == found.account.id }
     }
 
-    /// Signs an account out on this computer: its tokens are gone, for all programs of the group and all B2C policies.
+    /// Signs an account out on this computer: removes its tokens, for all programs of the group and all B2C policies.
     ///
-    /// Needs no network. The browser keeps its own session with the provider, which ``signOut(_:parameters:)`` can end. So that it
-    /// does not sign the person in again unasked, the next sign-in asks, unless its parameters name a prompt. A refresh
-    /// that is under way does not bring the account back. Removing an account that is not there is not an error.
+    /// Needs no network. The browser keeps its own session with the provider, which ``signOut(_:parameters:)`` can end.
+    /// So that this session does not sign the person in again without asking, the next sign-in prompts, unless its
+    /// parameters set a prompt. A refresh that is under way does not bring the account back. Removing an account that
+    /// is not signed in is not an error.
     ///
-    /// - Throws: `AuthenticationError.cache` when the cache cannot be written, or, with this program's own tokens gone,
-    ///   when records of other programs of the group or of other policies could not be read; `CancellationError`.
+    /// - Throws: `AuthenticationError.cache` when the cache cannot be written, or when the program's own tokens are
+    ///   removed but records of the group's other programs or of other policies could not be read; `CancellationError`.
     public func remove(_ account: Account) async throws {
         let removed = try await AccountRemoval(environment: environment, context: environment.context(nil)).run(account)
         if let failure = removed.failure { throw failure }

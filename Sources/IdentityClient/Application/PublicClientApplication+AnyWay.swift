@@ -1,23 +1,23 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension PublicClientApplication {
-    /// An access token, without asking anyone where that can be had, and else through the browser: what most programs want at
-    /// a moment at which the person expects to sign in.
+    /// Acquires an access token, silently if possible and otherwise through the browser. Most programs call this at a
+    /// moment when the person expects to sign in.
     ///
     /// ```swift
     /// let result = try await app.acquireToken(scopes: ["email"])
     /// ```
     ///
-    /// The browser opens only where a person is needed, with what the provider demands of the new sign-in. Being offline, for
-    /// example, is an error, and opens none. A program that is to say something before the browser opens calls
-    /// ``acquireTokenSilently(scopes:account:)`` and ``acquireTokenInteractively(_:)`` itself.
+    /// The browser opens only if a person is needed, with the provider's requirements for the new sign-in. Other
+    /// failures, such as being offline, are errors and do not open the browser. To show something before the browser
+    /// opens, call ``acquireTokenSilently(scopes:account:)`` and ``acquireTokenInteractively(_:)`` instead.
     ///
     /// - Parameters:
-    ///   - scopes: What the token is for.
-    ///   - account: Whose token. `nil`, the default, means the current account (``currentAccount()``); where several are
-    ///     signed in and none of them was chosen, the person chooses on the sign-in page.
-    /// - Throws: As ``acquireTokenSilently(scopes:account:)``, but for `.interactionRequired`, and as
-    ///   ``acquireTokenInteractively(_:)``. Cancellation ends both.
+    ///   - scopes: The scopes of the requested token.
+    ///   - account: The account. `nil`, the default, means the current account (``currentAccount()``). If several
+    ///     accounts are signed in and none was chosen, the person chooses on the sign-in page.
+    /// - Throws: The errors of ``acquireTokenSilently(scopes:account:)`` except `.interactionRequired`, and the errors
+    ///   of ``acquireTokenInteractively(_:)``. Cancellation ends both.
     public func acquireToken(scopes: Set<Scope>, account: Account? = nil) async throws -> AuthenticationResult {
         var parameters = InteractiveParameters(scopes: scopes)
         do {

@@ -1,11 +1,12 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension PublicClientApplication {
-    /// Signs a person in on another device, for programs without a browser: they open an address there, and type a code.
+    /// Signs a person in on another device, for programs without a browser: the person opens an address there and types
+    /// a code.
     ///
-    /// Asks the provider as often as it allows until the person has finished, refused, or the code is void. A provider
-    /// that cannot be reached meanwhile is asked less often, and does not end the sign-in before the code does. Cancel
-    /// the task to give up.
+    /// Polls the provider as often as it allows until the person has finished or refused, or the code has expired. A
+    /// provider that cannot be reached meanwhile is polled less often, and does not end the sign-in before the code
+    /// expires. Cancel the task to give up.
     ///
     /// ```swift
     /// let result = try await app.acquireTokenWithDeviceCode(DeviceCodeParameters(scopes: scopes)) { prompt in
@@ -13,13 +14,15 @@ extension PublicClientApplication {
     /// }
     /// ```
     ///
-    /// The code signs in whoever enters it, wherever this program runs: show it to the person in front of it only.
+    /// The code signs in any person who enters it, wherever this program runs: show it only to the person in front of
+    /// it.
     ///
     /// - Parameters:
-    ///   - parameters: What is asked for.
-    ///   - prompt: Is called once, with what to show to the person.
-    /// - Throws: `AuthenticationError.Code.interactionTimedOut` when the code became void, `.accessDenied` when the person
-    ///   refused, `.unsupported` when the provider does not offer it; else as ``acquireTokenInteractively(_:)``.
+    ///   - parameters: The scopes and options of the sign-in.
+    ///   - prompt: Called once, with the instructions to show to the person.
+    /// - Throws: `AuthenticationError.Code.interactionTimedOut` when the code expired, `.accessDenied` when the person
+    ///   refused, `.unsupported` when the provider does not offer the device flow; otherwise the errors of
+    ///   ``acquireTokenInteractively(_:)``.
     /// - SeeAlso: [RFC 8628](https://www.rfc-editor.org/rfc/rfc8628)
     public func acquireTokenWithDeviceCode(
         _ parameters: DeviceCodeParameters,

@@ -6,15 +6,15 @@ extension PublicClientApplication {
     /// Signs a person in through the system's browser.
     ///
     /// Listens on the loopback interface, opens the browser, and waits until the person has finished, at most
-    /// `InteractiveParameters/timeout`. That the person closed the tab cannot be noticed: offer a way to cancel the task,
-    /// which frees the port within 100 ms, and let a new sign-in supersede an old one.
+    /// `InteractiveParameters/timeout`. The library cannot notice that the person closed the tab. Offer a way to cancel
+    /// the task, which frees the port within 100 ms, and let a new sign-in supersede the previous sign-in.
     ///
-    /// - Throws: `AuthenticationError.userCancelled` and its second levels when it was not finished;
-    ///   `.interactionUnavailable` when it could not be shown; `.interactionRequired` when the provider refuses, or another
-    ///   account signed in, and another sign-in may help; `.scopesDeclined`, `.network`, `.serverUnavailable`,
+    /// - Throws: `AuthenticationError.userCancelled` and its second levels when the sign-in was not finished;
+    ///   `.interactionUnavailable` when it could not be shown; `.interactionRequired` when the provider refuses, or
+    ///   another account signed in, and another sign-in may help; `.scopesDeclined`, `.network`, `.serverUnavailable`,
     ///   `.invalidResponse`, `.configuration`; `CancellationError` when the task was cancelled. A cache that cannot be
-    ///   written does not fail the sign-in, see `AuthenticationResult/persistence`; or with `.cache` before the browser opens,
-    ///   where ``InteractiveParameters/requiresPersistence`` is set.
+    ///   written does not fail the sign-in, see `AuthenticationResult/persistence`. If
+    ///   ``InteractiveParameters/requiresPersistence`` is set, it does, with `.cache`, before the browser opens.
     /// - SeeAlso: [RFC 8252](https://www.rfc-editor.org/rfc/rfc8252)
     public func acquireTokenInteractively(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
         guard parameters.timeout > .zero, parameters.timeout <= .seconds(86_400) else {
@@ -24,21 +24,22 @@ extension PublicClientApplication {
         return try await gate.run(parameters.whenPending) { try await flow.run(parameters) }
     }
 
-    /// Signs a person in through the system's browser, with everything but the scopes left at its default.
+    /// Signs a person in through the system's browser, with defaults for everything except the scopes.
     ///
-    /// - Throws: As ``acquireTokenInteractively(_:)``.
+    /// - Throws: The errors of ``acquireTokenInteractively(_:)``.
     public func acquireTokenInteractively(scopes: Set<Scope>) async throws -> AuthenticationResult {
         try await acquireTokenInteractively(InteractiveParameters(scopes: scopes))
     }
 
     /// Prepares a sign-in for a program that shows the page itself, or shows the address to a person elsewhere.
     ///
-    /// Nothing listens: the program takes the address the provider redirects to, from its own web view, scheme handler
-    /// or from the person who copies it, to ``completeAuthorization(_:with:)``. Everything is verified all the same.
-    /// The answer comes in the query unless `parameters` say otherwise. Where the request is pushed, the address is good for
-    /// a minute or so: see ``AuthorizationRequest/expiresOn``.
+    /// The library does not listen. The program takes the address that the provider redirects to, from its own web
+    /// view, from a scheme handler or from the person who copies it, and passes it to
+    /// ``completeAuthorization(_:with:)``. Every check applies as usual. The answer comes in the query unless
+    /// `parameters` set another response mode. If the request is pushed, the address works for about a minute: see
+    /// ``AuthorizationRequest/expiresOn``.
     ///
-    /// - Throws: As ``acquireTokenInteractively(_:)`` before the browser opens.
+    /// - Throws: The errors of ``acquireTokenInteractively(_:)`` that occur before the browser opens.
     public func prepareAuthorization(_ parameters: InteractiveParameters) async throws -> AuthorizationRequest {
         var parameters = parameters
         parameters.responseMode = parameters.responseMode ?? .query
@@ -50,15 +51,15 @@ extension PublicClientApplication {
         return try await preparation.request(redirectURI: preparation.redirectURI.withoutListener)
     }
 
-    /// Completes a sign-in that was prepared, with the address the provider redirected to.
+    /// Completes a prepared sign-in, with the address that the provider redirected to.
     ///
-    /// An address that does not answer `request` leaves it open for the right one.
+    /// An address that does not answer `request` leaves the request open for the right address.
     ///
     /// - Parameters:
-    ///   - request: What ``prepareAuthorization(_:)`` gave. It is good for one answer.
+    ///   - request: The result of ``prepareAuthorization(_:)``. It accepts one answer.
     ///   - redirectURL: The whole address, with its query; for a form post, the form's items as the query.
-    /// - Throws: `AuthenticationError.Code.stateMismatch` when the address answers another request; else as
-    ///   ``acquireTokenInteractively(_:)``.
+    /// - Throws: `AuthenticationError.Code.stateMismatch` when the address answers another request; otherwise the
+    ///   errors of ``acquireTokenInteractively(_:)``.
     public func completeAuthorization(
         _ request: AuthorizationRequest,
         with redirectURL: URL

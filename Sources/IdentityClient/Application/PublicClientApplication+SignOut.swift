@@ -3,10 +3,10 @@
 extension PublicClientApplication {
     /// Signs an account out: first on this computer, as ``remove(_:)`` does, then, as `parameters` ask, at the provider.
     ///
-    /// Once the account is removed, nothing that fails brings it back or throws: the result says what became of each
-    /// part. Each request takes at most the configuration's request time-out, and the browser at most
-    /// `SignOutParameters/timeout`. Where the task is cancelled after the removal, the call ends at once; tokens are taken
-    /// back all the same, as long as the process lives, and the browser is left alone.
+    /// Once the account is removed, no failure brings it back or throws: the result describes the outcome of each part.
+    /// Each request takes at most the configuration's request time-out, and the browser at most
+    /// `SignOutParameters/timeout`. If the task is cancelled after the removal, the call ends at once. Tokens are still
+    /// revoked as long as the process lives, but the browser is not opened.
     ///
     /// ```swift
     /// var parameters = SignOutParameters()
@@ -16,8 +16,9 @@ extension PublicClientApplication {
     /// ```
     ///
     /// - Throws: `AuthenticationError.configuration` when a parameter is not acceptable, and `.cache` when the account
-    ///   could not be removed; the provider is not asked then. Where only records of other programs of the group, or of
-    ///   other B2C policies, could not be read or removed, `.cache` is thrown when all else is done. `CancellationError`.
+    ///   could not be removed; then the provider is not asked. If only records of the group's other programs or of
+    ///   other B2C policies could not be read or removed, `.cache` is thrown after everything else is done.
+    ///   `CancellationError`.
     /// - SeeAlso: [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009),
     ///   [RP-Initiated Logout](https://openid.net/specs/openid-connect-rpinitiated-1_0.html)
     @discardableResult

@@ -1,9 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Signs people in and hands out access tokens for them.
+/// An application object: signs people in and acquires access tokens for them.
 ///
-/// Make one for a client and authority, and keep it: concurrent calls share what they can. Nothing is read, written or
-/// sent before the first call.
+/// Create one application object for a client and an authority, and keep it: concurrent calls share requests. Nothing
+/// is read, written or sent before the first call.
 ///
 /// ```swift
 /// do {
@@ -16,17 +16,17 @@ public final class PublicClientApplication: Sendable {
     /// The settings of an application object.
     public typealias Configuration = ClientConfiguration
 
-    /// The settings that the application object was made of.
+    /// The settings that the application object was created with.
     public let configuration: Configuration
 
     let environment: FlowEnvironment
     let gate = InteractionGate()
 
-    /// Makes an application object. No network, no files.
+    /// Creates an application object, without network or file access.
     ///
-    /// - Throws: `AuthenticationError.Code.invalidArgument` when the client identifier is empty, longer than 1,024 bytes or not
-    ///   printable ASCII, the client secret is empty or longer than 1,024 bytes, `requestTimeout` is not above 0 and at most 60 s, or `expirationLeeway` or `clockTolerance` is
-    ///   negative.
+    /// - Throws: `AuthenticationError.Code.invalidArgument` when the client identifier is empty, longer than 1,024
+    ///   bytes or not printable ASCII, the client secret is empty or longer than 1,024 bytes, `requestTimeout` is not
+    ///   above 0 and at most 60 s, or `expirationLeeway` or `clockTolerance` is negative.
     public init(_ configuration: Configuration) throws {
         let clientID = configuration.clientID.rawValue
         guard !clientID.isEmpty, clientID.utf8.count <= 1024, clientID.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
@@ -54,16 +54,16 @@ public final class PublicClientApplication: Sendable {
         environment = FlowEnvironment(configuration)
     }
 
-    /// Waits until refreshes that are under way have ended and what could not be written before is written.
+    /// Waits until all refreshes under way have ended and all unsaved tokens are written.
     ///
-    /// Call it before the process ends. Bound it with a task group or a time-out of your own if the server is slow.
+    /// Call it before the process ends. If the server is slow, bound it with a task group or a time-out of your own.
     /// - Throws: `AuthenticationError.cache` when tokens could not be written; `CancellationError`.
     public func finishPendingRefreshes() async throws {
         try await environment.refreshes.finish()
         do {
             try await environment.store.saveUnsaved()
         } catch {
-            // Other accounts' may have been written.
+            // The tokens of other accounts may have been written.
             await environment.keptLeases.finish()
             throw error
         }

@@ -121,7 +121,7 @@ extension AuthenticationError.Code {
     public static let responseTooLarge = Self(rawValue: "invalid_response.too_large")
     /// The server redirects to another address, which the library does not follow.
     public static let unexpectedRedirect = Self(rawValue: "invalid_response.redirect")
-    /// The redirect does not answer this request.
+    /// The redirect is not the answer to this request.
     public static let stateMismatch = Self(rawValue: "invalid_response.state")
     /// The answer names another issuer.
     public static let issuerMismatch = Self(rawValue: "invalid_response.issuer")

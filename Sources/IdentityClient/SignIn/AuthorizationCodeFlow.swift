@@ -4,14 +4,14 @@ import FoundationEssentials
 import Logging
 import OAuthWire
 
-/// Turns the provider's redirect into tokens.
+/// The flow that turns the provider's redirect into tokens.
 struct AuthorizationCodeFlow: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
 
-    /// What the redirect says, when it is the answer to `request`.
+    /// Returns the content of the redirect, if it answers `request`.
     ///
-    /// - Returns: `nil` when it answers another request, or nothing: the wait goes on.
+    /// - Returns: `nil` if it answers another request or none: the wait goes on.
     func response(in redirect: String, to request: AuthorizationRequest) throws -> AuthorizationResponse? {
         let address = RedirectAddress(redirect)
         guard request.isAnswered(byStates: address.states) else { return nil }
@@ -26,7 +26,7 @@ struct AuthorizationCodeFlow: Sendable {
         }
     }
 
-    /// Checks who answered, redeems the code, validates what comes back, and stores it.
+    /// Checks the issuer, redeems the code, validates the tokens and stores them.
     func finish(_ response: AuthorizationResponse, to request: AuthorizationRequest) async throws
         -> AuthenticationResult
     {

@@ -3,12 +3,13 @@
 import FoundationEssentials
 import OAuthWire
 
-// What the browser is sent with: the whole request or, once the provider has that itself, a reference to it.
+// The address for the browser: with the whole request or, once the request has been pushed to the provider, with a
+// reference to it.
 extension AuthorizationPreparation {
-    /// The address to open, and until when the provider takes it, where it says that.
+    /// Returns the address to open, and the time until which the provider accepts it, if the provider says so.
     ///
-    /// - Throws: When the request has to be pushed and the provider does not take it. The browser is not sent with the
-    ///   whole of it then: that would show what was to be kept from it.
+    /// - Throws: An error when the request has to be pushed and the provider does not accept it. The browser is then
+    ///   not opened with the whole request, which would reveal what pushing hides.
     func address(for message: AuthorizationRequestMessage) async throws -> (url: URL, expiresOn: Date?) {
         guard let endpoint = pushEndpoint else { return (try url(with: message.items), nil) }
         let pushed = try await push(message, to: endpoint)
@@ -18,7 +19,7 @@ extension AuthorizationPreparation {
         )
     }
 
-    /// A provider that takes pushed requests only, and does not say where, takes none.
+    /// Throws if the provider accepts pushed requests only but publishes no endpoint for them.
     func checkPushing() throws {
         guard metadata.requiresPushedAuthorizationRequests, metadata.pushedAuthorizationRequestEndpoint == nil else {
             return
@@ -33,7 +34,7 @@ extension AuthorizationPreparation {
         )
     }
 
-    /// Where the request is pushed to; `nil` where it is not.
+    /// The endpoint to which the request is pushed; `nil` if it is not pushed.
     var pushEndpoint: String? {
         let isWanted = environment.configuration.compatibility.pushedAuthorizationRequests == .whenOffered
         return isWanted || metadata.requiresPushedAuthorizationRequests

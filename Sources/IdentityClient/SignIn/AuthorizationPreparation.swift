@@ -3,7 +3,7 @@
 import FoundationEssentials
 import OAuthWire
 
-/// Makes the authorization request: everything in it is checked, and everything random is fresh.
+/// The preparation of an authorization request: checks every value in it and makes every random value anew.
 ///
 /// - SeeAlso: [RFC 6749 §4.1.1](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1),
 ///   [RFC 7636 §4.3](https://www.rfc-editor.org/rfc/rfc7636#section-4.3),
@@ -14,7 +14,7 @@ struct AuthorizationPreparation: Sendable {
     let authority: Authority
     let metadata: AuthorityMetadata
     let context: RequestContext
-    /// What the provider shall ask: what the program says, or what a sign-out calls for.
+    /// The prompt to request: the program's choice, or the choice that a previous sign-out requires.
     private let prompt: Prompt
 
     init(environment: FlowEnvironment, parameters: InteractiveParameters, context: RequestContext) async throws {
@@ -38,7 +38,7 @@ struct AuthorizationPreparation: Sendable {
         try checkPushing()
     }
 
-    /// How the answer is to arrive.
+    /// The response mode to request.
     var responseMode: ResponseMode {
         if let mode = parameters.responseMode { return mode }
         guard environment.configuration.redirectReceiver.responseModes.contains(.formPost) else { return .query }
@@ -48,7 +48,7 @@ struct AuthorizationPreparation: Sendable {
         return published ?? authority.isMicrosoft ? .formPost : .query
     }
 
-    /// The configured redirect URI with the host this kind of authority expects.
+    /// The configured redirect URI, with the host that this kind of authority expects.
     var redirectURI: RedirectURI {
         environment.configuration.redirectURI.resolved(for: authority)
     }
@@ -91,7 +91,7 @@ struct AuthorizationPreparation: Sendable {
         )
     }
 
-    /// Whom the provider is to sign in: whom the program names, or else the account, where its stored name can be sent.
+    /// The person to sign in: the program's login hint, otherwise the account's username if it can be sent.
     private var loginHint: String? {
         get throws {
             guard prompt != .selectAccount else { return nil }
@@ -122,7 +122,8 @@ struct AuthorizationPreparation: Sendable {
 }
 
 extension RedirectURI {
-    /// With the spelling of the loopback host that the authority expects, where the program named none.
+    /// Returns the redirect URI with the spelling of the loopback host that the authority expects, if the program named
+    /// none.
     func resolved(for authority: Authority) -> RedirectURI {
         guard case .loopback(nil, let ports, let path) = kind else { return self }
         return RedirectURI(kind: .loopback(host: authority.isMicrosoft ? .localhost : .ipv4, ports: ports, path: path))

@@ -4,9 +4,9 @@ public import FoundationEssentials
 import OAuthWire
 import Synchronization
 
-/// A sign-in that was prepared: the address to show, and what is needed to believe the answer.
+/// A prepared sign-in: the address to show, and the values that verify the answer.
 ///
-/// It lives in memory only, and is good for one answer.
+/// It lives in memory only, and accepts one answer.
 ///
 /// ```swift
 /// let request = try await app.prepareAuthorization(InteractiveParameters(scopes: scopes))
@@ -14,17 +14,18 @@ import Synchronization
 /// let result = try await app.completeAuthorization(request, with: pastedURL)
 /// ```
 public final class AuthorizationRequest: Sendable {
-    /// The address to show to the person. It contains no secret, but whoever follows it can finish this sign-in only.
+    /// The address to show to the person. It contains no secret: with the address alone, a person can only finish this
+    /// sign-in.
     public let url: URL
 
-    /// Until when the address can be opened, where the request was pushed (RFC 9126): often a minute after it was
-    /// prepared, and once only. `nil` where the address has the whole request in it, and does not expire.
+    /// The time until which the address can be opened, if the request was pushed (RFC 9126): often one minute after its
+    /// preparation, and once only. `nil` if the address contains the whole request and does not expire.
     public let expiresOn: Date?
 
-    /// Where the provider will send the browser, exactly as it was sent.
+    /// The address to which the provider will redirect the browser, exactly as it was sent.
     public let redirectURI: String
 
-    /// Names the request on both sides.
+    /// The identifier of the request on both sides.
     public let correlationID: UUID
 
     let parameters: InteractiveParameters
@@ -36,7 +37,7 @@ public final class AuthorizationRequest: Sendable {
     let maxAge: Int?
     let proofKey: ProofKey
     let claims: String?
-    /// Whether the answer is to come as a posted form.
+    /// Whether the answer is expected as a posted form.
     let isAnsweredByForm: Bool
     private let isSpent = Mutex(false)
 
@@ -67,11 +68,13 @@ public final class AuthorizationRequest: Sendable {
         isAnsweredByForm = message.responseMode == ResponseMode.formPost.rawValue
     }
 
-    /// Whether a redirect's `state` is this request's, given exactly once. Compared in constant time.
+    /// Returns whether a redirect's `state` is this request's `state`, given exactly once. Compares in constant time.
     func isAnswered(byStates states: [String]) -> Bool {
         states.count == 1 && constantTimeEquals(states[0], state)
     }
 
+    /// Marks the request as answered.
+    ///
     /// - Throws: `.invalidArgument` when the request was already answered.
     func spend() throws {
         let wasSpent = isSpent.withLock { isSpent in
@@ -89,9 +92,9 @@ public final class AuthorizationRequest: Sendable {
 }
 
 extension AuthorizationRequest: CustomStringConvertible, CustomReflectable {
-    /// The correlation identifier only.
+    /// The correlation identifier alone.
     public var description: String { "AuthorizationRequest(\(correlationID.uuidString.lowercased()))" }
 
-    /// Shows no secret, so that `dump` reveals none.
+    /// A mirror without secrets, so that `dump` reveals none.
     public var customMirror: Mirror { Mirror(self, children: ["correlationID": correlationID]) }
 }

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Logging
 import OAuthWire
 
-/// Shows a code for another device, and asks for tokens until the person has finished there.
+/// The flow that shows a code for another device, and polls for tokens until the person has finished there.
 /// - SeeAlso: [RFC 8628](https://www.rfc-editor.org/rfc/rfc8628)
 struct DeviceAuthorizationFlow: Sendable {
     let environment: FlowEnvironment
@@ -72,7 +72,7 @@ struct DeviceAuthorizationFlow: Sendable {
         }
     }
 
-    /// Asks until there is an answer that ends it, or the code is void.
+    /// Polls until an answer ends the sign-in or the code expires.
     ///
     /// - SeeAlso: [RFC 8628 §3.4 and §3.5](https://www.rfc-editor.org/rfc/rfc8628#section-3.4)
     private func poll(
@@ -84,7 +84,7 @@ struct DeviceAuthorizationFlow: Sendable {
         var (pace, deadline) = (pace, deadline)
         while true {
             guard deadline.remaining > pace.wait else {
-                // Asking once more before the end would be too early, and after it too late.
+                // Another poll before the end would be too early, and a poll after it too late.
                 try await environment.clock.sleep(for: deadline.remaining)
                 throw AuthenticationError(
                     .interactionTimedOut,
@@ -107,9 +107,9 @@ struct DeviceAuthorizationFlow: Sendable {
 }
 
 extension DeviceAuthorizationFlow {
-    /// When the code is void, by the time that has passed: the wall clock may be set meanwhile.
+    /// The time at which the code expires, measured by elapsed time, because the wall clock may be set meanwhile.
     fileprivate struct Deadline {
-        /// What was slept; a test's clock takes no real time for it.
+        /// The time slept so far. It is counted because a test's clock takes no real time to sleep.
         var waited: Duration = .zero
         private let lifetime: Duration
         private let begin = ContinuousClock.now
@@ -125,7 +125,7 @@ extension DeviceAuthorizationFlow {
 }
 
 extension AuthenticationError {
-    /// Whether the network may be there again in a moment.
+    /// Returns whether the network may work again in a moment.
     fileprivate var mayPass: Bool {
         ![.tlsFailed, .transportUnavailable].contains(code)
     }

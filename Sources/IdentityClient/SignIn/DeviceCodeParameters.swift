@@ -2,7 +2,7 @@
 
 public import FoundationEssentials
 
-/// What a sign-in on another device asks for.
+/// The parameters of a sign-in on another device.
 ///
 /// ```swift
 /// let parameters = DeviceCodeParameters(scopes: ["email"])
@@ -11,63 +11,66 @@ public import FoundationEssentials
 /// }
 /// ```
 public struct DeviceCodeParameters: Sendable {
-    /// The scopes the token shall have. `openid`, `profile` and `offline_access` are added where the kind of authority
-    /// has them.
+    /// The scopes of the requested token. `openid`, `profile` and `offline_access` are added if the kind of authority
+    /// supports them.
     public var scopes: Set<Scope>
 
-    /// The account that is to sign in again: another person is refused.
+    /// The account to sign in again. The sign-in of another person is refused.
     public var account: Account?
 
-    /// Another authority of the same kind and cloud: a tenant; `nil` means the configured one.
+    /// Another authority of the same kind and cloud, such as another tenant; `nil` means the configured authority.
     public var authority: Authority?
 
-    /// A claims request or challenge (JSON).
+    /// A claims request or claims challenge (JSON).
     public var claims: String?
 
-    /// More items for the request for a code. A name that the library itself uses is refused.
+    /// Additional parameters of the request for a code. A name that the library itself uses is refused.
     public var extraParameters: [String: String] = [:]
 
-    /// How long the person has at most; `nil` means as long as the provider says, which is most often 15 minutes.
+    /// The most time that the person has; `nil` means the provider's limit, usually 15 minutes.
     public var timeout: Duration?
 
-    /// Whether a cache that cannot be written ends the sign-in before the person begins: with its error, `.cache` or a second
-    /// level of it.
+    /// Whether a cache that cannot be written ends the sign-in before the person begins, with `.cache` or one of its
+    /// second levels. `false` unless set.
     ///
-    /// Unless it is set, the sign-in goes on, its tokens live until the program ends, and
-    /// `AuthenticationResult/persistence` says so. The cache is asked in any case, so that a keyring is unlocked beforehand.
+    /// If it is `false`, the sign-in goes on, its tokens live until the program ends, and
+    /// `AuthenticationResult/persistence` says so. The cache is checked in any case, so that a keyring is unlocked
+    /// beforehand.
     public var requiresPersistence = false
 
-    /// Names the requests in the provider's logs; `nil` means a fresh one.
+    /// The identifier of the requests in the provider's logs; `nil` means a new identifier.
     public var correlationID: UUID?
 
-    /// Asks for `scopes`; everything else has a default.
+    /// Creates parameters that request `scopes`; everything else has a default.
     public init(scopes: Set<Scope>) {
         self.scopes = scopes
     }
 }
 
-/// What to show a person who signs in on another device.
+/// The instructions to show to a person who signs in on another device.
 ///
 /// ```swift
 /// print("Open \(prompt.verificationURI) and enter \(prompt.userCode)")
 /// ```
 public struct DeviceCodePrompt: Hashable, Sendable {
-    /// What the person types there.
+    /// The code that the person types there.
     public let userCode: String
 
-    /// Where the person types it: an `https` address, short enough to be typed; it may have a fragment (`#/device`).
+    /// The address at which the person types the code: an `https` address, short enough to type. It may have a fragment
+    /// (`#/device`).
     public let verificationURI: URL
 
-    /// The same with the code in it, for a QR code or a link; `nil` where the provider gives none, as Entra ID does not.
+    /// The same address with the code in it, for a QR code or a link; `nil` if the provider gives none, as Entra ID
+    /// does not.
     public let verificationURIComplete: URL?
 
-    /// One line that says what to do: the provider's own, else in English.
+    /// One line of instructions: the provider's text, otherwise an English text.
     public let message: String
 
-    /// When the code becomes void, by this computer's clock.
+    /// The time at which the code expires, by this computer's clock.
     public let expiresOn: Date
 
-    /// Creates a prompt; a program's tests do this.
+    /// Creates a prompt, for a program's tests.
     public init(
         userCode: String,
         verificationURI: URL,

@@ -3,9 +3,9 @@
 import FoundationEssentials
 import OAuthWire
 
-/// Gets a code for another device.
+/// The request for a code that a person types on another device.
 ///
-/// Where the provider publishes S256, this program alone can redeem the code (PKCE).
+/// If the provider publishes S256, only this program can redeem the code (PKCE).
 /// - SeeAlso: [RFC 8628 §3.1](https://www.rfc-editor.org/rfc/rfc8628#section-3.1)
 struct DeviceCodeRequest: Sendable {
     let environment: FlowEnvironment
@@ -16,10 +16,10 @@ struct DeviceCodeRequest: Sendable {
     let scopes: [String]
     let claims: String?
 
-    /// The code and, where the provider publishes S256, what proves that this program asked for it.
+    /// Returns the code and, if the provider publishes S256, the proof that this program requested it.
     ///
-    /// Deviation: RFC 8628 has no PKCE, but Keycloak demands it of a client that is set to need it. Others ignore what they
-    /// do not know (RFC 6749 §3.2), as they should; one that refuses is asked without.
+    /// Deviation: RFC 8628 has no PKCE, but Keycloak requires it of clients that are configured so. Other providers
+    /// ignore unknown parameters (RFC 6749 §3.2), as they should; a provider that refuses is asked again without PKCE.
     func provenCode() async throws -> (DeviceAuthorizationResponse, ProofKey?) {
         if metadata.codeChallengeMethods?.contains("S256") == true {
             let proofKey = ProofKey()
@@ -65,9 +65,9 @@ struct DeviceCodeRequest: Sendable {
         }
     }
 
-    /// What the person is shown.
+    /// Returns the instructions for the person.
     func prompt(_ device: DeviceAuthorizationResponse, expiresOn: Date) throws -> DeviceCodePrompt {
-        // It is shown to a person, who follows it.
+        // The address is shown to a person, who opens it.
         guard WebAddress.isForPeople(device.verificationURI), let uri = URL(string: device.verificationURI) else {
             throw unusable("verification_uri is not an https address")
         }

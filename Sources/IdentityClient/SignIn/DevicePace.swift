@@ -1,10 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// How long to wait before the next question whether the person has finished: a pure decision.
+/// The wait before the next poll for the end of the person's sign-in: a pure decision.
 ///
 /// - SeeAlso: [RFC 8628 §3.5](https://www.rfc-editor.org/rfc/rfc8628#section-3.5)
 struct DevicePace: Hashable, Sendable {
-    /// What the server wants; it only grows.
+    /// The interval that the server demands. It only grows.
     private(set) var interval: Duration
     private var failures = 0
     private var retryAfter = Duration.zero
@@ -15,14 +15,14 @@ struct DevicePace: Hashable, Sendable {
         interval = .seconds(seconds)
     }
 
-    /// The wait before the next question.
+    /// The wait before the next poll.
     var wait: Duration {
         var wait = interval
         for _ in 0..<min(failures, 10) { wait = min(wait * 2, max(interval, Self.maximumBackOff)) }
         return max(wait, retryAfter)
     }
 
-    /// Takes an answer into account, and throws one that ends the wait.
+    /// Takes an answer into account. Throws if the answer ends the wait.
     mutating func note(_ answer: TokenEndpointAnswer) throws {
         switch answer {
         case .granted:
@@ -33,7 +33,7 @@ struct DevicePace: Hashable, Sendable {
             answered()
             interval += .seconds(5)
         case .refused(let error) where .serverUnavailable ~= error.code, .ambiguous(let error):
-            // Nobody knows whether the server acted; it is asked less often until it answers.
+            // It is unknown whether the server acted; it is polled less often until it answers.
             failures += 1
             retryAfter = error.retryAfter ?? .zero
         case .refused(let error):

@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// Lets one sign-in of an application object be under way at a time.
+/// A gate that admits one sign-in of an application object at a time.
 final class InteractionGate: Sendable {
     private final class Session: Sendable {
-        /// Later ones have higher numbers.
+        /// A number that grows with every sign-in.
         let number: Int
         let ended = Promise<Void>()
         let isSuperseded = Mutex(false)
@@ -22,7 +22,7 @@ final class InteractionGate: Sendable {
     private struct State {
         var current: Session?
         var count = 0
-        /// The number of the newest that supersedes others: it counts also when it has ended.
+        /// The number of the newest sign-in that supersedes others. It counts even after that sign-in has ended.
         var newest = 0
 
         mutating func session(_ policy: InteractiveParameters.PendingPolicy) -> Session {
@@ -34,7 +34,7 @@ final class InteractionGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// Runs `body` when no other sign-in is under way.
+    /// Runs `body` while no other sign-in runs.
     ///
     /// - Throws: `.interactionInProgress` or `.interactionSuperseded` as the policies say; what `body` throws.
     func run<Value: Sendable>(
@@ -68,7 +68,7 @@ final class InteractionGate: Sendable {
     private func enter(_ session: Session, _ policy: InteractiveParameters.PendingPolicy) async throws {
         while true {
             let pending = try state.withLock { state in
-                // Of two that waited for a third the newer one may have come first.
+                // Of two sign-ins that waited for a third, the newer may have started first.
                 guard policy != .supersede || session.number == state.newest else { throw Self.superseded }
                 if state.current == nil { state.current = session }
                 return state.current

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Logging
 import OAuthWire
 
-/// Opens the browser, waits for the right redirect, and finishes the sign-in.
+/// The flow that opens the browser, waits for the right redirect, and finishes the sign-in.
 struct InteractiveFlow: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
@@ -15,7 +15,7 @@ struct InteractiveFlow: Sendable {
             parameters: parameters,
             context: context
         )
-        // Listening comes first: the address names the port that is bound.
+        // Start to listen first: the address names the bound port.
         let listener = try await environment.configuration.redirectReceiver.start(
             for: preparation.redirectURI,
             responseMode: preparation.responseMode
@@ -49,17 +49,18 @@ struct InteractiveFlow: Sendable {
         }
     }
 
-    /// Shows the page and waits for the answer. A launcher that does not come back is not waited for any longer.
+    /// Shows the page and waits for the answer. The wait does not depend on the launcher's return.
     private func shown(
         _ request: AuthorizationRequest,
         _ listener: any RedirectListener
     ) async throws -> (ReceivedRedirect, Result<AuthorizationResponse, any Error>) {
         let timeout = request.parameters.timeout
-        // At once: who sees it need not wait for the end. A browser may still fall back to http.
+        // Reported at once, so that a person who sees it need not wait for the end. A browser may still fall back to
+        // http.
         listener.httpsRedirects?.report { [logger = context.logger] in
             logger.warning("\(HTTPSRedirects.signInExplanation)")
         }
-        // Here and not where the browser is opened: that may go on when the sign-in has ended.
+        // Reported here, because opening the browser may go on after the sign-in has ended.
         request.parameters.onProgress?(.waitingForPerson(until: .now + timeout))
         do {
             return try await withDeadline(timeout) {
@@ -92,7 +93,7 @@ struct InteractiveFlow: Sendable {
         }
     }
 
-    /// Waits for the redirect with this request's state; all others are refused, and the wait goes on.
+    /// Waits for the redirect with this request's state. All other redirects are refused, and the wait goes on.
     private func answer(
         to request: AuthorizationRequest,
         from listener: any RedirectListener

@@ -2,7 +2,7 @@
 
 public import FoundationEssentials
 
-/// What an interactive acquisition asks for, and how.
+/// The parameters of an interactive acquisition.
 ///
 /// ```swift
 /// var parameters = InteractiveParameters(scopes: ["User.Read"])
@@ -10,103 +10,106 @@ public import FoundationEssentials
 /// let result = try await app.acquireTokenInteractively(parameters)
 /// ```
 public struct InteractiveParameters: Sendable {
-    /// The scopes the token shall have. `openid`, `profile` and `offline_access` are added where the kind of authority
-    /// has them.
+    /// The scopes of the requested token. `openid`, `profile` and `offline_access` are added if the kind of authority
+    /// supports them.
     public var scopes: Set<Scope>
 
-    /// Scopes the person is asked to agree to as well; the token is not for them.
+    /// More scopes for the person to agree to. The token does not include them.
     public var extraScopesToConsent: Set<Scope> = []
 
-    /// The account that is to sign in again: its username becomes the login hint, and another person is refused.
+    /// The account to sign in again. Its username becomes the login hint, and the sign-in of another person is refused.
     public var account: Account?
 
-    /// Another authority of the same kind and cloud: a tenant, a B2C policy; `nil` means the configured one.
+    /// Another authority of the same kind and cloud, such as a tenant or a B2C policy; `nil` means the configured
+    /// authority.
     public var authority: Authority?
 
-    /// What the provider shall ask. Where nothing is said, it asks after a sign-out, so that the browser's session does not
-    /// sign the person in again unasked.
+    /// The prompt that the provider shows. By default, the provider prompts only after a sign-out, so that the
+    /// browser's session does not sign the person in again without asking.
     public var prompt: Prompt = .providerDefault
 
-    /// What to fill in as the person's name (`login_hint`).
+    /// The username to fill in on the sign-in page (`login_hint`).
     public var loginHint: String?
 
-    /// Which organisation's sign-in page to go to at once (`domain_hint`, Microsoft's).
+    /// The organization whose sign-in page is shown at once (`domain_hint`, Microsoft's).
     public var domainHint: String?
 
-    /// A claims request or challenge (JSON).
+    /// A claims request or claims challenge (JSON).
     public var claims: String?
 
-    /// How long ago the person may have authenticated at most; a resolution of one second.
+    /// The longest time since the person last authenticated, with a resolution of one second.
     public var maxAge: Duration?
 
-    /// The authentication contexts asked for, the most wanted first (`acr_values`).
+    /// The requested authentication contexts, in order of preference (`acr_values`).
     public var acrValues: [String] = []
 
-    /// The languages of the pages, the most wanted first, as BCP 47 tags (`ui_locales`).
+    /// The languages of the pages, in order of preference, as BCP 47 tags (`ui_locales`).
     public var uiLocales: [String] = []
 
-    /// More items for the authorization request's query. A name that the library itself uses is refused.
+    /// Additional items of the authorization request's query. A name that the library itself uses is refused.
     public var extraQueryItems: [String: String] = [:]
 
-    /// How the answer is asked for; `nil` means a form post at Microsoft's providers and where it is published, if the
-    /// redirect receiver can take one, else the query. Where a form is asked for, an answer in the query is taken too.
+    /// The requested form of the answer. `nil` means a form post, if the redirect receiver can take one and the
+    /// provider is Microsoft's or publishes it; otherwise the query. If a form post is requested, an answer in the
+    /// query is accepted too.
     public var responseMode: ResponseMode?
 
-    /// How long the person has. Five minutes unless set; above 0 and at most a day, else the sign-in throws
+    /// The time that the person has. Five minutes unless set; above 0 and at most one day, otherwise the sign-in throws
     /// `.invalidArgument`.
     public var timeout: Duration = .seconds(300)
 
-    /// Is told the authorization address before the browser is opened, to show or copy it.
+    /// Receives the authorization address before the browser is opened, to show or copy it.
     ///
-    /// Where it is set, a browser that cannot be opened does not end the sign-in: the person can open the address. See
-    /// ``requiresBrowser``.
+    /// If it is set, a browser that cannot be opened does not end the sign-in, because the person can open the address.
+    /// See ``requiresBrowser``.
     public var onAuthorizationURL: (@Sendable (URL) -> Void)?
 
-    /// Whether a browser that cannot be opened ends the sign-in in any case: nobody reads the address.
-    /// `false` unless set.
+    /// Whether a browser that cannot be opened always ends the sign-in. Set it if the address is not shown to the
+    /// person. `false` unless set.
     public var requiresBrowser = false
 
-    /// Whether a cache that cannot be written ends the sign-in before the person begins: with its error, `.cache` or a second
-    /// level of it.
+    /// Whether a cache that cannot be written ends the sign-in before the person begins, with `.cache` or one of its
+    /// second levels. `false` unless set.
     ///
-    /// Unless it is set, the sign-in goes on, its tokens live until the program ends, and
-    /// `AuthenticationResult/persistence` says so. The cache is asked in any case, so that a keyring is unlocked beforehand.
+    /// If it is `false`, the sign-in goes on, its tokens live until the program ends, and
+    /// `AuthenticationResult/persistence` says so. The cache is checked in any case, so that a keyring is unlocked
+    /// beforehand.
     public var requiresPersistence = false
 
-    /// Is told whose turn it is: to show how long the person has left, and to bring the program's window to the front
-    /// when they are done. Whether a window may come to the front is the desktop's decision.
+    /// Receives the phases of the sign-in, to show how much time the person has left and to bring the program's window
+    /// to the front when the person has finished. The desktop decides whether a window may come to the front.
     ///
-    /// It is called for each phase in order, at most once, and never after the acquisition has ended; on no particular
-    /// thread, and the sign-in waits for it to return. ``SignInPhase/browserUnavailable(message:)`` is one of them only where it
-    /// happens. A sign-in that ends early, or is completed with
-    /// ``PublicClientApplication/completeAuthorization(_:with:)``, leaves phases out.
+    /// It is called for each phase in order, at most once, and never after the acquisition has ended. It may be called
+    /// on any thread, and the sign-in waits for it to return. ``SignInPhase/browserUnavailable(message:)`` is reported
+    /// only if no browser could be opened. A sign-in that ends early, or is completed with
+    /// ``PublicClientApplication/completeAuthorization(_:with:)``, skips phases.
     public var onProgress: (@Sendable (SignInPhase) -> Void)?
 
-    /// What becomes of a sign-in of the same application object that is still under way.
+    /// The policy for an earlier sign-in of the same application object that is still under way.
     ///
     /// ``PendingPolicy/wait`` unless set.
     public var whenPending: PendingPolicy = .wait
 
-    /// Names the request in the provider's logs; `nil` means a fresh one.
+    /// The identifier of the request in the provider's logs; `nil` means a new identifier.
     public var correlationID: UUID?
 
-    /// Asks for `scopes`; everything else has a default.
+    /// Creates parameters that request `scopes`; everything else has a default.
     public init(scopes: Set<Scope>) {
         self.scopes = scopes
     }
 
-    /// What becomes of a sign-in that is still under way when another begins.
+    /// The policy for a sign-in that is still under way when another begins.
     public enum PendingPolicy: Hashable, Sendable {
-        /// The new one waits until the old one has ended.
+        /// The new sign-in waits until the earlier sign-in has ended.
         case wait
-        /// The new one fails with `.interactionInProgress`.
+        /// The new sign-in fails with `.interactionInProgress`.
         case fail
-        /// The old one fails with `.interactionSuperseded`.
+        /// The earlier sign-in fails with `.interactionSuperseded`.
         case supersede
     }
 }
 
-/// What the provider shall ask the person.
+/// A prompt: what the provider asks the person.
 ///
 /// ```swift
 /// parameters.prompt = .selectAccount
@@ -123,19 +126,19 @@ public struct Prompt: RawRepresentable, Hashable, Sendable, ExpressibleByStringL
     /// Wraps a value, possibly several separated by spaces.
     public init(stringLiteral value: String) { rawValue = value }
 
-    /// What the provider thinks right: no `prompt` is sent, but after a sign-out.
+    /// The provider's choice: no `prompt` is sent, except after a sign-out.
     public static let providerDefault: Prompt = ""
-    /// Nothing: fail with `.loginRequired` or the like where something would have to be asked.
+    /// No prompt: the sign-in fails with `.loginRequired` or a similar code if the provider would have to ask.
     public static let none: Prompt = "none"
-    /// To sign in again.
+    /// The person signs in again.
     public static let login: Prompt = "login"
-    /// To agree to the scopes again. Some providers give a refresh token (`offline_access`) only to who is asked this, and
-    /// say nothing else; a sign-in there lasts as long as its access token otherwise.
+    /// The person agrees to the scopes again. Some providers give a refresh token (`offline_access`) only after this
+    /// prompt, without saying so; otherwise, a sign-in there lasts as long as its access token.
     ///
     /// - SeeAlso: [OpenID Connect Core §11](https://openid.net/specs/openid-connect-core-1_0.html#OfflineAccess)
     public static let consent: Prompt = "consent"
-    /// Which account to use.
+    /// The person chooses an account.
     public static let selectAccount: Prompt = "select_account"
-    /// To create an account.
+    /// The person creates an account.
     public static let create: Prompt = "create"
 }

@@ -2,14 +2,16 @@
 
 import Logging
 
-/// Finds out whether a sign-in could be kept, before the person begins with it.
+/// A check, before the person begins, whether the tokens of a sign-in can be stored.
 struct PersistenceCheck: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
 
-    /// - Parameter isRequired: Whether a cache that cannot be written ends the sign-in. It is asked in any case: a keyring
-    ///   that is to be unlocked is unlocked now, and not behind the browser.
-    /// - Throws: What the cache says, as `.cache`, where it is required; `CancellationError`.
+    /// Runs the check.
+    ///
+    /// - Parameter isRequired: Whether a cache that cannot be written ends the sign-in. The cache is checked in any
+    ///   case, so that a locked keyring is unlocked now rather than behind the browser.
+    /// - Throws: The cache's error, as `.cache`, if `isRequired` is `true`; `CancellationError`.
     func run(isRequired: Bool) async throws {
         do {
             try await environment.store.checkWritable()

@@ -2,7 +2,7 @@
 
 import Logging
 
-/// Has the person asked after a sign-out, where the program leaves it open.
+/// The choice of a prompt after a sign-out, if the program names none.
 struct PromptChoice: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
@@ -18,7 +18,7 @@ struct PromptChoice: Sendable {
             }
             return wanted == nil && authority.offersAccountSelection ? .selectAccount : .login
         } catch let error as AuthenticationError {
-            // A cache that cannot be read keeps nobody from signing in.
+            // A cache that cannot be read does not prevent a sign-in.
             context.logger.info(
                 "Whether the sign-in is to ask could not be read",
                 metadata: ["identity.error": "\(error.shortDescription)"]

@@ -3,22 +3,24 @@
 import Logging
 import OAuthWire
 
-/// Believes and stores what a sign-in yielded, whichever way it came.
+/// The last step of every sign-in: validates and stores its tokens.
 struct SignInCommit: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
     let authority: Authority
     let metadata: AuthorityMetadata
-    /// Whom the program asked for, if anybody.
+    /// The account that the program asked for, if any.
     let wanted: Account?
-    /// The scopes that the program asked for.
+    /// The scopes that the program requested.
     let scopes: Set<Scope>
 
+    /// Validates and stores an answer.
+    ///
     /// - Parameters:
-    ///   - asked: The scopes of the request, the library's own among them.
-    ///   - nonce: What the ID token has to repeat; `nil` where the request could have none.
-    ///   - claims: The claims request that was sent, whose essential `acr` counts.
-    ///   - maxAge: Seconds since the person was asked, at most; `nil` where that was not wanted.
+    ///   - asked: The scopes of the request, including those that the library added.
+    ///   - nonce: The value that the ID token has to repeat; `nil` if the request could have none.
+    ///   - claims: The claims request that was sent. Its essential `acr` is checked.
+    ///   - maxAge: The most seconds since the person authenticated; `nil` if the program set no limit.
     func run(
         _ response: TokenResponse,
         asked: [String],
@@ -69,11 +71,11 @@ struct SignInCommit: Sendable {
         return result
     }
 
-    /// Takes the refresh token of an answer back that is not believed, or is about another person.
+    /// Revokes the refresh token of an answer that failed a check or is about another person.
     ///
-    /// Not where that person is signed in here: some providers would end that sign-in, too.
+    /// It is not revoked if that person is signed in here, because some providers would end that sign-in, too.
     private func revoke(_ response: TokenResponse) async {
-        // It is not believed, but for whom to spare.
+        // The answer failed a check; its claims serve only to find the accounts to spare.
         let claims = response.idToken.flatMap { try? JSONWebToken(compact: $0) }?.claims
         let identity = AccountIdentity(
             authority: authority,
@@ -130,7 +132,7 @@ struct SignInCommit: Sendable {
         }
     }
 
-    /// Makes the account the current one. A cache that cannot be written fails no sign-in.
+    /// Makes the account the current account. A cache that cannot be written does not fail the sign-in.
     private func remember(_ account: Account) async {
         do {
             try await environment.accountsInUse.update { $0.signIn(account) }

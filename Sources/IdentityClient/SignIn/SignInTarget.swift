@@ -3,9 +3,9 @@
 import OAuthWire
 
 extension FlowEnvironment {
-    /// The provider that a sign-in goes to, when all that can be known beforehand speaks for it.
+    /// Returns the provider that a sign-in goes to, after every check that is possible beforehand.
     ///
-    /// - Parameter named: The call's own authority, or `nil` for the configured one.
+    /// - Parameter named: The call's own authority, or `nil` for the configured authority.
     func signInTarget(
         _ named: Authority?,
         scopes: Set<Scope>,

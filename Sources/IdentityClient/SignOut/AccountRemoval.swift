@@ -2,25 +2,26 @@
 
 import Logging
 
-/// Takes an account out of the cache, for all programs of the group and all B2C policies.
+/// The removal of an account from the cache, for all programs of the group and all B2C policies.
 struct AccountRemoval: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
 
-    /// What was taken out.
+    /// The result of a removal.
     struct Removed: Sendable {
-        /// Whether there was anything, readable or not.
+        /// Whether the account had any record, readable or not.
         var wasThere = false
-        /// What was held for the account, as it was when it was removed.
+        /// The account's credentials at the time of the removal.
         var credentials: [AccountCredentials] = []
-        /// What kept records of other programs or policies from being removed.
+        /// The error that prevented the removal of other programs' or other policies' records, if any.
         var failure: AuthenticationError?
     }
 
-    /// Removes `account` and the program's data of it, and remembers that it signed out.
+    /// Removes `account` and the program's data of it, and records its sign-out.
     ///
-    /// Once it has begun it is done to its end: nobody could repeat it. A caller that is cancelled waits no longer.
-    /// - Throws: What kept it from being removed here. What kept the account's records of others is in the result.
+    /// Once begun, it runs to its end, because no later call could repeat it. A cancelled caller stops waiting.
+    /// - Throws: The error that prevented the removal of this program's records. An error about other programs' records
+    ///   is in the result.
     func run(_ account: Account) async throws -> Removed {
         try await prepare(account)
         return try await regardlessOfCancellation { [self] in try await remove(account) }
@@ -30,17 +31,18 @@ struct AccountRemoval: Sendable {
         environment.store.key(for: RecordID(partition: environment.partition, accountID: account.id.rawValue))
     }
 
-    /// Has unlocked or waited for what has to be, while the caller can still give up.
+    /// Does the unlocking and waiting that the removal needs, while the caller can still give up.
     func prepare(_ account: Account) async throws {
         let key = key(account)
         _ = try await environment.store.wrapping { try await environment.store.cache.record(for: key) }
         try Task.checkCancellation()
     }
 
-    /// The same as ``run(_:)`` in a task that is not cancelled, once it is prepared.
+    /// Does the same as ``run(_:)``, after ``prepare(_:)``, in a task that is not cancelled.
     func remove(_ account: Account) async throws -> Removed {
         var removed = Removed()
-        // One's own record goes first, by its key: no record of others, whatever state it is in, keeps it.
+        // The program's own record is removed first, by its key, so that other records, whatever their state, cannot
+        // prevent it.
         try await take(key(account), &removed)
         do {
             try await sweep(account.id, &removed)
@@ -56,7 +58,7 @@ struct AccountRemoval: Sendable {
         return removed
     }
 
-    /// Does what does not keep the account signed in where it fails.
+    /// Does work whose failure does not keep the account signed in.
     private func trying(_ work: () async throws -> Void) async throws {
         do {
             try await work()
@@ -68,7 +70,7 @@ struct AccountRemoval: Sendable {
         }
     }
 
-    /// Removes what other programs of the group and other policies hold.
+    /// Removes the records of the group's other programs and of other policies.
     private func sweep(_ id: Account.ID, _ removed: inout Removed) async throws {
         let configuration = environment.configuration
         guard configuration.cacheGroup != nil || configuration.authority.policy != nil else { return }

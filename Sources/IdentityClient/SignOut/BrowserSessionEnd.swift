@@ -4,7 +4,7 @@ import FoundationEssentials
 import Logging
 import OAuthWire
 
-/// Sends the browser to the provider's sign-out page and, where it is to come back, waits for that.
+/// The step that opens the provider's sign-out page in the browser and, if the browser is expected back, waits for it.
 ///
 /// - SeeAlso: [RP-Initiated Logout](https://openid.net/specs/openid-connect-rpinitiated-1_0.html)
 struct BrowserSessionEnd: Sendable {
@@ -14,9 +14,11 @@ struct BrowserSessionEnd: Sendable {
     let parameters: SignOutParameters
     let idToken: String?
 
-    /// A longer one makes an address that servers refuse.
+    /// The longest ID token to send. Servers refuse the address that a longer token makes.
     private static let maximumHintBytes = 8 * 1024
 
+    /// Opens the sign-out page.
+    ///
     /// - Parameter endpoint: The provider's `end_session_endpoint`.
     func run(at endpoint: String?) async throws -> SignOutResult.Outcome {
         guard let endpoint else { return .unavailable }
@@ -63,13 +65,14 @@ struct BrowserSessionEnd: Sendable {
         return try BrowserAddress.url("sign-out address", at: endpoint, with: message.items)
     }
 
-    /// Entra ID takes a logout hint in its place, and the less of a person an address tells the better.
+    /// Whether to send the ID token. Entra ID takes a logout hint in its place, and an address should say as little of
+    /// a person as possible.
     private var usesIDTokenHint: Bool {
         if case .entra = authority.kind { return false }
         return parameters.sendsIDTokenHint && (idToken?.utf8.count ?? 0) <= Self.maximumHintBytes
     }
 
-    /// Entra's optional claim, made for this; a username in its place is not understood.
+    /// Entra's optional claim for this purpose. Entra ID does not accept a username in its place.
     private var loginHintOfTheToken: String? {
         guard parameters.sendsIDTokenHint, case .entra = authority.kind, let idToken else { return nil }
         return (try? JSONWebToken(compact: idToken))?.claims.string("login_hint")  // unreadable: no hint
@@ -83,17 +86,17 @@ struct BrowserSessionEnd: Sendable {
         } catch is AuthenticationError where parameters.onSignOutURL != nil {}
     }
 
-    /// A return that never comes leaves it open what the person did: some providers do not send the browser back. A
-    /// launcher that does not come back is not waited for any longer either.
+    /// Runs `work` until the time-out. If the browser does not return, the outcome is unconfirmed, because some
+    /// providers do not send the browser back. The wait does not depend on the launcher's return either.
     private func inTime(
         _ work: @escaping @Sendable () async throws -> SignOutResult.Outcome
     ) async throws -> SignOutResult.Outcome {
         do { return try await withDeadline(parameters.timeout, work) } catch is DeadlineExceeded { return .unconfirmed }
     }
 
-    /// Waits for the return. One without this sign-out's state is refused and confirms nothing.
+    /// Waits for the return. A return without this sign-out's state is refused and confirms nothing.
     ///
-    /// It ends the wait all the same: a browser comes back once, and nothing is lost but the confirmation.
+    /// It also ends the wait: a browser comes back once, and only the confirmation is lost.
     private func awaitReturn(to listener: any RedirectListener, state: String) async throws -> SignOutResult.Outcome {
         let redirect = try await listener.receive()
         let states = RedirectAddress(redirect.url.absoluteString).states

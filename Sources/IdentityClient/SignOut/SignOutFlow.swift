@@ -2,7 +2,7 @@
 
 import OAuthWire
 
-/// Signs an account out: here first, then at the provider as far as it was asked for.
+/// The flow that signs an account out: here first, then at the provider, as far as the program requested it.
 struct SignOutFlow: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
@@ -11,8 +11,8 @@ struct SignOutFlow: Sendable {
         try parameters.check()
         let removal = AccountRemoval(environment: environment, context: context)
         try await removal.prepare(account)
-        // Nobody has these tokens any more who could take them back later: neither request ends with the caller, but by its
-        // deadline.
+        // After the removal, no caller has these tokens any more to revoke them later. So neither request ends with the
+        // caller, but by its deadline.
         let (removed, answer) = try await regardlessOfCancellation { [self] in
             let removed = try await removal.remove(account)
             return (removed, try await takeBack(removed.credentials, of: account, parameters))
@@ -22,7 +22,7 @@ struct SignOutFlow: Sendable {
         return result
     }
 
-    /// What the provider says of the tokens, and its endpoints; `nil` where it is not to be asked.
+    /// Revokes the tokens. Returns the outcome and the provider's endpoints; `nil` if nothing is asked of the provider.
     private func takeBack(
         _ held: [AccountCredentials],
         of account: Account,
@@ -84,7 +84,7 @@ struct SignOutFlow: Sendable {
         )
     }
 
-    /// A receiver of the program's own may throw anything.
+    /// Converts an error. A program's own receiver may throw any error.
     private func failure(_ error: any Error) -> AuthenticationError {
         error as? AuthenticationError
             ?? AuthenticationError(
@@ -95,7 +95,7 @@ struct SignOutFlow: Sendable {
             )
     }
 
-    /// The ID token that this program was given, of the configured policy where there are several.
+    /// The ID token that this program received, of the configured policy if there are several.
     private func idToken(_ held: [AccountCredentials], _ authority: Authority) -> String? {
         let own = held.filter { $0.clientID == environment.clientID }
         let preferred = own.first { $0.partition == authority.partition } ?? own.first
@@ -104,6 +104,8 @@ struct SignOutFlow: Sendable {
 }
 
 extension SignOutParameters {
+    /// Checks the parameters.
+    ///
     /// - Throws: `.invalidArgument`, before anything is removed.
     fileprivate func check() throws {
         guard timeout > .zero, timeout <= .seconds(86_400) else {
