@@ -2,14 +2,14 @@
 
 public import FoundationEssentials
 
-// A token that cannot be had is told in the stream of changes, besides being thrown.
+// Failed acquisitions are reported in the stream of changes, and also thrown.
 extension AccountStore {
-    /// Signs a person in with a type; see `PublicClientApplication/acquireTokenInteractively(_:)`.
+    /// Signs a person in with a type of account; see `PublicClientApplication/acquireTokenInteractively(_:)`.
     ///
     /// - Parameters:
     ///   - name: The type of account.
-    ///   - change: Changes what is asked for: the type's scopes and extra items, and nothing else, unless it says so.
-    /// - Throws: As that, and `.configuration` when there is no such type.
+    ///   - change: Changes the parameters of the sign-in. By default, they are the type's scopes and extra items.
+    /// - Throws: The errors of that method, and `.configuration` when there is no such type.
     @discardableResult
     public func acquireTokenInteractively(
         ofType name: AccountType.Name,
@@ -26,9 +26,9 @@ extension AccountStore {
     ///
     /// - Parameters:
     ///   - name: The type of account.
-    ///   - change: Changes what is asked for: the type's scopes and extra items, and nothing else, unless it says so.
-    ///   - prompt: Is called once, with what to show to the person.
-    /// - Throws: As that, and `.configuration` when there is no such type.
+    ///   - change: Changes the parameters of the sign-in. By default, they are the type's scopes and extra items.
+    ///   - prompt: Called once, with the instructions to show to the person.
+    /// - Throws: The errors of that method, and `.configuration` when there is no such type.
     @discardableResult
     public func acquireTokenWithDeviceCode(
         ofType name: AccountType.Name,
@@ -42,14 +42,14 @@ extension AccountStore {
         }
     }
 
-    /// An access token for an account without asking the person; see
+    /// Acquires an access token for an account without asking the person; see
     /// `PublicClientApplication/acquireTokenSilently(_:)`.
     ///
     /// - Parameters:
-    ///   - account: Whose token.
-    ///   - scopes: The scopes it must have; `nil` means the type's.
-    ///   - change: Changes what else is asked for.
-    /// - Throws: As that, and `.configuration` when there is no such type.
+    ///   - account: The account of the token.
+    ///   - scopes: The scopes that the token must have; `nil` means the type's scopes.
+    ///   - change: Changes the other parameters of the request.
+    /// - Throws: The errors of that method, and `.configuration` when there is no such type.
     public func acquireTokenSilently(
         for account: StoredAccount,
         scopes: Set<Scope>? = nil,
@@ -66,9 +66,9 @@ extension AccountStore {
     /// Prepares a sign-in for a program that shows the page itself; see
     /// `PublicClientApplication/prepareAuthorization(_:)`.
     ///
-    /// The store remembers it, so that ``handleRedirect(_:)`` finds it again: for as long as its time-out says, and at
-    /// most 16 of them, the oldest going first.
-    /// - Throws: As that, and `.configuration` when there is no such type.
+    /// The store remembers the sign-in until its time-out, so that ``handleRedirect(_:)`` finds it again. It remembers
+    /// at most 16 sign-ins and drops the oldest first.
+    /// - Throws: The errors of that method, and `.configuration` when there is no such type.
     public func prepareAuthorization(
         ofType name: AccountType.Name,
         _ change: (inout InteractiveParameters) -> Void = { _ in }
@@ -82,13 +82,13 @@ extension AccountStore {
         return request
     }
 
-    /// Completes the sign-in that an address answers, whichever type it is of.
+    /// Completes the sign-in that an address answers, whatever its type of account.
     ///
-    /// Hand it every address that the program is opened with, or that its web view is sent to. It belongs to the sign-in
-    /// whose redirect address and `state` it has, and to no other; an address that belongs to none ends none.
+    /// Pass it every address that the program is opened with, or that its web view is sent to. An address belongs only
+    /// to the sign-in with the same redirect address and `state`; an address that belongs to no sign-in ends none.
     ///
-    /// - Returns: The result, or `nil` when no sign-in waits for this address.
-    /// - Throws: As `PublicClientApplication/completeAuthorization(_:with:)`.
+    /// - Returns: The result, or `nil` if no sign-in waits for this address.
+    /// - Throws: The errors of `PublicClientApplication/completeAuthorization(_:with:)`.
     public func handleRedirect(_ url: URL) async throws -> AuthenticationResult? {
         guard let (request, name) = pending.take(answeredBy: url.absoluteString, at: .now) else { return nil }
         let application = try entry(name).application

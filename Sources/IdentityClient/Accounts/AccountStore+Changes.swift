@@ -6,18 +6,18 @@ import Synchronization
 extension AccountStore {
     typealias Watch = CacheWatch<AccountStoreView, AccountStoreChange>
 
-    /// Who is told of acquisitions that fail.
+    /// A watch that is told of failed acquisitions.
     struct WeakWatch {
         weak var watch: Watch?
     }
 
-    /// What changes from now on: accounts of all types, their tokens and the program's data of them, in this process and
-    /// others; and acquisitions of this object that fail.
+    /// Returns the changes from now on: changes of accounts of all types, their tokens and the program's data of them,
+    /// in this process and others, and this object's failed acquisitions.
     ///
-    /// Everyone who asks gets all of it. What changes while nobody asks for the next change is told in sum, and of
-    /// failures the last hundred. A change is told at once where the caches give hints, as files and memory do, else
-    /// within 1.5 s. A type whose cache cannot be read changes nothing meanwhile. The sequence ends when its task is
-    /// cancelled; all it uses is freed with it.
+    /// Every caller receives all changes. Changes between two elements of the sequence are summed up; of failures, the
+    /// last hundred are kept. A change is reported at once if the caches give hints, as files and memory do, otherwise
+    /// within 1.5 s. A type whose cache cannot be read reports no changes meanwhile. The sequence ends when its task is
+    /// cancelled; everything that it uses is freed with it.
     ///
     /// - Throws: `AuthenticationError.cache` when a cache cannot be read now; `CancellationError`.
     public func changes() async throws -> AsyncStream<AccountStoreChange> {
@@ -53,9 +53,9 @@ extension AccountStore {
     }
 }
 
-/// All that a store's changes are told from.
+/// The state from which a store's changes are found.
 struct AccountStoreView: Sendable {
-    /// One type's accounts and what is held for them.
+    /// The accounts of one type and their records.
     struct Part: Sendable {
         var type: AccountType.Name
         var accounts: [Account]
@@ -65,9 +65,9 @@ struct AccountStoreView: Sendable {
 
     var parts: [Part]
 
-    /// Reads all types. One that cannot be read stays as it was before.
+    /// Reads all types. A type that cannot be read keeps its previous state.
     ///
-    /// - Throws: What keeps it from being read where there is nothing before.
+    /// - Throws: The error of reading a type that has no previous state.
     init(of entries: [AccountStore.Entry], before: AccountStoreView?) async throws {
         parts = []
         for (index, entry) in entries.enumerated() {
@@ -121,7 +121,7 @@ extension AccountStoreView.Part {
             func note(_ kind: AccountStoreChange.Kind) {
                 changes.append(AccountStoreChange(kind: kind, type: type, old: stored(old), new: stored(account)))
             }
-            // A token that expired and is gone is no news.
+            // The removal of an expired token is no news.
             let known = accessTokens[account.id] ?? []
             if !(next.accessTokens[account.id] ?? []).isSubset(of: known) { note(.tokenChanged) }
             if next.userData[account.id] != userData[account.id] { note(.userDataChanged) }

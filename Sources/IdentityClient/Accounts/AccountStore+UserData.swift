@@ -1,11 +1,11 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-// What a program keeps with an account: the folder that is shown, a colour, when it was synchronised last.
+// A program's data of an account: the folder that is shown, a color, the time of the last synchronization.
 extension AccountStore {
-    /// The program's data of an account, or `nil` when there is none.
+    /// Returns the program's data of an account, or `nil` if there is none.
     ///
-    /// - Throws: `AuthenticationError.configuration` when it was written in another form than `Value`, or there is no
-    ///   such type; `.cache` when it cannot be read; `CancellationError`.
+    /// - Throws: `AuthenticationError.configuration` when the data was written in another form than `Value`, or there
+    ///   is no such type of account; `.cache` when it cannot be read; `CancellationError`.
     public func userData<Value: Decodable & Sendable>(
         _: Value.Type = Value.self,
         of account: StoredAccount
@@ -13,10 +13,10 @@ extension AccountStore {
         try await entry(account.type).application.environment.userData.value(of: account.account.id)
     }
 
-    /// Keeps the program's data of an account with its tokens, or removes it.
+    /// Stores the program's data of an account with its tokens; `nil` removes the data.
     ///
-    /// It is protected as the tokens are, seen by other processes, and gone when the account is signed out. In a group
-    /// that several programs share, they share it as well.
+    /// It is protected like the tokens, visible to other processes, and removed when the account is signed out. In a
+    /// group that several programs share, they also share this data.
     ///
     /// - Throws: `AuthenticationError.configuration` when it is larger than 64 KiB as JSON, or cannot be encoded;
     ///   `.noTokensFound` when the account is not signed in; `.cache` when it cannot be written; `CancellationError`.
@@ -24,13 +24,13 @@ extension AccountStore {
         try await changingUserData(of: account) { try await $0.set(value, of: account.account.id) }
     }
 
-    /// Changes the program's data of an account, so that nothing that another process wrote meanwhile is lost.
+    /// Changes the program's data of an account without losing what another process writes meanwhile.
     ///
     /// - Parameters:
-    ///   - type: What the data is, where the closure does not say.
-    ///   - account: Whose data.
-    ///   - change: Is called again where another process was first.
-    /// - Throws: As ``setUserData(_:of:)`` and ``userData(_:of:)``, and what `change` throws.
+    ///   - type: The type of the data, if it does not follow from the closure.
+    ///   - account: The account of the data.
+    ///   - change: Changes the data. It is called again if another process wrote first.
+    /// - Throws: The errors of ``setUserData(_:of:)`` and ``userData(_:of:)``, and the errors of `change`.
     public func updateUserData<Value: Codable & Sendable>(
         _ type: Value.Type = Value.self,
         of account: StoredAccount,
@@ -39,7 +39,8 @@ extension AccountStore {
         try await changingUserData(of: account) { try await $0.update(of: account.account.id, change) }
     }
 
-    /// Looks again afterwards: what a sign-out could not see yet must not wait for the next sign-in.
+    /// Checks again after the change: data that a concurrent sign-out could not see must not stay until the next
+    /// sign-in.
     private func changingUserData(
         of account: StoredAccount,
         _ change: (UserDataRecords) async throws -> Void

@@ -3,15 +3,15 @@
 import Logging
 import Synchronization
 
-/// The accounts of a program that has several providers, or several registrations with one.
+/// The accounts of a program that has several providers, or several registrations with the same provider.
 ///
-/// Each type of account has an application object of its own; the store finds the right one for an account, keeps the
-/// program's own data with it, and tells of all changes in one stream. It keeps nothing itself: what there is rests in
-/// the types' caches, and other processes with the same types see the same.
+/// Each type of account has an application object of its own. The store finds the right application object for an
+/// account, keeps the program's own data with the account, and reports all changes in one stream. It stores nothing
+/// itself: all data is in the types' caches, and other processes with the same types see the same data.
 ///
-/// Where providers do not name themselves in their answers (RFC 9207), give each configuration a redirect URI with a path of
-/// its own, `http://localhost/shop` for example, as far as the registrations allow: then one provider's answer cannot pass for
-/// another's (RFC 9700 §4.4.2). Each sign-in takes answers at its own path alone.
+/// If providers do not name themselves in their answers (RFC 9207), give each configuration a redirect URI with a path
+/// of its own, `http://localhost/shop` for example, as far as the registrations allow. Each sign-in accepts answers at
+/// its own path only, so one provider's answer cannot pass for another's (RFC 9700 §4.4.2).
 ///
 /// ```swift
 /// let store = try AccountStore([
@@ -31,11 +31,11 @@ public final class AccountStore: Sendable {
     let pending = PendingAuthorizations()
     let watches = Mutex<[WeakWatch]>([])
 
-    /// Makes a store. No network, no files.
+    /// Creates a store, without network or file access.
     ///
     /// - Throws: `AuthenticationError.configuration` when a configuration is not acceptable, an extra item or header
-    ///   field is one that the library sets itself, two types have one name, or two share client, provider and group, so
-    ///   that nobody could tell whose an account is.
+    ///   field is reserved for the library, two types have the same name, or two types share client, provider and
+    ///   group, so that an account's type would be ambiguous.
     public init(_ types: [AccountType]) throws {
         var identities: Set<[String]> = []
         entries = try types.map { Entry(type: $0, application: try $0.application()) }
@@ -53,10 +53,10 @@ public final class AccountStore: Sendable {
         }
     }
 
-    /// The types of account, in the order they were given.
+    /// The types of account, in the order in which they were given.
     public var types: [AccountType.Name] { entries.map(\.type.name) }
 
-    /// The application object of a type, for what the store does not do.
+    /// Returns the application object of a type, for features that the store does not have.
     ///
     /// - Throws: `AuthenticationError.configuration` when there is no such type.
     public func application(ofType name: AccountType.Name) throws -> PublicClientApplication {
@@ -72,7 +72,7 @@ public final class AccountStore: Sendable {
 }
 
 extension AccountStore {
-    /// Everyone who is signed in with any type, the types in their order.
+    /// Returns all accounts of all types, in the order of the types.
     ///
     /// - Throws: `AuthenticationError.cache` when a cache cannot be read; `CancellationError`.
     public func accounts() async throws -> [StoredAccount] {
@@ -81,25 +81,26 @@ extension AccountStore {
         return accounts
     }
 
-    /// Everyone who is signed in with a type, sorted by username.
+    /// Returns the accounts of a type, sorted by username.
     ///
-    /// - Throws: As ``accounts()``, and `.configuration` when there is no such type.
+    /// - Throws: The errors of ``accounts()``, and `.configuration` when there is no such type.
     public func accounts(ofType name: AccountType.Name) async throws -> [StoredAccount] {
         try await entry(name).application.allAccounts().map { StoredAccount(type: name, account: $0) }
     }
 
-    /// The account with an identifier, or `nil` when it is not signed in.
+    /// Returns the account with an identifier, or `nil` if it is not signed in.
     ///
-    /// - Throws: As ``accounts(ofType:)``.
+    /// - Throws: The errors of ``accounts(ofType:)``.
     public func account(withID id: StoredAccount.ID) async throws -> StoredAccount? {
         try await entry(id.type).application.account(withID: id.account).map {
             StoredAccount(type: id.type, account: $0)
         }
     }
 
-    /// Signs an account out; see `PublicClientApplication/signOut(_:parameters:)`. The program's data of it is removed as well.
+    /// Signs an account out; see `PublicClientApplication/signOut(_:parameters:)`. Also removes the program's data of
+    /// it.
     ///
-    /// - Throws: As that, and `.configuration` when there is no such type.
+    /// - Throws: The errors of that method, and `.configuration` when there is no such type.
     @discardableResult
     public func signOut(
         _ account: StoredAccount,

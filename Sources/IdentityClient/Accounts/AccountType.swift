@@ -2,14 +2,14 @@
 
 import HTTPTypes
 
-/// One of the providers that a program's accounts come from, and how it signs in there.
+/// A type of account: a provider that a program's accounts come from, and the settings for sign-ins there.
 ///
 /// ```swift
 /// let work = AccountType("work", configuration: entra, scopes: ["User.Read"])
 /// let store = try AccountStore([work, AccountType("shop", configuration: shop, scopes: ["orders.read"])])
 /// ```
 public struct AccountType: Sendable {
-    /// Names a type within a program.
+    /// The name of a type within a program.
     public struct Name: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
         /// The program's own word, for example `work`.
         public let rawValue: String
@@ -24,23 +24,23 @@ public struct AccountType: Sendable {
         public var description: String { rawValue }
     }
 
-    /// The program's word for it.
+    /// The program's name for the type.
     public var name: Name
 
-    /// The client id, the authority, where tokens rest, and everything else an application object is made of.
+    /// The client identifier, the authority, the cache, and all other settings of an application object.
     public var configuration: PublicClientApplication.Configuration
 
-    /// The scopes that are asked for where a call names none.
+    /// The scopes that are requested if a call names none.
     public var scopes: Set<Scope>
 
-    /// More items for every authorization request. A name that the library itself uses is refused.
+    /// Additional items of every authorization request. A name that the library itself uses is refused.
     public var extraQueryItems: [String: String] = [:]
 
-    /// More header fields for every request to the provider. Those that carry credentials, the body's form or the
+    /// Additional header fields of every request to the provider. Fields that carry credentials, the body's form or the
     /// connection are refused.
     public var extraHeaders: [String: String] = [:]
 
-    /// Names a type; there are no extra items and fields.
+    /// Creates a type without additional items and header fields.
     public init(_ name: Name, configuration: PublicClientApplication.Configuration, scopes: Set<Scope>) {
         self.name = name
         self.configuration = configuration
@@ -49,7 +49,7 @@ public struct AccountType: Sendable {
 }
 
 extension AccountType {
-    /// The application object, which sends the extra header fields along to the provider and to nobody else.
+    /// Returns the application object, which sends the additional header fields to the provider only.
     ///
     /// - Throws: `.invalidArgument` for a reserved name, or text that cannot be sent.
     func application() throws -> PublicClientApplication {

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Sign-ins that were prepared, and wait for the address that answers them.
+/// The prepared sign-ins that wait for the address that answers them.
 final class PendingAuthorizations: Sendable {
     private struct Pending {
         let request: AuthorizationRequest
@@ -20,7 +20,8 @@ final class PendingAuthorizations: Sendable {
         }
     }
 
-    /// Takes out the one that `redirect` answers: the same address but for its query, with the `state` that was sent.
+    /// Removes and returns the sign-in that `redirect` answers: it has the same address except for the query, and the
+    /// `state` that was sent.
     func take(
         answeredBy redirect: String,
         at now: ContinuousClock.Instant

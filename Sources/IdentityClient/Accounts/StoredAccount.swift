@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// An account in an ``AccountStore``: a person, and the type of account they signed in with.
+/// An account in an ``AccountStore``: a person's account and its type.
 ///
 /// ```swift
 /// for account in try await store.accounts() {
@@ -8,14 +8,14 @@
 /// }
 /// ```
 public struct StoredAccount: Identifiable, Hashable, Sendable {
-    /// Identifies an account among all types. Opaque; safe to keep in settings, in its two parts.
+    /// The identifier of an account among all types. It is opaque; its two parts may be kept in settings.
     public struct ID: Hashable, Sendable {
         /// The type.
         public let type: AccountType.Name
         /// The account within its provider.
         public let account: Account.ID
 
-        /// Puts an identifier together that was kept.
+        /// Creates an identifier from its stored parts.
         public init(type: AccountType.Name, account: Account.ID) {
             self.type = type
             self.account = account
@@ -25,20 +25,20 @@ public struct StoredAccount: Identifiable, Hashable, Sendable {
     /// The type of account.
     public let type: AccountType.Name
 
-    /// The person, as the type's application object knows them.
+    /// The account, as the type's application object returns it.
     public let account: Account
 
-    /// Identifies the account in its store.
+    /// The identifier of the account in its store.
     public var id: ID { ID(type: type, account: account.id) }
 
-    /// Creates an account; a program's tests do this.
+    /// Creates an account, for a program's tests.
     public init(type: AccountType.Name, account: Account) {
         self.type = type
         self.account = account
     }
 }
 
-/// Something changed in an ``AccountStore``.
+/// A change in an ``AccountStore``.
 ///
 /// ```swift
 /// for await change in try await store.changes() {
@@ -46,36 +46,35 @@ public struct StoredAccount: Identifiable, Hashable, Sendable {
 /// }
 /// ```
 public struct AccountStoreChange: Sendable {
-    /// What happened.
+    /// The kind of a change.
     public enum Kind: Sendable {
-        /// Somebody signed in who was not signed in before.
+        /// A person signed in who was not signed in before.
         case added
-        /// What is known of an account has changed: its name, its username, a tenant.
+        /// The account's name, username, tenants or other profile data changed.
         case updated
-        /// An account has a new access token.
+        /// The account has a new access token.
         case tokenChanged
-        /// The program's data of an account has changed.
+        /// The program's data of the account changed.
         case userDataChanged
         /// An account was signed out on this computer.
         case removed
-        /// A token could not be had, in this process, for the reason given. The account, if there is one, is as it was.
+        /// Acquiring a token failed in this process, for the given reason. The account, if there is one, is unchanged.
         case acquisitionFailed(AuthenticationError)
     }
 
-    /// What happened.
+    /// The kind of the change.
     public let kind: Kind
 
-    /// The type of account that it happened to.
+    /// The type of the changed account.
     public let type: AccountType.Name
 
-    /// The account as it was before; `nil` when it was added, and for a sign-in that failed and named no account.
+    /// The account before the change; `nil` if it was added, and for a failed sign-in that named no account.
     public let old: StoredAccount?
 
-    /// The account as it is now; `nil` when it was removed, and for a sign-in that failed and named no
-    /// account.
+    /// The account after the change; `nil` if it was removed, and for a failed sign-in that named no account.
     public let new: StoredAccount?
 
-    /// Creates a change; a program's tests do this.
+    /// Creates a change, for a program's tests.
     public init(kind: Kind, type: AccountType.Name, old: StoredAccount?, new: StoredAccount?) {
         self.kind = kind
         self.type = type

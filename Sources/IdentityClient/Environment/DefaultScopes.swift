@@ -3,7 +3,7 @@
 import OAuthWire
 
 extension ClientConfiguration {
-    /// The scopes that are asked for beside the program's own.
+    /// Returns the scopes to request in addition to the program's own.
     func scopesToAdd(for authority: Authority, _ metadata: AuthorityMetadata) -> [String] {
         if let defaultScopes = compatibility.defaultScopes { return defaultScopes.map(\.rawValue).sorted() }
         if case .oauth2 = authority.kind { return [] }
@@ -12,7 +12,7 @@ extension ClientConfiguration {
         }
     }
 
-    /// Refuses a sign-in that could not say who the person is, which stands in the ID token.
+    /// Throws if a sign-in would not get the ID token that identifies the person.
     ///
     /// - Throws: `.invalidArgument`.
     func checkNamesOpenID(_ scopes: Set<Scope>, at authority: Authority) throws {
@@ -32,7 +32,8 @@ extension ClientConfiguration {
 }
 
 extension AuthenticationError {
-    /// A refusal of a scope, with those of the request that the program did not name itself: it may be one of them.
+    /// Returns the error with the scopes that the library added, if it refuses a scope: the refused scope may be one of
+    /// them.
     func naming(_ sent: [String], beyond own: Set<Scope>) -> AuthenticationError {
         let added = sent.filter { !own.contains(Scope(rawValue: $0)) }.sorted()
         let isAboutScopes = ["invalid_scope", "not_allowed"].contains(serverError?.error)
@@ -48,7 +49,8 @@ extension AuthenticationError {
 }
 
 extension EndpointVerdict {
-    /// The same as `members()`, of a request for scopes: a refusal of one names those that the program did not.
+    /// Returns the same as `members()`, for a request with scopes: an error that refuses a scope names the scopes that
+    /// the library added.
     func members(asking sent: [String], beyond own: Set<Scope>) throws(AuthenticationError) -> JSONObject {
         do { return try members() } catch { throw error.naming(sent, beyond: own) }
     }

@@ -3,9 +3,9 @@
 import FoundationEssentials
 
 extension FlowEnvironment {
-    /// Opens an address in the browser. A launcher of the program's own may throw anything.
+    /// Opens an address in the browser. A program's own launcher may throw any error.
     ///
-    /// - Throws: What the launcher says, or `advice` where that is no error of ours.
+    /// - Throws: The launcher's error, or `advice` if that is not an ``AuthenticationError``.
     func open(_ url: URL, elseSaying advice: String, _ context: RequestContext) async throws {
         do {
             try await configuration.browser.open(url)

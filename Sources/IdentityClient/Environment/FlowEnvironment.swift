@@ -3,7 +3,7 @@
 import FoundationEssentials
 import Logging
 
-/// What every flow works with: the configuration, and the parts that are made from it once.
+/// The environment of every flow: the configuration, and the parts that are created from it once.
 final class FlowEnvironment: Sendable {
     let configuration: ClientConfiguration
     let store: CredentialStore
@@ -17,7 +17,7 @@ final class FlowEnvironment: Sendable {
     let brake = LoopBrake()
     let renewals = EarlyRenewals()
     let keptLeases: KeptLeases
-    /// Of the configured authority, computed once.
+    /// The values of the configured authority, computed once.
     let partition: String
     let hasTenants: Bool
     let scopeRule: ScopeRule
