@@ -2,14 +2,16 @@
 
 import OAuthWire
 
-// What a token response, and time, make of the credentials.
+// The effect of a token response, and of time, on the credentials.
 extension AccountCredentials {
-    /// The bytes above which access tokens, then ID tokens, are given up; the refresh token and the account never are.
+    /// The size in bytes above which access tokens, then ID tokens, are dropped. The refresh token and the account are
+    /// never dropped.
     static let softLimit = 256 * 1024
 
-    /// The credentials with a grant merged in.
+    /// Returns the credentials with a grant merged in.
     ///
-    /// A response without refresh token keeps the old one, and one without ID token the earlier claims.
+    /// A response without a refresh token keeps the previous refresh token, and a response without an ID token keeps
+    /// the earlier claims.
     package func applying(_ grant: TokenGrant, at now: Int64, isSignIn: Bool = false) -> AccountCredentials {
         var result = self
         if let secret = grant.response.refreshToken {
@@ -27,7 +29,7 @@ extension AccountCredentials {
         return result.tidied(at: now)
     }
 
-    /// Without access tokens that died, and below the limit.
+    /// Returns the credentials without expired access tokens, and below the size limit.
     package func tidied(at now: Int64) -> AccountCredentials {
         var result = self
         result.accessTokens.removeAll { !$0.isAlive(at: now) }
@@ -47,7 +49,7 @@ extension AccountCredentials {
             + profiles.reduce(0) { $0 + ($1.idToken?.utf8.count ?? 0) + 512 }
     }
 
-    /// The newest profile comes first; what it does not tell is kept from the older one.
+    /// Merges a profile. The newest profile comes first; values that it lacks are kept from the older profile.
     private mutating func merge(_ profile: CachedProfile) {
         var profile = profile
         if let index = profiles.firstIndex(where: { $0.realm == profile.realm && $0.policy == profile.policy }) {
@@ -60,7 +62,8 @@ extension AccountCredentials {
         profiles.insert(profile, at: 0)
     }
 
-    /// One token per tenant and scopes: those that the new one overlaps go. One without scopes overlaps another without.
+    /// Inserts an access token. There is one token for each tenant and set of scopes: tokens that the new token
+    /// overlaps are removed. A token without scopes overlaps other tokens without scopes.
     private mutating func insert(_ token: CachedAccessToken) {
         accessTokens.removeAll { old in
             old.realm == token.realm && old.tokenType == token.tokenType
@@ -71,7 +74,7 @@ extension AccountCredentials {
 }
 
 extension TokenGrant {
-    /// The access token as it will rest in the record.
+    /// Returns the access token as the record will store it.
     package func accessToken(at now: Int64) -> CachedAccessToken? {
         guard let secret = response.accessToken else { return nil }
         return CachedAccessToken(

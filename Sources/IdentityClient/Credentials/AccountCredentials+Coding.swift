@@ -2,10 +2,10 @@
 
 import OAuthWire
 
-// The record's JSON: sections, entities and field names of MSAL's unified cache schema, so that a record reads as a
-// cache of one account to whoever knows that schema. Every scalar is a string; unknown members are kept.
+// The record's JSON: sections, entities and field names of MSAL's unified cache schema, so that programs that know the
+// schema read a record as a cache of one account. Every scalar is a string; unknown members are kept.
 extension AccountCredentials {
-    /// Reads a record.
+    /// Creates the credentials from a record.
     ///
     /// - Throws: `JSONError` or `WireError` when the bytes are not such a record.
     package init(decoding bytes: [UInt8], rule: (String) -> ScopeRule) throws {
@@ -31,13 +31,13 @@ extension AccountCredentials {
         unknown = json
     }
 
-    /// Whether a newer version of the library wrote a record, which may have a shape that this one cannot read.
+    /// Returns whether a newer version of the library wrote a record, possibly in a form that this version cannot read.
     static func isNewer(_ bytes: [UInt8]) -> Bool {
         guard let json = try? JSONObject(parsing: bytes) else { return false }  // damaged, whoever wrote it
         return (json["v"].flatMap(integer) ?? currentVersion) > currentVersion
     }
 
-    /// The record's bytes.
+    /// Returns the record's bytes.
     package func encoded() -> [UInt8] {
         var json = JSONObject()
         json["v"] = .number(String(version))
@@ -85,7 +85,7 @@ extension AccountCredentials {
         return .object(section)
     }
 
-    /// An entity: unknown members first kept, then the known ones, absent ones left out.
+    /// Returns an entity: first the unknown members, then the known members. Absent members are left out.
     private func entity(_ unknown: JSONObject, _ fields: KeyValuePairs<String, String?>) -> JSONObject {
         var entity = JSONObject()
         entity["home_account_id"] = .string(homeAccountID)

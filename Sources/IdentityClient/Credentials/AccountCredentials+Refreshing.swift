@@ -3,7 +3,8 @@
 import OAuthWire
 
 extension AccountCredentials {
-    /// With the grant merged in, but for its refresh token where the stored one is no longer the one that was sent.
+    /// Returns the credentials with the grant merged in, but without its refresh token if the stored refresh token is
+    /// no longer `sent`.
     func applying(_ grant: TokenGrant, replacing sent: CachedRefreshToken, at now: Int64) -> AccountCredentials {
         guard refreshToken?.secret == sent.secret else {
             var grant = grant
@@ -11,18 +12,18 @@ extension AccountCredentials {
             return applying(grant, at: now)
         }
         var result = applying(grant, at: now)
-        // The provider has taken it: what it said of it before is over.
+        // The provider has accepted the token, so its earlier refusals no longer apply.
         result.refreshToken?.refusals = []
         return result
     }
 
-    /// Whether a refresh of `earlier` with `token` still concerns these credentials: they are of the same sign-in, or a
-    /// newer one brought no refresh token of its own and relies on that one.
+    /// Returns whether a refresh of `earlier` with `token` still concerns these credentials: they are of the same
+    /// sign-in, or of a newer sign-in that brought no refresh token of its own and relies on `token`.
     func continues(_ earlier: AccountCredentials, from token: CachedRefreshToken) -> Bool {
         incarnation == earlier.incarnation || refreshToken?.secret == token.secret
     }
 
-    /// With a new refresh token where the stored one is still the one that was sent.
+    /// Returns the credentials with a new refresh token, if the stored refresh token is still `sent`.
     func replacing(_ sent: CachedRefreshToken, with secret: String, at now: Int64) -> AccountCredentials {
         guard refreshToken?.secret == sent.secret else { return self }
         var result = self

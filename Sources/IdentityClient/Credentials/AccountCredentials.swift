@@ -2,24 +2,24 @@
 
 package import OAuthWire
 
-/// What is held for one account as one client sees it: a pure value, changed only by its own functions.
+/// The credentials of one account, as one client sees them: a pure value, changed only by its own functions.
 package struct AccountCredentials: Hashable, Sendable {
-    /// Drawn anew at each sign-in, so that an older refresh cannot bring back what was signed out.
+    /// A random value, new at each sign-in, so that an older refresh cannot bring back a signed-out account.
     package var incarnation: String
     /// The partition of the authority that the account signed in at.
     package var partition: String
     package var environment: String
     package var clientID: String
     package var accountID: Account.ID
-    /// As the server sent it; names the policy at B2C.
+    /// The home account identifier as the server sent it. It names the policy at B2C.
     package var homeAccountID: String
-    /// The newest first.
+    /// The profiles, the newest first.
     package var profiles: [CachedProfile] = []
     package var refreshToken: CachedRefreshToken?
     package var accessTokens: [CachedAccessToken] = []
-    /// Members another version or library wrote.
+    /// Members that another version or library wrote.
     package var unknown = JSONObject()
-    /// The schema's version that the record was written with.
+    /// The version of the schema that the record was written with.
     package var version = Self.currentVersion
 
     package static let currentVersion = 1
@@ -41,7 +41,7 @@ package struct AccountCredentials: Hashable, Sendable {
     }
 }
 
-/// How one tenant knows the person, and the ID token that says so.
+/// A person's profile in one tenant, and the ID token that contains it.
 package struct CachedProfile: Hashable, Sendable {
     package var realm: String
     package var localAccountID: String
@@ -59,12 +59,12 @@ package struct CachedProfile: Hashable, Sendable {
 package struct CachedRefreshToken: Hashable, Sendable {
     package var secret: String
     package var familyID: String?
-    /// What was granted when the person signed in; empty where that is not known.
+    /// The scopes that were granted when the person signed in; empty if unknown.
     package var scopes: [String] = []
-    /// What was asked for when the person signed in, and not granted.
+    /// The scopes that were requested when the person signed in, but not granted.
     package var declinedScopes: [String] = []
     package var modifiedAt: Int64
-    /// What the provider refused of this token since it took it last, the latest at the end.
+    /// The provider's refusals of this token since the provider last accepted it, the latest at the end.
     package var refusals: [RefreshRefusal] = []
     package var unknown = JSONObject()
 }
@@ -94,7 +94,7 @@ extension CachedProfile {
         )
     }
 
-    /// The payload of a compact JWT, as it stands in the token.
+    /// Returns the payload of a compact JWT, as it stands in the token.
     private static func claimsText(of idToken: String) -> String? {
         let parts = idToken.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let bytes = Base64URL.decode(String(parts[1])) else { return nil }

@@ -2,31 +2,31 @@
 
 package import OAuthWire
 
-/// One access token as it rests in a record. An object that never changes, so that handing it on costs next to nothing.
+/// An access token as a record stores it. It never changes, so that passing it on costs next to nothing.
 package final class CachedAccessToken: Sendable {
     package let secret: String
-    /// The tenant that issued it, or what stands in for one.
+    /// The tenant that issued the token, or its substitute.
     package let realm: String
-    /// The tenant as the authority of the request spelled it, where that differs: a domain name, for example.
+    /// The tenant as the request's authority spelled it, if that differs: a domain name, for example.
     package let authorityTenant: String?
-    /// The granted scopes, spelled as the server did.
+    /// The granted scopes, in the server's spelling.
     package let scopes: [String]
-    /// The scopes that were asked for: the same request is answered by this token even where fewer were granted.
+    /// The requested scopes. This token answers the same request again, even if fewer scopes were granted.
     package let requestedScopes: [String]
     package let tokenType: String
-    /// Unix seconds, as all times here.
+    /// The time of storage in Unix seconds, like all times here.
     package let cachedAt: Int64
     package let expiresOn: Int64
     package let refreshOn: Int64?
-    /// Members another version or library wrote.
+    /// Members that another version or library wrote.
     package let unknown: JSONObject
 
-    /// `scopes` and `requestedScopes` in the form that is compared.
+    /// `scopes` and `requestedScopes`, in the form in which they are compared.
     package let granted: Set<String>
     package let requested: Set<String>
     /// `scopes` as a program sees them.
     package let scopeSet: Set<Scope>
-    /// Whether all that was asked for was granted.
+    /// Whether all requested scopes were granted.
     package let declinesNothing: Bool
 
     package init(
@@ -58,13 +58,13 @@ package final class CachedAccessToken: Sendable {
         declinesNothing = requested.isSubset(of: granted)
     }
 
-    /// Whether the token is good for `leeway` more seconds, or a tenth of its lifetime where that is less, and for more than
-    /// `minimumValidity`.
+    /// Returns whether the token is valid for `leeway` more seconds, or for a tenth of its lifetime if that is less,
+    /// and for more than `minimumValidity` seconds.
     ///
-    /// A token is used for a tenth of its lifetime whatever is asked for, so that it is not renewed with each call.
+    /// A token is always used for the first tenth of its lifetime, so that it is not renewed with each call.
     ///
-    /// A token from the future (the clock was set back) is taken for expired; so is one of more than ten years, which no
-    /// answer yields, because a longer lifetime is read as ten.
+    /// A token from the future (the clock was set back) counts as expired. So does a token that is valid for more than
+    /// ten years, because a longer lifetime in an answer is read as ten years.
     package func isUsable(at now: Int64, leeway: Int64, minimumValidity: Int64 = 0) -> Bool {
         let lifetime = expiresOn - cachedAt
         let validity = Swift.min(minimumValidity, lifetime - Swift.max(1, lifetime / 10))
@@ -72,12 +72,12 @@ package final class CachedAccessToken: Sendable {
             && expiresOn - now > Swift.max(validity, Swift.min(leeway, lifetime / 10))
     }
 
-    /// Whether the token is good enough to be given when no better one can be had.
+    /// Returns whether the token is still valid, so that it can be returned if no better token is available.
     package func isAlive(at now: Int64) -> Bool {
         isUsable(at: now, leeway: 0)
     }
 
-    /// Whether the server wants it renewed although it is still good.
+    /// Returns whether the server wants the token renewed although it is still valid.
     package func isDueForRefresh(at now: Int64) -> Bool {
         refreshOn.map { $0 <= now } ?? false
     }

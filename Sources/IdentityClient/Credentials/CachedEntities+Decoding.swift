@@ -3,19 +3,19 @@
 import OAuthWire
 
 extension JSONObject {
-    /// Removes a member and gives its value.
+    /// Removes a member and returns its value.
     mutating func take(_ name: String) -> JSONValue? {
         defer { self[name] = nil }
         return self[name]
     }
 
-    /// Removes a member that is text.
+    /// Removes a member and returns its text.
     mutating func takeString(_ name: String) throws -> String {
         guard case .string(let text) = take(name) else { throw WireError.missing(name) }
         return text
     }
 
-    /// Removes a section and gives its entities in order.
+    /// Removes a section and returns its entities in order.
     mutating func takeEntities(_ name: String) -> [JSONObject] {
         guard case .object(let section) = take(name) else { return [] }
         return section.members.compactMap { member in
@@ -23,7 +23,7 @@ extension JSONObject {
         }
     }
 
-    /// Removes what stands in every entity and is written anew from the record.
+    /// Removes the members that every entity has and that are written anew from the record.
     fileprivate mutating func dropCommonFields() {
         for name in ["home_account_id", "environment", "client_id", "credential_type", "authority_type"] {
             self[name] = nil
@@ -31,7 +31,7 @@ extension JSONObject {
     }
 
     fileprivate mutating func takeTime(_ name: String) throws -> Int64 {
-        // Up to the year 9999, so that no sum or difference of times can overflow.
+        // Limited to the year 9999, so that no sum or difference of times can overflow.
         guard let time = Int64(try takeString(name)), (0...253_402_300_799).contains(time) else {
             throw WireError.wrongType(name)
         }
@@ -66,10 +66,10 @@ extension CachedRefreshToken {
         secret = try json.takeString("secret")
         familyID = try? json.takeString("family_id")  // Microsoft's own programs only
         scopes = (try? json.takeString("target")).map(CachedAccessToken.split) ?? []
-        // Absent where nothing was declined, and in what earlier versions wrote.
+        // Absent if no scope was declined, and in records of earlier versions.
         declinedScopes = (try? json.takeString("declined_target")).map(CachedAccessToken.split) ?? []
         modifiedAt = (try? json.takeTime("last_modification_time")) ?? 0  // absent in other libraries' entities
-        // Absent where nothing was refused, and in what earlier versions wrote.
+        // Absent if the token was never refused, and in records of earlier versions.
         refusals = [RefreshRefusal](text: (try? json.takeString("refusals")) ?? "")
         unknown = json
     }

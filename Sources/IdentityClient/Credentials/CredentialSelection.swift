@@ -1,15 +1,15 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What a silent request needs of the credentials.
+/// The requirements of a silent request.
 package struct CredentialRequest: Hashable, Sendable {
     package var scopes: Set<Scope>
-    /// The tenant whose tokens fit; `nil` where any does.
+    /// The tenant whose tokens match; `nil` if any tenant's tokens do.
     package var tenant: String?
-    /// Whether cached access tokens are passed over: a forced refresh, a claims challenge.
+    /// Whether cached access tokens are ignored, because of a forced refresh or a claims challenge.
     package var skipsAccessToken = false
-    /// Seconds.
+    /// The expiration leeway in seconds.
     package var leeway: Int64
-    /// Seconds for which the token shall be good at least, where there is something to renew it with.
+    /// The minimum remaining validity in seconds, if the token can be renewed.
     package var minimumValidity: Int64
     package var rule: ScopeRule
 
@@ -31,29 +31,29 @@ package struct CredentialRequest: Hashable, Sendable {
 }
 
 extension CredentialRequest {
-    /// The scopes in the form that is compared, without the reserved ones.
+    /// The scopes in the form in which they are compared, without the reserved scopes.
     package var matchableScopes: Set<String> { rule.matchable(scopes.lazy.map(\.rawValue)) }
 
-    /// Whether there is a scope beside those that steer the sign-in.
+    /// Whether there is a scope other than those that steer the sign-in.
     var namesAScopeOfAnAPI: Bool {
         scopes.contains { !rule.isReserved($0.rawValue) }
     }
 }
 
-/// What the credentials can do for a request.
+/// The part of the credentials that answers a request.
 package enum CredentialSelection: Hashable, Sendable {
-    /// A good access token.
+    /// A valid access token.
     case valid(CachedAccessToken)
-    /// A good access token that the server wants renewed.
+    /// A valid access token that the server wants renewed.
     case stale(CachedAccessToken)
-    /// No access token that fits, but a refresh token.
+    /// No access token that matches, but a refresh token.
     case refreshable(CachedRefreshToken)
-    /// Neither: a person is needed.
+    /// Neither token: a person is needed.
     case unavailable
 }
 
 extension AccountCredentials {
-    /// What these credentials can do for `request` at a time.
+    /// Returns the part of these credentials that answers `request` at a time.
     package func selection(for request: CredentialRequest, at now: Int64) -> CredentialSelection {
         let validity = hasRefreshToken ? request.minimumValidity : 0
         if !request.skipsAccessToken,
@@ -64,17 +64,18 @@ extension AccountCredentials {
         return refreshToken.map(CredentialSelection.refreshable) ?? .unavailable
     }
 
-    /// Looks at the case only: `refreshToken != nil` copies the whole token, on the way of each hit.
+    /// Whether there is a refresh token. The check looks at the case only: on every cache hit, `refreshToken != nil`
+    /// would copy the whole token.
     private var hasRefreshToken: Bool {
         if case .some = refreshToken { true } else { false }
     }
 
-    /// A token that is still alive, for when no better one can be had.
+    /// Returns a token that is still valid, for use if no better token is available.
     package func survivor(for request: CredentialRequest, at now: Int64) -> CachedAccessToken? {
         bestToken(for: request, at: now, leeway: 0)
     }
 
-    /// The fitting token that lives longest.
+    /// Returns the matching token that expires last.
     private func bestToken(
         for request: CredentialRequest,
         at now: Int64,
@@ -95,18 +96,18 @@ extension AccountCredentials {
 }
 
 extension CachedAccessToken {
-    /// Whether the token's tenant and scopes are what is asked for.
+    /// Returns whether the token's tenant and scopes match the request.
     func fits(_ request: CredentialRequest) -> Bool {
         guard isOfKind(request) else { return false }
-        // A token of an API, whichever was acquired last, is no answer to a request that names none.
+        // An API's token, even the last acquired, does not answer a request that names no API.
         guard request.namesAScopeOfAnAPI else { return requested.isEmpty }
         return request.scopes.allSatisfy { covers($0, by: request.rule) } || request.matchableScopes == requested
     }
 
-    /// Whether the token has all that a refresh would yield.
+    /// Returns whether the token has all scopes that a refresh would yield.
     /// - Parameter declined: The scopes that the person did not grant at sign-in.
     fileprivate func fits(_ request: CredentialRequest, declined: [String]) -> Bool {
-        // Microsoft's providers take scopes at a refresh for a new wish.
+        // Microsoft's providers treat the scopes of a refresh as a new request.
         guard !declined.isEmpty, !request.rule.ignoresCase, isOfKind(request), request.namesAScopeOfAnAPI else {
             return false
         }
@@ -120,9 +121,9 @@ extension CachedAccessToken {
         return tenant == realm || tenant == authorityTenant
     }
 
-    /// Whether a scope was granted, or is one that matters to the sign-in only.
+    /// Returns whether a scope was granted or matters to the sign-in only.
     func covers(_ scope: Scope, by rule: ScopeRule) -> Bool {
-        // A few short words are compared sooner than hashed.
+        // A few short words are compared faster than hashed.
         if scopes.count <= 16 ? scopes.contains(scope.rawValue) : scopeSet.contains(scope) { return true }
         let form = rule.canonical(scope.rawValue)
         return granted.contains(form) || ScopeRule.reserved.contains(form)

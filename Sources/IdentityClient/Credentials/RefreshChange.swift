@@ -2,15 +2,15 @@
 
 import OAuthWire
 
-/// What one refresh, or several in a row, make of a record: the change from the first refresh token that was sent to the
-/// last answer.
+/// The change that one or several consecutive refreshes make to a record, from the first refresh token sent to the last
+/// answer.
 ///
-/// It stays small however many refreshes follow each other while nothing can be written.
+/// It stays small, however many refreshes follow each other while nothing can be written.
 struct RefreshChange: Sendable {
-    /// What an answer is believed to say.
+    /// The verified content of an answer.
     enum Answer: Sendable {
         case grant(TokenGrant)
-        /// Nothing but the new refresh token.
+        /// The new refresh token only.
         case refreshToken(String)
     }
 
@@ -20,15 +20,17 @@ struct RefreshChange: Sendable {
     }
 
     private let incarnation: String
-    /// Refresh tokens that were redeemed on the way: a record with one of them has a spent one. The first stays, and of the
-    /// others those that may be stored: the last.
+    /// The redeemed refresh tokens: a record with one of them has a spent refresh token. The first is kept, and of the
+    /// others the latest, which may be stored.
     private var sent: [String]
     private var steps: [Step]
 
     private static let mostSent = 16
 
+    /// Creates the change of one refresh.
+    ///
     /// - Parameters:
-    ///   - base: What was stored when `sent` was read.
+    ///   - base: The stored credentials when `sent` was read.
     ///   - sent: The refresh token that was redeemed.
     init(_ answer: Answer, to sent: CachedRefreshToken, of base: AccountCredentials, at now: Int64) {
         incarnation = base.incarnation
@@ -36,7 +38,7 @@ struct RefreshChange: Sendable {
         steps = [Step(answer: answer, at: now)]
     }
 
-    /// What there is once this is written over `current`: the same where that is gone, or another sign-in's.
+    /// Returns the result of writing this change over `current`: `current` itself if it is `nil` or of another sign-in.
     func applied(to current: AccountCredentials?) -> AccountCredentials? {
         guard let current else { return nil }
         let isSpent = current.refreshToken.map { sent.contains($0.secret) } ?? false
@@ -44,7 +46,7 @@ struct RefreshChange: Sendable {
         return steps.reduce(current) { $1.applied(to: $0, replacesRefreshToken: isSpent) }
     }
 
-    /// The two as one, or `nil` where the later one is of another sign-in.
+    /// Returns both changes as one, or `nil` if the later change is of another sign-in.
     ///
     /// - Parameter stored: The refresh token that was found in the record, if it could be read.
     func followed(by later: RefreshChange, stored: String? = nil) -> RefreshChange? {
@@ -59,7 +61,7 @@ struct RefreshChange: Sendable {
         return result
     }
 
-    /// Adds a step, and drops those that it makes good for nothing.
+    /// Adds a step, and drops the steps that it makes useless.
     private mutating func add(_ step: Step) {
         var step = step
         for index in steps.indices.reversed() {
@@ -80,7 +82,7 @@ extension RefreshChange.Step {
         case .grant(var grant):
             if !replacesRefreshToken { grant.response.refreshToken = nil }
             var result = credentials.applying(grant, at: at)
-            // The provider has taken it: what it said of it before is over.
+            // The provider has accepted the token, so its earlier refusals no longer apply.
             if replacesRefreshToken { result.refreshToken?.refusals = [] }
             return result
         case .refreshToken(let secret):
@@ -89,7 +91,8 @@ extension RefreshChange.Step {
         }
     }
 
-    /// `later` with what it does not say itself, where nothing else is left of this one; `nil` where this one stays.
+    /// Returns `later`, completed with this step's values, if nothing else of this step remains; `nil` if this step
+    /// must stay.
     fileprivate func superseded(by later: RefreshChange.Step) -> RefreshChange.Step? {
         switch (answer, later.answer) {
         case (.refreshToken, .refreshToken): return later

@@ -1,13 +1,13 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// The exclusive right to refresh one credential, and who holds it. No wall clock decides about it.
+/// The exclusive right to refresh one credential, and its holder. It does not depend on the wall clock.
 package struct RefreshLease: Hashable, Sendable {
-    /// Tells one lease from the next.
+    /// A value that distinguishes this lease from the next.
     package var nonce: String
-    /// How long the holder may keep it, in milliseconds.
+    /// The longest time that the holder may keep the lease, in milliseconds.
     package var duration: Int64
     package var holder: ProcessIdentity
-    /// When it ends, in milliseconds of the boot clock: only for whoever booted with the holder.
+    /// The end of the lease, in milliseconds of the boot clock. It is valid only for processes of the same boot.
     package var deadline: Int64
 
     package init(nonce: String, duration: Int64, holder: ProcessIdentity, deadline: Int64) {
@@ -17,19 +17,20 @@ package struct RefreshLease: Hashable, Sendable {
         self.deadline = deadline
     }
 
-    /// A lease that claims more is cut to this, so that a damaged or hostile one does not bind for ever.
+    /// The longest lease, in milliseconds. A longer lease is cut to this, so that a damaged or hostile lease does not
+    /// bind forever.
     package static let longest: Int64 = 120_000
 }
 
 extension RefreshLease {
-    /// What who waits for a lease knows.
+    /// The knowledge of a process that waits for a lease.
     package struct Observation: Sendable {
         package var observer: ProcessIdentity
-        /// Milliseconds of the observer's boot clock.
+        /// The observer's boot clock, in milliseconds.
         package var bootTime: Int64
-        /// How long the observer itself has seen this very lease, in milliseconds of its own monotonic clock.
+        /// The time for which the observer has seen this very lease, in milliseconds of its own monotonic clock.
         package var seenFor: Int64
-        /// Whether the holder was found dead; only looked at where the observer can see it.
+        /// Whether the holder was found dead. It counts only if the observer can see the holder's process.
         package var holderIsDead: Bool
 
         package init(observer: ProcessIdentity, bootTime: Int64, seenFor: Int64, holderIsDead: Bool) {
@@ -40,7 +41,7 @@ extension RefreshLease {
         }
     }
 
-    /// Whether the lease binds nobody any more and may be taken over.
+    /// Returns whether the lease is over and may be taken over.
     package func isOver(for observation: Observation) -> Bool {
         if observation.seenFor >= duration { return true }
         guard observation.observer.sees(holder) else { return false }

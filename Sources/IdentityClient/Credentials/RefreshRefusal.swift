@@ -1,20 +1,21 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// A refusal of a refresh token, remembered with it for all processes that share the record: they do not ask again at once.
+/// A refusal of a refresh token. It is stored with the token, so that no process that shares the record asks again at
+/// once.
 package struct RefreshRefusal: Hashable, Sendable {
-    /// A digest of the refresh token that was refused and, where one is good for many requests, of the request.
+    /// A digest of the refused refresh token and, if the token serves several requests, of the request.
     package var digest: String
-    /// Unix seconds.
+    /// The time of the refusal, in Unix seconds.
     package var at: Int64
-    /// How often in a row, from 1.
+    /// The number of consecutive refusals, from 1.
     package var count: Int
 
-    /// Seconds for which the token is not sent after it, at most an hour.
+    /// The seconds for which the token is not sent after this refusal, at most an hour.
     package var pause: Int64
 
     private static let maximumCount = 1000
     private static let longest: Int64 = 3600
-    /// How many are remembered with one refresh token.
+    /// The most refusals that are stored with one refresh token.
     static let most = 8
 
     package init(digest: String, at: Int64, count: Int, pause: Int64) {
@@ -24,16 +25,17 @@ package struct RefreshRefusal: Hashable, Sendable {
         self.pause = max(0, min(pause, Self.longest))
     }
 
-    /// A minute after the first, twice as long after each further one.
+    /// Returns the pause in seconds: one minute after the first refusal, and twice as long after each further refusal.
     static func pause(after count: Int) -> Int64 { min(60 << Int64(max(0, min(count - 1, 6))), longest) }
 }
 
 extension CachedRefreshToken {
-    /// The seconds for which the token is not to be sent because the provider has refused it; `nil` where it may be.
+    /// Returns the seconds for which the token must not be sent because the provider has refused it; `nil` if it may be
+    /// sent.
     ///
-    /// A clock that was set back must not make them more than they can have been.
+    /// The result never exceeds the pause, even if the clock was set back.
     ///
-    /// - Parameter request: What tells requests apart that the token is good for; empty where there is one.
+    /// - Parameter request: A text that distinguishes the requests that the token serves; empty if there is only one.
     package func refusedFor(_ request: String, at now: Int64) -> Int64? {
         guard !refusals.isEmpty, let refusal = refusals.first(where: { $0.digest == digest(for: request) }),
             refusal.at <= now, now - refusal.at < refusal.pause
@@ -41,10 +43,10 @@ extension CachedRefreshToken {
         return refusal.at + refusal.pause - now
     }
 
-    /// The same token, which was refused at `now`, perhaps not for the first time.
+    /// Returns the same token with a refusal at `now` added, perhaps not the first.
     ///
-    /// - Parameter end: When the access token ends that there is still. Some providers refuse to renew one so early, and
-    ///   that says nothing of what they do then.
+    /// - Parameter end: The time at which the remaining access token expires. Some providers refuse an early renewal,
+    ///   and such a refusal says nothing about a renewal at that time.
     package func refused(_ request: String, at now: Int64, until end: Int64? = nil) -> CachedRefreshToken {
         let digest = digest(for: request)
         let before = refusals.first { $0.digest == digest }?.count ?? 0
@@ -61,17 +63,17 @@ extension CachedRefreshToken {
     }
 }
 
-// As text in the record: digest, time, count and pause of each, all set off by spaces.
+// The refusals as text in the record: digest, time, count and pause of each, all separated by spaces.
 extension [RefreshRefusal] {
     var text: String? {
         isEmpty ? nil : map { "\($0.digest) \($0.at) \($0.count) \($0.pause)" }.joined(separator: " ")
     }
 
-    /// What cannot be read binds nobody.
+    /// Reads the text. An unreadable refusal is ignored.
     init(text: String) {
         let words = text.split(separator: " ").prefix(4 * RefreshRefusal.most)
         self = stride(from: words.startIndex, to: words.endIndex - 3, by: 4).compactMap { index in
-            // Up to the year 9999, so that no sum of times can overflow.
+            // Limited to the year 9999, so that no sum of times can overflow.
             guard let at = Int64(words[index + 1]), (0...253_402_300_799).contains(at),
                 let count = Int(words[index + 2]),
                 let pause = Int64(words[index + 3])

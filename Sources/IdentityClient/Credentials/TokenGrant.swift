@@ -2,38 +2,38 @@
 
 package import OAuthWire
 
-/// A token response that was checked, and what it means for the account: ready to be applied.
+/// A verified token response and its meaning for the account, ready to be applied.
 package struct TokenGrant: Sendable {
     package var response: TokenResponse
     package var requestedScopes: [String]
-    /// What a refresh that named no scopes yields where the server does not say (RFC 6749 §6).
+    /// The scopes that a refresh without scopes yields if the server does not name them (RFC 6749 §6).
     package var impliedScopes: [String]?
     package var identity: AccountIdentity
-    /// `nil` where the answer had no ID token, or none that could be verified.
+    /// The profile; `nil` if the answer had no ID token, or no ID token that could be verified.
     package var profile: CachedProfile?
     /// The realm of the access token.
     package var realm: String
     package var authorityTenant: String?
     package var rule: ScopeRule
-    /// Seconds that the access token counts as good where the server does not say.
+    /// The assumed lifetime of the access token in seconds, if the server does not say.
     package var unstatedLifetime = Self.usualLifetime
 
-    /// RFC 6749 §5.1 only recommends `expires_in`: without it an hour is assumed, as every MSAL does.
+    /// The usual lifetime in seconds. RFC 6749 §5.1 only recommends `expires_in`: without it, an hour is assumed, as in
+    /// every MSAL.
     package static var usualLifetime: Int { 3600 }
 
-    /// What was granted; a server that says nothing granted what was asked for (RFC 6749 §5.1).
+    /// The granted scopes. A server that does not name them granted the requested scopes (RFC 6749 §5.1).
     package var grantedScopes: [String] { response.scopes ?? impliedScopes ?? requestedScopes }
 
-    /// What was asked for and not granted, but for the scopes that steer the sign-in.
+    /// The requested scopes that were not granted, without the scopes that steer the sign-in.
     package var declinedScopes: [String] {
         let granted = rule.matchable(grantedScopes)
         return requestedScopes.filter { !rule.matchable([$0]).isSubset(of: granted) }
     }
 }
 
-/// Who the tokens are about.
-///
-/// - SeeAlso: R-27: never empty, never an e-mail address or a display name.
+/// The identity of the account that the tokens belong to. It is never empty, and never an email
+/// address or a display name.
 package struct AccountIdentity: Hashable, Sendable {
     package var accountID: Account.ID
     package var homeAccountID: String
@@ -41,9 +41,9 @@ package struct AccountIdentity: Hashable, Sendable {
 }
 
 extension AccountIdentity {
-    /// Tells the person from the answer.
+    /// Derives the identity from an answer.
     ///
-    /// - Returns: `nil` where the answer names nobody.
+    /// - Returns: `nil` if the answer identifies no person.
     package init?(authority: Authority, clientInfo: ClientInfo?, issuer: String?, subject: String?) {
         // A dot or bar in `uid` would let two people share `uid.utid`, or look like an issuer and a subject.
         if authority.hasHomeAccounts, let uid = clientInfo?.uid.lowercased(), !uid.isEmpty,
@@ -61,7 +61,7 @@ extension AccountIdentity {
         }
     }
 
-    /// A person of whom nothing is known: plain OAuth 2.0.
+    /// Creates an identity for a person about whom nothing is known, at a plain OAuth 2.0 server.
     package init(anonymousAt authority: Authority, nonce: String) {
         accountID = Account.ID(rawValue: "\(authority.url)|local-\(nonce)")
         homeAccountID = accountID.rawValue

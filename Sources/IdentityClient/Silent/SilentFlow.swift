@@ -3,7 +3,7 @@
 import Logging
 import OAuthWire
 
-/// From the cache where possible, else by a refresh.
+/// The flow that acquires a token from the cache if possible, otherwise by a refresh.
 struct SilentFlow: Sendable {
     let environment: FlowEnvironment
 
@@ -49,7 +49,7 @@ struct SilentFlow: Sendable {
         }
     }
 
-    /// What memory has of an account whose write is stuck, if that answers the caller.
+    /// Returns the credentials in memory of an account whose write has failed, if they answer the caller.
     private func stuck(_ id: RecordID, _ need: CredentialRequest) -> CredentialSnapshot? {
         guard let stuck = environment.store.stuck(id) else { return nil }
         switch stuck.selection(for: need, at: environment.clock.unixSeconds) {
@@ -74,8 +74,8 @@ struct SilentFlow: Sendable {
         )
     }
 
-    /// A token that is still alive, where renewing it has just failed: some servers count how often they are asked too
-    /// early, and one that is silent would hold up each call.
+    /// Returns a token that is still valid after its renewal has just failed. Some servers count requests that come too
+    /// early, and a silent server would delay each call.
     private func survivor(of snapshot: CredentialSnapshot, _ need: CredentialRequest) -> AcquiredToken? {
         let now = environment.clock.unixSeconds
         guard !need.skipsAccessToken, !environment.renewals.mayBegin(snapshot.key, at: now) else { return nil }
@@ -83,7 +83,8 @@ struct SilentFlow: Sendable {
             .map { AcquiredToken(snapshot: snapshot, token: $0, source: .cache) }
     }
 
-    /// Waits for the refresh. A token that is still alive is returned where it fails, unless the caller wants none.
+    /// Waits for the refresh. If it fails, a token that is still valid is returned, unless the caller refuses cached
+    /// tokens.
     private func refresh(
         _ token: CachedRefreshToken,
         _ request: SilentRequest,
@@ -114,7 +115,8 @@ struct SilentFlow: Sendable {
         }
     }
 
-    /// Whether the server was asked, or waited for. Without a connection, or with a locked cache, the next call may try.
+    /// Returns whether the server was asked or waited for. Without a connection, or with a locked cache, the next call
+    /// may try.
     private static func mayHaveBurdened(_ code: AuthenticationError.Code) -> Bool {
         ![.nameNotResolved, .connectionFailed, .proxyFailed].contains(code) && !(.cache ~= code)
     }
@@ -133,7 +135,8 @@ struct SilentFlow: Sendable {
         }
     }
 
-    /// The account is there. Its token does not do, or a resource refused it, and there is no refresh token.
+    /// The error for a signed-in account without a refresh token, whose access token is not sufficient or was refused
+    /// by a resource.
     private static func nothingToRenewWith(_ parameters: SilentParameters) -> AuthenticationError {
         AuthenticationError(
             .noTokensFound,
@@ -152,7 +155,7 @@ struct SilentFlow: Sendable {
 }
 
 extension SilentParameters {
-    /// The least validity in whole seconds, rounded up; ten years are as good as more.
+    /// The minimum validity in whole seconds, rounded up. Ten years are as good as more.
     fileprivate var validitySeconds: Int64 {
         get throws {
             guard minimumValidity != .zero else { return 0 }  // no division on the way of a hit

@@ -2,42 +2,45 @@
 
 public import FoundationEssentials
 
-/// What a silent acquisition asks for.
+/// The parameters of a silent acquisition.
 ///
 /// ```swift
 /// let parameters = SilentParameters(scopes: scopes, account: account, minimumValidity: .seconds(600))
 /// let result = try await app.acquireTokenSilently(parameters)
 /// ```
 public struct SilentParameters: Sendable {
-    /// The scopes the token must have. `openid`, `profile` and `offline_access` need not be named.
+    /// The scopes that the token must have. `openid`, `profile` and `offline_access` need not be named.
     ///
-    /// Without a scope of an API, what is given is a token that was asked for without one, never an API's from the cache.
+    /// Without an API's scope, the call returns only a token that was requested without an API's scope, never an API's
+    /// token from the cache.
     public var scopes: Set<Scope>
 
-    /// Whose token. It came from an earlier result, or from `allAccounts()`.
+    /// The account of the token, from an earlier result or from `allAccounts()`.
     public var account: Account
 
-    /// Another authority of the same kind and cloud: a tenant, a B2C policy; `nil` means the configured one.
+    /// Another authority of the same kind and cloud, such as a tenant or a B2C policy; `nil` means the configured
+    /// authority.
     public var authority: Authority?
 
-    /// A claims challenge (JSON) from an API or an error; the cached access token is passed over.
+    /// A claims challenge (JSON) from an API or an error. If it is set, the cached access token is not used.
     public var claims: String?
 
-    /// Whether the cached access token is passed over. Such a call never joins a refresh that began before it.
+    /// Whether a refresh is required, so that the cached access token is not used. Such a call never joins a refresh
+    /// that began before it.
     public var forcesRefresh: Bool
 
-    /// How long the token shall be good at least; a resolution of one second, rounded up. Zero unless set, which leaves it to
-    /// the configuration's `expirationLeeway`; negative is `.invalidArgument`.
+    /// The minimum remaining validity of the token, with a resolution of one second, rounded up. Zero unless set, which
+    /// means the configuration's `expirationLeeway`; a negative value throws `.invalidArgument`.
     ///
-    /// A cached token that is good for less is renewed. What comes may be good for less all the same: see the result's
-    /// `expiresOn`. That is so in the first tenth of a token's life, in which none is renewed; where there is no refresh
-    /// token; and where the provider cannot be reached.
+    /// A cached token with less remaining validity is renewed. The returned token may still be valid for less time: see
+    /// the result's `expiresOn`. This happens in the first tenth of a token's lifetime, in which no token is renewed,
+    /// without a refresh token, and if the provider cannot be reached.
     public var minimumValidity: Duration
 
-    /// Names the request in the provider's logs; `nil` means a fresh one when a request is made.
+    /// The identifier of the request in the provider's logs; `nil` means a new identifier if a request is made.
     public var correlationID: UUID?
 
-    /// Asks for `scopes` for `account`.
+    /// Creates parameters that request `scopes` for `account`.
     public init(
         scopes: Set<Scope>,
         account: Account,
