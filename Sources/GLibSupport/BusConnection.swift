@@ -4,9 +4,9 @@ import CGIO
 package import IdentityClient
 import Synchronization
 
-/// A private connection to a message bus. Losing it never ends the program.
+/// A private connection to a message bus. Losing the connection never ends the program.
 package final class BusConnection: Sendable {
-    /// A signal that came in.
+    /// A received signal.
     package struct Signal: Sendable {
         package let path: String
         package let interface: String
@@ -14,14 +14,14 @@ package final class BusConnection: Sendable {
         package let parameters: Variant
     }
 
-    /// What a subscription is ended with.
+    /// A handle that ends a subscription.
     package final class Subscription: Sendable {
-        /// Set on the thread, before anything there can ask for it.
+        /// The action that ends the subscription. It is set on the GLib thread before anything there can call it.
         fileprivate let end = Mutex<@Sendable () -> Void>({})
     }
 
     package let thread: GLibThread
-    /// What GLib knows the connection as; for use on the thread.
+    /// GLib's pointer to the connection, for use on the GLib thread.
     package let handle: GLibPointer
 
     private init(_ handle: GLibPointer, on thread: GLibThread) {
@@ -34,8 +34,8 @@ package final class BusConnection: Sendable {
         thread.perform { unsafe cgio_connection_end(handle.pointer) }
     }
 
-    /// Connects to the bus at `address`, in the words of D-Bus.
-    /// - Returns: The connection, or a `GLibFailure`, in a while.
+    /// Connects to the bus at `address`, a D-Bus address.
+    /// - Returns: A reply that later holds the connection or a `GLibFailure`.
     package static func connect(to address: String, on thread: GLibThread) -> Promise<BusConnection> {
         thread.begin { reply in
             let (called, data) = unsafe completion { completed in
@@ -50,14 +50,14 @@ package final class BusConnection: Sendable {
         }
     }
 
-    /// Calls a method. GLib gives up after `timeout`; a cancelled task stops waiting, and the call goes on.
+    /// Calls a method. GLib gives up after `timeout`. A cancelled task stops waiting, and the call goes on.
     ///
     /// - Parameters:
     ///   - arguments: A tuple in GVariant's text form, made of constants and of paths that ``isPath(_:)`` accepts.
-    ///   - secret: What stands where the arguments say `%@(oayays)`.
-    ///   - descriptor: What `handle 0` stands for in the arguments.
+    ///   - secret: The value that replaces `%@(oayays)` in the arguments.
+    ///   - descriptor: The file descriptor that `handle 0` means in the arguments.
     ///   - type: The type that the reply must have.
-    ///   - startsService: Whether the bus may start the destination for this call, where it does not run.
+    ///   - startsService: Whether the bus may start the destination for this call if it is not running.
     /// - Throws: `GLibFailure`, `CancellationError`.
     package func call(
         _ method: String,
@@ -99,8 +99,9 @@ package final class BusConnection: Sendable {
         }
     }
 
-    /// Has `received` called, on the thread, for the signals of a sender until `unsubscribe` or the connection's end.
-    /// - Returns: What to unsubscribe with. The subscription stands before any later call is sent.
+    /// Calls `received` on the GLib thread for each signal of a sender, until `unsubscribe` or the end of the
+    /// connection.
+    /// - Returns: The handle for `unsubscribe`. The subscription takes effect before any later call is sent.
     @discardableResult
     package func subscribe(
         to sender: String,
@@ -145,7 +146,7 @@ package final class BusConnection: Sendable {
         return subscription
     }
 
-    /// Ends a subscription, in a while.
+    /// Ends a subscription, without waiting for its end.
     package func unsubscribe(_ subscription: Subscription) {
         thread.perform {
             let end = subscription.end.withLock { $0 }
@@ -153,8 +154,8 @@ package final class BusConnection: Sendable {
         }
     }
 
-    /// Has `closed` called, on the thread, when the connection has ended.
-    /// - Returns: What to unsubscribe with, where that is not waited for any more.
+    /// Calls `closed` on the GLib thread when the connection has ended.
+    /// - Returns: The handle for `unsubscribe`, if `closed` is no longer needed.
     @discardableResult
     package func whenClosed(_ closed: @escaping @Sendable () -> Void) -> Subscription {
         let (handle, subscription) = (handle, Subscription())
@@ -172,12 +173,12 @@ package final class BusConnection: Sendable {
         return subscription
     }
 
-    /// Whether a text is the path of an object, and thus safe in arguments.
+    /// Returns whether a text is an object path, and so safe in arguments.
     package static func isPath(_ text: String) -> Bool {
         unsafe cgio_is_object_path(text)
     }
 
-    /// Any text as a string in arguments.
+    /// Quotes any text as a string for use in arguments.
     package static func quoted(_ text: String) -> String {
         var quoted = "'"
         for scalar in text.unicodeScalars {
@@ -193,12 +194,12 @@ package final class BusConnection: Sendable {
 }
 
 extension GLibFailure {
-    /// A success without a value; GLib promises that there is none.
+    /// The failure for a success without a value. GLib promises that this does not happen.
     static let nothing = GLibFailure(domain: "identity-client", code: 0, name: nil, message: "GLib answered nothing.")
 }
 
 extension Duration {
-    /// As GLib wants it: at least 1.
+    /// The duration in milliseconds, at least 1, as GLib requires.
     package var wholeMilliseconds: Int32 {
         let (seconds, attoseconds) = components
         guard seconds < 1_000_000 else { return 1_000_000_000 }

@@ -2,8 +2,8 @@
 
 package import CGIO
 
-/// A pointer that GLib gave out, to be used on its thread.
-// Reviewed exception: the pointer never changes, and is used by the code on the GLib thread only.
+/// A pointer from GLib, for use on the GLib thread.
+// Reviewed exception: the pointer never changes, and only code on the GLib thread uses it.
 @safe package final class GLibPointer: @unchecked Sendable {
     package let pointer: UnsafeMutableRawPointer
 
@@ -12,7 +12,7 @@ package import CGIO
     }
 }
 
-/// Hands a Swift closure to C, which calls it once or many times and then lets go of it.
+/// A box that hands a Swift closure to C, which calls it once or many times and then releases it.
 package final class CallbackBox<Argument>: Sendable {
     package let body: @Sendable (Argument) -> Void
 
@@ -20,26 +20,26 @@ package final class CallbackBox<Argument>: Sendable {
         self.body = body
     }
 
-    /// What C keeps.
+    /// Returns a retained pointer for C to keep.
     package func retained() -> UnsafeMutableRawPointer {
         unsafe Unmanaged.passRetained(self).toOpaque()
     }
 
-    /// The box, of which C keeps hold.
+    /// Returns the box of a pointer that C still keeps.
     package static func borrowed(_ data: UnsafeMutableRawPointer) -> CallbackBox {
         unsafe Unmanaged<CallbackBox>.fromOpaque(data).takeUnretainedValue()
     }
 
-    /// The box, which C has given back.
+    /// Returns the box of a pointer that C has given back.
     package static func taken(_ data: UnsafeMutableRawPointer) -> CallbackBox {
         unsafe Unmanaged<CallbackBox>.fromOpaque(data).takeRetainedValue()
     }
 }
 
-/// What a completion of C brings: a value that is the receiver's to keep, nothing, or a failure.
+/// The result of a C completion: a value owned by the receiver, nothing, or a failure.
 package typealias Completed = Result<UnsafeMutableRawPointer?, GLibFailure>
 
-/// Turns a closure into the two arguments that a completion takes.
+/// Turns a closure into the two arguments of a completion.
 package func completion(
     _ body: @escaping @Sendable (Completed) -> Void
 ) -> (cgio_completion, UnsafeMutableRawPointer) {

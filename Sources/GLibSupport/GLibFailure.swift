@@ -2,16 +2,16 @@
 
 package import CGIO
 
-/// Why GLib, or whoever it talked to, could not do something. Its texts come from there: they hold no secrets of ours.
+/// A failure of GLib or of the program it talked to. Its texts come from there and hold no secrets of this library.
 package struct GLibFailure: Error, Sendable, CustomStringConvertible {
     /// The error's domain, for example `g-io-error-quark`.
     package let domain: String
     /// The code in that domain.
     package let code: Int
-    /// What D-Bus calls the error, or `nil` when it did not come from there.
+    /// The D-Bus name of the error, or `nil` if the error did not come from D-Bus.
     package let name: String?
     package let message: String
-    /// What was asked of the keyring, for example `Service.OpenSession`, and the program behind it, as far as they are known.
+    /// The keyring operation, for example `Service.OpenSession`, and the program behind the keyring, if they are known.
     package private(set) var operation: String?
     package private(set) var provider: String?
 
@@ -30,7 +30,7 @@ package struct GLibFailure: Error, Sendable, CustomStringConvertible {
         message = unsafe failure.message.map { unsafe String(cString: $0) } ?? ""
     }
 
-    /// The same failure, with where it happened.
+    /// Returns the same failure with the operation that failed.
     package func during(_ operation: String, of provider: String?) -> GLibFailure {
         var failure = self
         (failure.operation, failure.provider) = (operation, provider)
@@ -43,11 +43,11 @@ package struct GLibFailure: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a library could not be loaded.
+/// The reason why a library could not be loaded.
 package enum LibraryProblem: Error, Sendable, Equatable {
-    /// The loader did not find it, or could not load it; its words, at most 200 characters.
+    /// The loader did not find or could not load the library; `reason` is the loader's message, at most 200 characters.
     case unloadable(String, reason: String)
-    /// It was found, but lacks a function that is needed.
+    /// The library was found but lacks a required function.
     case unsuitable(String)
     /// The process is out of memory or threads.
     case exhausted

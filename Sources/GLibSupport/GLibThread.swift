@@ -5,13 +5,13 @@ import Glibc
 package import IdentityClient
 import Synchronization
 
-/// The process's thread with a GLib main context, on which everything of GLib happens. It never ends.
+/// The process's thread with a GLib main context, on which all GLib work happens. It never ends.
 // Reviewed exception: the handle never changes, and `cgio_thread_do` may be called from any thread.
 @safe package final class GLibThread: @unchecked Sendable {
-    /// What `cgio_started` is told.
+    /// The arguments of `cgio_started`.
     private typealias Started = (OpaquePointer?, cgio_readiness, UnsafePointer<CChar>?)
 
-    /// By the name of GIO's library, of which there is one but in tests.
+    /// The threads by the name of GIO's library. Outside tests there is only one.
     private static let threads = Mutex<[String: Promise<GLibThread>]>([:])
 
     private let handle: OpaquePointer
@@ -20,8 +20,8 @@ import Synchronization
         unsafe self.handle = handle
     }
 
-    /// The thread. The first call starts it and loads GIO on it, so that nothing waits for a disk where the caller runs. A
-    /// library that was missing is looked for again.
+    /// Returns the thread. The first call starts it and loads GIO on it, so that the caller's thread does not wait for a
+    /// disk. After a failure, the next call looks for the library again.
     /// - Throws: `LibraryProblem`, `CancellationError`.
     package static func running(library: String) async throws -> GLibThread {
         let (thread, isNew) = threads.withLock { threads in
@@ -57,7 +57,7 @@ import Synchronization
         }
     }
 
-    /// Does `work` on the thread, in the order in which it is given.
+    /// Performs `work` on the thread. Work is performed in the order in which it is passed in.
     package func perform(_ work: @escaping @Sendable () -> Void) {
         let box = CallbackBox<Void> { work() }
         let run: cgio_work = { data in
@@ -67,12 +67,12 @@ import Synchronization
         unsafe cgio_thread_do(handle, run, box.retained())
     }
 
-    /// Does `work` on the thread and waits for what it settles the reply with.
+    /// Performs `work` on the thread and waits for the value or failure with which it settles the reply.
     package func reply<Value: Sendable>(_ work: @escaping @Sendable (Promise<Value>) -> Void) async throws -> Value {
         try await begin(work).value()
     }
 
-    /// Has `work` done on the thread; the reply is what it settles.
+    /// Performs `work` on the thread and returns the reply that `work` settles.
     package func begin<Value: Sendable>(_ work: @escaping @Sendable (Promise<Value>) -> Void) -> Promise<Value> {
         let reply = Promise<Value>()
         perform { work(reply) }

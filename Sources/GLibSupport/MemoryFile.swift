@@ -3,11 +3,11 @@
 import CGIO
 import Glibc
 
-/// A file without a name, in memory, which another program is given to write to. It is wiped by the system as it goes.
+/// An unnamed file in memory, to which another program writes. The system wipes it when it is released.
 package final class MemoryFile: Sendable {
     package let number: Int32
 
-    /// - Returns: `nil` where the process has no descriptor left.
+    /// Creates an empty file; `nil` if the process has no file descriptor left.
     package init?() {
         number = cgio_memory_file()
         guard number >= 0 else { return nil }
@@ -17,7 +17,7 @@ package final class MemoryFile: Sendable {
         if number >= 0 { close(number) }
     }
 
-    /// The first 4096 bytes of what was written.
+    /// The first 4096 bytes of the content.
     package var bytes: [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe pread(number, $0.baseAddress, $0.count, 0) }

@@ -2,17 +2,17 @@
 
 import CGIO
 
-/// A value of D-Bus. It never changes, so any thread may read it.
-// Reviewed exception: a GVariant is constant and its count of owners atomic.
+/// A D-Bus value. It never changes, so any thread may read it.
+// Reviewed exception: a GVariant is constant, and its reference count is atomic.
 @safe package final class Variant: @unchecked Sendable {
     package let pointer: UnsafeMutableRawPointer
 
-    /// Takes the value over.
+    /// Takes ownership of the value.
     package init(owning pointer: UnsafeMutableRawPointer) {
         unsafe self.pointer = pointer
     }
 
-    /// Shares the value with whoever lent it.
+    /// Retains a value that another owner lent.
     package init(borrowing pointer: UnsafeMutableRawPointer) {
         unsafe cgio_variant_ref(pointer)
         unsafe self.pointer = pointer
@@ -22,12 +22,12 @@ import CGIO
         unsafe cgio_variant_free(pointer)
     }
 
-    /// Whether this is the value's type, in the letters of D-Bus.
+    /// Returns whether the value has the type, given as a D-Bus type string.
     package func has(type: String) -> Bool {
         unsafe cgio_variant_has_type(pointer, type)
     }
 
-    /// The parts of a tuple, an array, or an entry of a dictionary; none of anything else.
+    /// The parts of a tuple, an array or a dictionary entry; empty for any other type.
     package var parts: [Variant] {
         (0..<count).compactMap { self[$0] }
     }
@@ -36,13 +36,13 @@ import CGIO
         unsafe cgio_variant_count(pointer)
     }
 
-    /// A part of a tuple, an array, or an entry of a dictionary; `nil` where there is none.
+    /// The part at `index` of a tuple, an array or a dictionary entry, or `nil` if there is no such part.
     package subscript(index: Int) -> Variant? {
         guard index < count, let part = unsafe cgio_variant_child(pointer, index) else { return nil }
         return unsafe Variant(owning: part)
     }
 
-    /// What a value of type `v` holds, or `nil` for another type.
+    /// The content of a value of type `v`, or `nil` for another type.
     package var content: Variant? {
         guard has(type: "v"), let content = unsafe cgio_variant_content(pointer) else { return nil }
         return unsafe Variant(owning: content)
@@ -54,22 +54,22 @@ import CGIO
         return unsafe String(cString: text)
     }
 
-    /// `nil` for another type.
+    /// The Boolean, or `nil` for another type.
     package var bool: Bool? {
         has(type: "b") ? unsafe cgio_variant_bool(pointer) : nil
     }
 
-    /// `nil` for another type.
+    /// The number of type `UInt64`, or `nil` for another type.
     package var uint64: UInt64? {
         has(type: "t") ? unsafe cgio_variant_uint64(pointer) : nil
     }
 
-    /// `nil` for another type.
+    /// The number of type `UInt32`, or `nil` for another type.
     package var uint32: UInt32? {
         has(type: "u") ? unsafe cgio_variant_uint32(pointer) : nil
     }
 
-    /// The bytes of an array of bytes, or `nil` for another type.
+    /// The bytes of a byte array, or `nil` for another type.
     package var bytes: [UInt8]? {
         guard has(type: "ay") else { return nil }
         var count = 0

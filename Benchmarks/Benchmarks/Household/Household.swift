@@ -5,7 +5,7 @@ package import IdentityClient
 package import IdentityTesting
 import Synchronization
 
-/// One person who really signed in, and copies of her record under other names in any cache.
+/// A signed-in person, and copies of her record under other names in any cache.
 package struct Household: Sendable {
     package let provider: TestIdentityProvider
     package let transport: RepeatingTransport
@@ -23,7 +23,7 @@ package struct Household: Sendable {
         configuration.browser = ScriptedBrowser(provider: provider, receiver: receiver)
         let app = try PublicClientApplication(configuration)
         account = try await app.acquireTokenInteractively(scopes: Self.scopes).account
-        // The answer to this refresh is the one that is repeated.
+        // The transport repeats the answer to this refresh.
         _ = try await app.acquireTokenSilently(Self.forced(account))
         let records = try await cache.records(of: .account, in: .application(configuration.clientID))
         guard let record = records.values.first else { throw Missing() }
@@ -34,12 +34,12 @@ package struct Household: Sendable {
     package static let subset: Set<Scope> = ["Mail.Read", "User.Read"]
     private static let subject = TestIdentityProvider.Person.alice.subject
 
-    /// The account of the person with a number; 0 is the one who signed in.
+    /// Returns the account of the person with a number; 0 is the person who signed in.
     package func account(_ number: Int) -> Account {
         Account(id: .init(rawValue: renamed(account.id.rawValue, number)), environment: account.environment)
     }
 
-    /// A program that finds `count` accounts in its cache, each with a token of 2 KB.
+    /// Returns a program that finds `count` accounts in its cache, each with a token of 2 KB.
     package func app(
         _ cache: any TokenCache,
         accounts count: Int,
@@ -83,7 +83,7 @@ package struct Household: Sendable {
     }
 }
 
-/// Is empty, and remembers what it was asked for.
+/// An empty cache that records the keys it was asked for.
 private final class KeyCache: TokenCache {
     private let key = Mutex<CacheKey?>(nil)
 

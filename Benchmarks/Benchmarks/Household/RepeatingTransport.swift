@@ -5,8 +5,8 @@ package import HTTPTypes
 import IdentityClient
 import Synchronization
 
-/// Sends the first refresh to the provider, and answers later ones as that one was, but with tokens of their own: what
-/// a provider computes is not what is measured here.
+/// A transport that sends the first refresh to the provider and repeats its answer for later refreshes, each with its
+/// own tokens. The provider's work is not part of the measurement.
 package final class RepeatingTransport: HTTPTransport {
     private let base: any HTTPTransport
     private let state = Mutex(State())
@@ -21,12 +21,12 @@ package final class RepeatingTransport: HTTPTransport {
         self.base = base
     }
 
-    /// Whether refreshes come with an ID token, which is then verified.
+    /// Sets whether refreshes return an ID token, which the library then verifies.
     package func givesIDTokens(_ gives: Bool) {
         state.withLock { $0.namesPerson = gives }
     }
 
-    /// How many tokens were asked for.
+    /// The number of tokens requested.
     package var grants: Int { state.withLock { $0.grants } }
 
     package func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
@@ -42,7 +42,7 @@ package final class RepeatingTransport: HTTPTransport {
             state.grants += 1
             return (state.grants, state.namesPerson ? state.grant : nil)
         }
-        // An ID token names the access token it came with.
+        // An ID token names the access token that came with it.
         let token = grant?.accessToken ?? "\(number)-" + String(repeating: "t", count: 2000)
         let identity = grant.map { #","id_token":"\#($0.idToken)""# } ?? ""
         let answer =

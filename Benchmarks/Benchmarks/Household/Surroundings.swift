@@ -3,7 +3,7 @@
 import FoundationEssentials
 import Glibc
 
-/// A directory that is removed with the object.
+/// A directory that is removed with this object.
 package final class ScratchDirectory: Sendable {
     package let path: String
 
@@ -16,7 +16,7 @@ package final class ScratchDirectory: Sendable {
     }
 }
 
-/// The nanoseconds that the whole process has computed.
+/// Returns the processor time of the whole process, in nanoseconds.
 package func processorTime() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

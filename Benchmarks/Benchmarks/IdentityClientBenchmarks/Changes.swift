@@ -5,7 +5,7 @@ import Household
 import IdentityClient
 import Synchronization
 
-/// What changes the cache, and what lists it.
+/// Registers the benchmarks of calls that change or list the cache.
 func changes() {
     Benchmark("Refresh, memory", configuration: .longCalls) { benchmark, home in
         try await benchmark.calls { try await home.refresh() }

@@ -7,7 +7,7 @@ import Household
 import IdentityClient
 import IdentityTesting
 
-/// What does not depend on the machine: how many requests, and how much memory.
+/// Registers the benchmarks that do not depend on the machine: the number of requests, and the memory.
 func counts() {
     let once = Benchmark.Configuration(metrics: [.requests], maxDuration: .seconds(1), maxIterations: 20)
     Benchmark("100 callers, expired token", configuration: once) { benchmark, household in
@@ -49,7 +49,7 @@ private func residentKiB() -> Int {
     return Int(line.filter(\.isNumber)) ?? 0
 }
 
-/// `malloc_trim`, whose header Glibc's module leaves out.
+/// Calls `malloc_trim`, whose header the Glibc module leaves out.
 private func giveBackFreedMemory() {
     guard let address = dlsym(nil, "malloc_trim") else { return }
     _ = unsafeBitCast(address, to: (@convention(c) (Int) -> CInt).self)(0)

@@ -6,7 +6,7 @@ import HTTPTypes
 import Household
 import IdentityClient
 
-/// A request as a token request is, to a server on this computer that does nothing but answer.
+/// Registers the benchmark of a request like a token request, to a server on this computer that only answers.
 func loopback() {
     Benchmark("Transport, loopback POST", configuration: .calls) { benchmark, exchange in
         try await benchmark.calls { try await exchange.run() }
@@ -32,10 +32,12 @@ private struct Exchange: Sendable {
     }
 }
 
-/// The plainest server there can be: one thread, one connection at a time, the same answer to every request.
+/// A minimal server: one thread, one connection at a time, the same answer to every request.
 private enum Peer {
     static let answerSize = 2600
 
+    /// Starts the server.
+    ///
     /// - Returns: The port.
     static func start() throws -> UInt16 {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -62,7 +64,7 @@ private enum Peer {
         while true {
             let connection = accept(listener, nil, nil)
             while true {
-                // The head and the body come in one packet, or the body alone in the last one.
+                // The head and the body come in one packet, or the body comes alone in the last packet.
                 var received = 0
                 repeat {
                     let count = text.withUnsafeMutableBytes { text in

@@ -4,14 +4,14 @@ import Benchmark
 import Household
 
 extension BenchmarkMetric {
-    /// What one call costs the processor: unlike the time on the clock, it does not depend on what else runs.
+    /// The processor time of one call. Unlike the time on the clock, it does not depend on other running programs.
     static let processor = BenchmarkMetric.custom("CPU per call (ns)", useScalingFactor: false)
     static let requests = BenchmarkMetric.custom("Token requests", useScalingFactor: false)
     static let resident = BenchmarkMetric.custom("Resident growth (KiB)", useScalingFactor: false)
 }
 
 extension Benchmark.Configuration {
-    /// Rounds of a thousand calls each.
+    /// The configuration for short calls: rounds of a thousand calls each.
     static var calls: Benchmark.Configuration {
         .init(
             metrics: [.processor, .wallClock],
@@ -20,7 +20,7 @@ extension Benchmark.Configuration {
             maxDuration: .seconds(1)
         )
     }
-    /// Calls that are long enough to be measured one by one.
+    /// The configuration for calls that are long enough to be measured one by one.
     static var longCalls: Benchmark.Configuration {
         .init(
             metrics: [.processor, .wallClock],
@@ -32,7 +32,7 @@ extension Benchmark.Configuration {
 }
 
 extension Benchmark {
-    /// Makes the calls of a round and measures them alone.
+    /// Makes the calls of a round and measures only the calls.
     func calls(_ call: () async throws -> Void) async rethrows {
         let count = scaledIterations.count
         startMeasurement()

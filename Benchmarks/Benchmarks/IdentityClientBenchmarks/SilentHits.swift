@@ -4,7 +4,8 @@ import Benchmark
 import Household
 import IdentityClient
 
-/// Tokens that are there: from memory, from a file that has not changed, and by a program that has just started.
+/// Registers the benchmarks of cached tokens: from memory, from an unchanged file, and in a program that has just
+/// started.
 func silentHits() {
     for (count, name) in [(1, "1 account"), (1_000, "1,000 accounts"), (10_000, "10,000 accounts")] {
         Benchmark("Silent hit, memory, \(name)", configuration: .calls) { benchmark, hit in
@@ -54,7 +55,7 @@ private struct Hit: Sendable {
         directory = nil
     }
 
-    /// The same in a program that has read nothing yet.
+    /// Returns the same hit in a program that has read nothing yet.
     func renewed() throws -> Hit {
         Hit(app: try PublicClientApplication(app.configuration), account: account)
     }

@@ -6,9 +6,9 @@ import Household
 import IdentityClient
 import IdentityKeyring
 
-// What a keyring costs, against the one on the session bus: Scripts/bench-keyring starts it. "first" is one first read of
-// this process, loading included; "problem" is how soon a locked or absent one is known: loading included, and then by a
-// further cache of the same process; without a word it is the rest.
+// Measures the keyring on the session bus; Scripts/bench-keyring starts it. "first" measures the first read of this
+// process, including loading. "problem" measures how soon a locked or absent keyring is known: including loading, and
+// then for a further cache of the same process. Without an argument, the program measures the rest.
 
 func medianMilliseconds(_ rounds: Int, _ work: () async throws -> Void) async throws -> Double {
     var times: [Duration] = []
@@ -20,7 +20,7 @@ func medianMilliseconds(_ rounds: Int, _ work: () async throws -> Void) async th
     return times.sorted()[rounds / 2] / .milliseconds(1)
 }
 
-/// How much memory the process holds, in KiB.
+/// Returns the resident memory of the process, in KiB.
 func residentMemory() throws -> Int {
     let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")[1]
     return (Int(pages) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) / 1024
@@ -79,7 +79,7 @@ default:
     }
     print("save: \(save) ms")
 
-    // Reads that ask the keyring, since each cache is new to them, and writes.
+    // Measures writes, and reads that ask the keyring because each cache is new to it.
     func operations(_ count: Int) async throws {
         for number in 0..<count {
             if number % 50 == 0 {

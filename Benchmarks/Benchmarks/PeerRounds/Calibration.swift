@@ -3,11 +3,11 @@
 import Glibc
 import Synchronization
 
-/// A fixed piece of work, none of it the library's. A slow machine slows it down as much as it slows the library.
+/// A fixed amount of work without the library. A slow machine slows it down as much as it slows the library.
 ///
-/// It does what a silent hit does, in similar parts: it awaits, hashes and compares strings, counts references, locks, and
-/// reads the clock. Processors differ in how fast they do each of these, so a part that is missing here would make the
-/// ratio depend on the machine. `Benchmarks/marks.json` holds ratios to this work: a change of it calls for new marks
+/// It does the work of a silent hit, in similar parts: it awaits, hashes and compares strings, counts references,
+/// locks, and reads the clock. Processors differ in how fast they do each of these, so a missing part would make the
+/// ratio depend on the machine. `Benchmarks/marks.json` holds ratios to this work, so a change here requires new marks
 /// (`Scripts/bench --set-marks`).
 struct Calibration {
     private let table: [String: Entry]

@@ -4,7 +4,8 @@ import Glibc
 import Household
 import IdentityClient
 
-// Reads "<work> <times>" lines, does the work so often, and answers with the nanoseconds of one: processor and clock.
+// Reads "<work> <times>" lines, does the work that often, and prints the nanoseconds of one repetition: processor and
+// clock.
 
 let household = try await Household()
 var directories: [ScratchDirectory] = []

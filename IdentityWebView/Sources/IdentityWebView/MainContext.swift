@@ -3,10 +3,10 @@
 #if WebView
 import CWebKitGTK
 
-/// The GTK main context, on which everything of GTK and WebKit happens.
+/// The GTK main context, on which all work with GTK and WebKit happens.
 ///
-/// Under `g_main_loop_run`, nothing drains Dispatch's main queue: Swift's main actor never runs there. `g_idle_add` may
-/// be called from any thread, and is the one way in.
+/// Under `g_main_loop_run`, Dispatch's main queue is never drained, so Swift's main actor never runs there.
+/// `g_idle_add` may be called from any thread and is the only way in.
 enum MainContext {
     private final class Work: Sendable {
         let body: @Sendable () -> Void
@@ -16,7 +16,8 @@ enum MainContext {
         }
     }
 
-    /// Does `body` on the main context, in the order in which it is given, when its loop runs next.
+    /// Performs `body` on the main context when its loop runs next. Bodies run in the order in which they are passed
+    /// in.
     static func perform(_ body: @escaping @Sendable () -> Void) {
         g_idle_add_full(
             G_PRIORITY_DEFAULT,
@@ -31,10 +32,10 @@ enum MainContext {
         )
     }
 
-    /// What `body` gives on the main context.
+    /// Performs `body` on the main context and returns its value.
     ///
-    /// - Throws: ``NotRunning`` when the loop has not come to it within `timeout`, `CancellationError`, what `body`
-    ///   throws. In the first two cases `body` may still run later.
+    /// - Throws: ``NotRunning`` if the loop has not run `body` within `timeout`, `CancellationError`, or the error of
+    ///   `body`. In the first two cases `body` may still run later.
     static func value<Value: Sendable>(
         within timeout: Duration,
         _ body: @escaping @Sendable () throws -> Value
@@ -49,7 +50,7 @@ enum MainContext {
         return try await reply.value()
     }
 
-    /// No main loop runs.
+    /// The error if no main loop is running.
     struct NotRunning: Error {}
 }
 #endif

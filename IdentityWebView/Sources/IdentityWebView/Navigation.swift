@@ -3,47 +3,49 @@
 #if WebView
 import FoundationEssentials
 
-/// Where a page wants to go: WebKit asks before anything of it is loaded.
+/// A navigation that a page requests. WebKit asks about it before loading anything.
 struct Navigation: Hashable, Sendable {
     var address: String
     var method = "GET"
-    /// Whether it is meant for another window.
+    /// Whether the navigation is meant for another window.
     var opensWindow = false
-    /// Whether the person clicked or typed for it.
+    /// Whether a click or key press of the person caused the navigation.
     var isWanted = true
 
-    /// What becomes of it.
+    /// The decision about a navigation.
     enum Decision: Hashable, Sendable {
         case load
-        /// It is loaded in this window, where "back" leads back: there is only this one.
+        /// The page is loaded in this window, which is the only one, and "back" leads back.
         case loadHere
-        /// The provider's answer; nothing is loaded.
+        /// The provider's answer. Nothing is loaded.
         case redirect(URL)
-        /// The answer, in a form that is not to be seen here.
+        /// The provider's answer, in a form that cannot be read here.
         case unreadableAnswer
         case refuse
     }
 
-    /// The decision, for a sign-in whose answer goes to `redirect`.
+    /// Returns the decision for a sign-in with the redirect address `redirect`.
     ///
-    /// Only what TLS protects is shown, and this machine's own pages; no files, no `data:`, no other programs.
+    /// Only pages protected by TLS and this machine's own pages are shown. Files, `data:` addresses and other programs
+    /// are refused.
     func decision(redirect: RedirectAddress) -> Decision {
         if redirect.matches(address) {
-            // The body of a form post is not shown to who decides. A redirect after a form may still be called a POST.
+            // WebKit does not show the body of a form post here. A redirect after a form may still be reported as a
+            // POST.
             guard method == "GET" || Self.hasAnswer(address), let url = URL(string: address) else {
                 return .unreadableAnswer
             }
             return .redirect(url)
         }
         guard PageOrigin(address)?.isProtected == true else {
-            // Empty frames, which pages fill themselves.
+            // Empty frames, whose content the page sets itself.
             return !opensWindow && ["about:blank", "about:srcdoc"].contains(address) ? .load : .refuse
         }
         guard opensWindow else { return .load }
         return isWanted && method == "GET" ? .loadHere : .refuse
     }
 
-    /// Whether the query is an authorization response (RFC 6749 §4.1.2).
+    /// Returns whether the query is an authorization response (RFC 6749 §4.1.2).
     private static func hasAnswer(_ address: String) -> Bool {
         guard let mark = address.firstIndex(of: "?") else { return false }
         return address[address.index(after: mark)...].split(separator: "&").contains {
@@ -52,13 +54,13 @@ struct Navigation: Hashable, Sendable {
     }
 }
 
-/// Who a page comes from: what the person is shown to judge it by.
+/// The origin of a page, shown to the person, who judges the page by it.
 struct PageOrigin: Hashable, Sendable, CustomStringConvertible {
     var scheme: String
     var host: String
     var port: String?
 
-    /// The origin of a web page; `nil` for anything else, and for an address with a user in front of its host.
+    /// The origin of a web page; `nil` for any other address, and for an address with a user before its host.
     init?(_ address: String) {
         guard let mark = address.firstRange(of: "://") else { return nil }
         scheme = address[..<mark.lowerBound].lowercased()
@@ -70,12 +72,12 @@ struct PageOrigin: Hashable, Sendable, CustomStringConvertible {
         guard !host.isEmpty else { return nil }
     }
 
-    /// Whether nobody on the network can read or change the page.
+    /// Whether TLS or the loopback interface protects the page from others on the network.
     var isProtected: Bool {
         scheme == "https" || ["localhost", "127.0.0.1", "[::1]"].contains(host)
     }
 
-    /// The host, with a port where it is not the usual one, and the scheme where it is not `https`.
+    /// The host, with the port if it is not the default, and the scheme if it is not `https`.
     var description: String {
         (scheme == "https" ? "" : "\(scheme)://") + host + (port.map { ":\($0)" } ?? "")
     }

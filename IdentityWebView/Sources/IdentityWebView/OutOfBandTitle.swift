@@ -3,17 +3,17 @@
 #if WebView
 import FoundationEssentials
 
-/// The answer to `urn:ietf:wg:oauth:2.0:oob` where it stands in a page's title instead of a redirect.
+/// The answer to `urn:ietf:wg:oauth:2.0:oob` in a page's title, in place of a redirect.
 ///
-/// Microsoft's providers redirect to the URN with a query, as to any address. Google's showed a page titled
-/// `Success code=…&state=…`, or `Denied error=…`. Whether it answers the request is decided by its `state`, as always.
+/// Microsoft's providers redirect to the URN with a query, as to any address. Google's showed a page titled `Success
+/// code=…&state=…`, or `Denied error=…`. As always, `state` decides whether the answer belongs to the request.
 enum OutOfBandTitle {
-    /// The URN, of which Google had a second form for pages that close themselves.
+    /// Returns whether the redirect URI is the URN, or Google's second form of it for pages that close themselves.
     static func isAsked(by redirectURI: String) -> Bool {
         ["urn:ietf:wg:oauth:2.0:oob", "urn:ietf:wg:oauth:2.0:oob:auto"].contains(redirectURI.lowercased())
     }
 
-    /// What the title says, as the redirect that it stands for; `nil` when it says nothing.
+    /// Returns the redirect that the title stands for, or `nil` if the title holds no answer.
     static func redirect(in title: String, to redirectURI: String) -> URL? {
         for outcome in ["Success ", "Denied "] where title.hasPrefix(outcome) {
             let query = title.dropFirst(outcome.count)

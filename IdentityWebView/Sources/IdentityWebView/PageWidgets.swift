@@ -3,13 +3,13 @@
 #if WebView
 import CWebKitGTK
 
-/// A widget of any class, as GTK's constructors give it.
+/// A widget of any class, the type that GTK's constructors return.
 typealias Widget = UnsafeMutablePointer<GtkWidget>
 
 /// The widgets of a ``PageWindow``. Used on the GTK main context only.
 struct PageWidgets {
     let window: UnsafeMutablePointer<GtkWindow>
-    /// Kept until ``release()``: the window drops it before it says that it goes.
+    /// The web view. It is retained until ``release()``, because the window drops it before reporting that it is gone.
     let view: UnsafeMutablePointer<WebKitWebView>
     let session: OpaquePointer
     let back: Widget
@@ -64,7 +64,7 @@ struct PageWidgets {
         gtk_window_set_destroy_with_parent(self.window, 1)
     }
 
-    /// The keys that close a dialog, where the page has no use for them.
+    /// Adds the keys that close a dialog, for use if the page does not handle them.
     private static func addKeys(to window: Widget) {
         let keys = gtk_shortcut_controller_new()
         let trigger = gtk_shortcut_trigger_parse_string("Escape|<Control>w")
@@ -72,7 +72,8 @@ struct PageWidgets {
         gtk_widget_add_controller(window, keys)
     }
 
-    /// The title, and below it the lock and the origin. The end of a long host is what counts: it stays.
+    /// Returns the title with the lock and the origin below it. A long host is shortened at its start, because its end
+    /// matters.
     private static func titleWidget(_ heading: Widget, _ lock: Widget, _ origin: Widget) -> Widget? {
         gtk_widget_add_css_class(heading, "title")
         gtk_widget_add_css_class(origin, "subtitle")
@@ -89,7 +90,7 @@ struct PageWidgets {
         return box
     }
 
-    /// A page without a web page: two widgets in the middle.
+    /// Returns a page without web content: two widgets in the middle.
     private static func page(_ first: Widget, _ second: Widget?) -> Widget? {
         guard let box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 18) else { return nil }
         gtk_widget_set_valign(box, GTK_ALIGN_CENTER)
@@ -100,9 +101,9 @@ struct PageWidgets {
     }
 }
 
-// What they show.
+// The content of the widgets.
 extension PageWidgets {
-    /// Who the page comes from, in the header, or nothing.
+    /// Shows the origin of the page in the header; `nil` shows nothing.
     func showOrigin(_ origin: PageOrigin?) {
         let isSecure = origin?.scheme == "https"
         gtk_label_set_text(OpaquePointer(self.origin), origin?.description ?? "")
@@ -116,13 +117,13 @@ extension PageWidgets {
         gtk_widget_set_visible(lock, origin == nil ? 0 : 1)
     }
 
-    /// One line above the page, or none.
+    /// Shows one line above the page; `nil` removes it.
     func showNotice(_ text: String?) {
         gtk_label_set_text(OpaquePointer(notice), text ?? "")
         gtk_widget_set_visible(notice, text == nil ? 0 : 1)
     }
 
-    /// How far the page is loaded, and whether there is one before it.
+    /// Shows the progress of loading, and whether there is a previous page.
     func showProgress() {
         let isLoading = webkit_web_view_is_loading(view)
         gtk_progress_bar_set_fraction(OpaquePointer(progress), webkit_web_view_get_estimated_load_progress(view))
@@ -144,7 +145,7 @@ extension PageWidgets {
         gtk_widget_grab_focus(retry)
     }
 
-    /// Lets go of what was kept.
+    /// Releases the retained objects.
     func release() {
         g_object_unref(view)
         g_object_unref(UnsafeMutableRawPointer(session))
@@ -152,7 +153,7 @@ extension PageWidgets {
 }
 
 extension UnsafeMutablePointer {
-    /// The same object as one of its other classes, which the caller knows it has.
+    /// Casts the object to one of its other classes. The caller must know that the object has the class.
     func cast<Class>() -> UnsafeMutablePointer<Class> {
         UnsafeMutableRawPointer(self).assumingMemoryBound(to: Class.self)
     }

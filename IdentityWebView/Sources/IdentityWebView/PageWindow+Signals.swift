@@ -4,9 +4,9 @@
 import CWebKitGTK
 import FoundationEssentials
 
-// What GTK and WebKit call, on the main context.
+// The functions that GTK and WebKit call, on the main context.
 extension PageWindow {
-    /// Connects everything. The widgets keep this object until they go.
+    /// Connects all signals. The widgets retain this object until they are destroyed.
     func connect(_ widgets: PageWidgets) {
         let data = Unmanaged.passRetained(self).toOpaque()
         for (signal, callback) in Self.viewCallbacks { identity_connect(widgets.view, signal, callback, data) }
@@ -21,7 +21,7 @@ extension PageWindow {
         identity_connect(widgets.window, "destroy", callback(Self.destroyed), data)
     }
 
-    /// Ends that: the view and its session may live on for a moment.
+    /// Disconnects all signals, because the view and its session may live on for a moment.
     func disconnect(_ widgets: PageWidgets) {
         let data = Unmanaged.passUnretained(self)
         identity_disconnect(widgets.view, data.toOpaque())
@@ -126,7 +126,7 @@ extension PageWindow {
     private static func string(_ text: UnsafePointer<CChar>?) -> String { text.map { String(cString: $0) } ?? "" }
 }
 
-// MARK: What a page is not given
+// MARK: Requests that are refused
 
 extension PageWindow {
     private static let permissionRequested: @convention(c) (View, OpaquePointer, gpointer?) -> gboolean = {
@@ -161,7 +161,7 @@ extension PageWindow {
     private static let destroyed: @convention(c) (Widget, gpointer?) -> Void = { _, data in of(data)?.gone() }
 }
 
-/// Every signal has a callback of its own type, which GLib takes as this one.
+/// Casts a function to GLib's general callback type. Each signal has its own function type.
 private func callback<Function>(_ function: Function) -> GCallback {
     unsafeBitCast(function, to: GCallback.self)
 }

@@ -4,43 +4,43 @@
 import CWebKitGTK
 import FoundationEssentials
 
-/// The window of one sign-in: a private web view, and above it who the page comes from.
-// Reviewed exception: made anywhere, but shown and used on the GTK main context only.
+/// The window of one sign-in: a private web view with the origin of the page above it.
+// Reviewed exception: created anywhere, but shown and used on the GTK main context only.
 final class PageWindow: @unchecked Sendable {
     struct Page: Sendable {
-        /// Where the sign-in begins.
+        /// The first address of the sign-in.
         var address: String
         var redirect: RedirectAddress
         var redirectURI: URL
     }
 
     enum Event: Sendable {
-        /// The page wanted to go to the redirect URI.
+        /// The page requested the redirect URI.
         case redirect(URL)
-        /// The window was closed, by whomever.
+        /// The window was closed, by the person or by the program.
         case gone
     }
 
     let page: Page
     private let title: String
     private let report: @Sendable (Event) -> Void
-    /// While it is shown.
+    /// The widgets while the window is shown.
     private(set) var widgets: PageWidgets?
-    /// Who the page comes from that is shown, not the one that is on its way.
+    /// The origin of the page on display, not of a page that is still loading.
     private(set) var origin: PageOrigin?
-    /// What the window shows.
+    /// The content of the window.
     private(set) var state = State.page
 
-    /// What was last refused on the page.
+    /// The notice about the page's last refused request.
     private(set) var noticeText: String?
-    /// Whether the next page gets the keys, so that a person can begin to type.
+    /// Whether the next page gets the keyboard focus, so that a person can begin to type.
     private var wantsFocus = true
 
     enum State: Hashable {
         case page
-        /// The redirect was taken; the program works.
+        /// The redirect was received, and the program is working.
         case finishing
-        /// Why the page is not to be seen. The person can start again.
+        /// The reason why the page cannot be shown. The person can start again.
         case problem(String)
     }
 
@@ -70,7 +70,8 @@ final class PageWindow: @unchecked Sendable {
         show(.page)
     }
 
-    /// Loads the sign-in's first page, also after a problem: forms cannot be sent twice, and the session is still there.
+    /// Loads the first page of the sign-in, also after a problem: forms cannot be sent twice, and the session is still
+    /// there.
     func load() {
         guard let widgets else { return }
         show(.page)
@@ -83,9 +84,9 @@ final class PageWindow: @unchecked Sendable {
         webkit_web_view_go_back(widgets.view)
     }
 
-    // MARK: What WebKit tells
+    // MARK: WebKit's events
 
-    /// Decides over a navigation. The decision is carried out before this returns.
+    /// Decides about a navigation. The decision is carried out before this returns.
     func decide(_ navigation: Navigation, _ decision: UnsafeMutablePointer<WebKitPolicyDecision>) {
         let outcome = navigation.decision(redirect: page.redirect)
         guard outcome != .load else { return webkit_policy_decision_use(decision) }
@@ -129,7 +130,7 @@ final class PageWindow: @unchecked Sendable {
         widgets?.showNotice(text)
     }
 
-    /// The window is about to go.
+    /// Handles the coming end of the window.
     func gone() {
         guard let widgets else { return }
         self.widgets = nil

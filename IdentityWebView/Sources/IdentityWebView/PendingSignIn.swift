@@ -5,16 +5,16 @@ import FoundationEssentials
 import IdentityClient
 import Synchronization
 
-/// One sign-in: its window, the redirects that were seen there, and how it ended.
+/// One sign-in: its window, the redirects received there, and its outcome.
 final class PendingSignIn: Sendable {
     private typealias Receiver = CheckedContinuation<ReceivedRedirect, any Error>
 
     private struct State {
         var lastID: UInt64 = 0
-        /// Seen, and not yet handed on.
+        /// The redirects that were received and not yet handed on.
         var waiting: [ReceivedRedirect] = []
         var receivers: [(id: UInt64, continuation: Receiver)] = []
-        /// Why there will be no more.
+        /// The reason why no more redirects will come.
         var end: (any Error)?
         var window: PageWindow?
 
@@ -24,7 +24,7 @@ final class PendingSignIn: Sendable {
         }
     }
 
-    /// More than any provider sends; a page that goes on is not listened to.
+    /// More redirects than any provider sends. Later ones are ignored.
     private static let maximumWaiting = 16
 
     let redirectURI: URL
@@ -36,7 +36,7 @@ final class PendingSignIn: Sendable {
 
     // MARK: The window's side
 
-    /// Takes the window, unless it is too late for one.
+    /// Accepts the window, unless the sign-in has already ended.
     func attach(_ window: PageWindow) -> Bool {
         state.withLock { state in
             guard state.end == nil, state.window == nil else { return false }
@@ -45,7 +45,7 @@ final class PendingSignIn: Sendable {
         }
     }
 
-    /// Hands on where a page wanted to go.
+    /// Hands on a redirect that a page requested.
     func take(_ url: URL) {
         let (redirect, receiver) = state.withLock { state -> (ReceivedRedirect?, Receiver?) in
             guard state.end == nil, state.waiting.count < Self.maximumWaiting else { return (nil, nil) }
@@ -57,7 +57,7 @@ final class PendingSignIn: Sendable {
         if let redirect { receiver?.resume(returning: redirect) }
     }
 
-    /// The window is gone: the person closed it, or the program closed the window it belongs to.
+    /// Ends the sign-in after the person closed the window, or the program closed the window's parent.
     func windowIsGone() {
         end(AuthenticationError(.userCancelled, "The sign-in window was closed before the sign-in was finished."))
     }
@@ -85,13 +85,13 @@ final class PendingSignIn: Sendable {
         }
     }
 
-    /// The redirect was not the answer: the window shows its page again.
+    /// Shows the window's page again after a redirect that was not the answer.
     func goOn() {
         guard let window = state.withLock({ $0.window }) else { return }
         MainContext.perform { window.goOn() }
     }
 
-    /// Nothing comes after this. Closes the window, without waiting for that.
+    /// Ends the sign-in for good. Closes the window without waiting for that.
     func end(_ reason: any Error) {
         let (window, receivers) = state.withLock { state in
             if state.end == nil { state.end = reason }

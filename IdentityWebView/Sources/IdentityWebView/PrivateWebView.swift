@@ -3,12 +3,13 @@
 #if WebView
 import CWebKitGTK
 
-/// A web view that remembers nothing, and gives a page nothing of this computer.
+/// A web view that stores nothing and gives a page no access to this computer.
 enum PrivateWebView {
-    /// A session of its own, in memory only, and a view in it. Both are the caller's.
+    /// Returns a session in memory and a view in it. The caller owns both.
     static func make() -> (session: OpaquePointer, view: UnsafeMutablePointer<WebKitWebView>)? {
         guard let session = webkit_network_session_new_ephemeral() else { return nil }
-        // The defaults, said because everything hangs on them: no certificate is believed that the system does not.
+        // The default, set explicitly because security depends on it: only certificates that the system trusts are
+        // accepted.
         webkit_network_session_set_tls_errors_policy(session, WEBKIT_TLS_ERRORS_POLICY_FAIL)
         guard let view = identity_web_view_new(session), let settings = webkit_web_view_get_settings(view) else {
             g_object_unref(UnsafeMutableRawPointer(session))
@@ -19,7 +20,7 @@ enum PrivateWebView {
         webkit_settings_set_allow_universal_access_from_file_urls(settings, 0)
         webkit_settings_set_javascript_can_open_windows_automatically(settings, 0)
         webkit_settings_set_javascript_can_access_clipboard(settings, 0)
-        // A page that fills the screen would cover the address.
+        // A full-screen page would cover the address.
         webkit_settings_set_enable_fullscreen(settings, 0)
         webkit_settings_set_enable_media_stream(settings, 0)
         webkit_settings_set_enable_webrtc(settings, 0)

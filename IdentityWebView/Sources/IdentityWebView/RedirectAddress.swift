@@ -3,10 +3,10 @@
 #if WebView
 import FoundationEssentials
 
-/// The redirect URI as registered, compared with where a page wants to go.
+/// The registered redirect URI, for comparison with the addresses that pages request.
 ///
-/// Scheme, host, port and path must be the same; nothing is guessed. WebKit spells the addresses it hands over its own
-/// way (lower-case scheme and web host, no default port, a slash as empty web path), which is therefore no difference.
+/// The scheme, host, port and path must be equal; nothing is guessed. WebKit normalizes the addresses it passes on
+/// (lower-case scheme and web host, no default port, a slash as the empty web path), so these spellings count as equal.
 /// - SeeAlso: [RFC 9700 §2.1](https://www.rfc-editor.org/rfc/rfc9700#section-2.1)
 struct RedirectAddress: Hashable, Sendable {
     private let address: Parts
@@ -16,7 +16,7 @@ struct RedirectAddress: Hashable, Sendable {
         address = parts
     }
 
-    /// Whether `address` is the redirect URI, with whatever was added to its query.
+    /// Returns whether `address` is the redirect URI, with any additions to its query.
     func matches(_ address: String) -> Bool {
         guard let other = Parts(address) else { return false }
         guard other.scheme == self.address.scheme, other.authority == self.address.authority,
@@ -28,11 +28,11 @@ struct RedirectAddress: Hashable, Sendable {
 }
 
 extension RedirectAddress {
-    /// An address, taken apart as far as comparing needs (RFC 3986 §3).
+    /// An address, split into the parts that are compared (RFC 3986 §3).
     private struct Parts: Hashable {
         var scheme: String
-        /// Host and port, user included, so that an address with a user never equals one without; `nil` where there is
-        /// none, as in `urn:ietf:wg:oauth:2.0:oob`.
+        /// The host and port, including the user, so that an address with a user never equals an address without a
+        /// user; `nil` if the address has no host, like `urn:ietf:wg:oauth:2.0:oob`.
         var authority: String?
         var path: String
         var query: String?

@@ -3,7 +3,7 @@
 #if WebView
 import Synchronization
 
-/// A result, and who waits for it. The first result counts.
+/// A result and the task that waits for it. The first result counts.
 final class Reply<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?
@@ -22,9 +22,9 @@ final class Reply<Value: Sendable>: Sendable {
         waiter?.resume(with: result)
     }
 
-    /// Waits for the result. To be called once.
+    /// Waits for the result. Call this once.
     ///
-    /// - Throws: What it was settled with; `CancellationError`, with which it then is settled.
+    /// - Throws: The error with which the reply was settled. `CancellationError`, with which the reply is then settled.
     func value() async throws -> Value {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in

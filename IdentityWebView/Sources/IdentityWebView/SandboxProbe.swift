@@ -4,45 +4,47 @@
 import CWebKitGTK
 import FoundationEssentials
 
-/// Whether the sandbox can be started in which WebKit runs its pages.
+/// A check whether the sandbox in which WebKit runs its pages can be started.
 ///
-/// Where it cannot, WebKit ends the whole program when the first page is to be loaded, which nothing can catch. So it is
-/// tried before, with a program that does nothing. Nothing here turns the sandbox off.
+/// If it cannot, WebKit ends the whole program when it loads the first page, and a program cannot prevent that. The
+/// check therefore tries the sandbox first, with a program that does nothing. It never turns the sandbox off.
 enum SandboxProbe {
-    /// What `bwrap` says against it; `nil` where it starts, or where it is not WebKit's way.
+    /// Returns the error message of `bwrap`; `nil` if the sandbox starts, or if WebKit does not use `bwrap` here.
     ///
-    /// - Parameter timeout: For the main loop to come to it, and then for `bwrap` to end.
+    /// - Parameter timeout: The limit for the main loop to respond, and then for `bwrap` to end.
     /// - Throws: `MainContext.NotRunning`, `CancellationError`.
     static func problem(within timeout: Duration) async throws -> String? {
         let variables = ProcessInfo.processInfo.environment
         let exists = { FileManager.default.fileExists(atPath: $0) }
-        // Where it is not installed, WebKit was built without it, or knows another path.
+        // If `bwrap` is not installed, WebKit was built without it or knows another path.
         guard isNeeded(variables, exists: exists), let bwrap = path else { return nil }
         return try await problem(of: [bwrap] + arguments, within: timeout)
     }
 
-    /// A sandbox of the kind that WebKit starts, with no more in it than the program needs: to bind `/` would go through
-    /// every mount of the machine, and wait for shares that do not answer.
+    /// The arguments for a sandbox like WebKit's, with no more in it than the program needs. Binding `/` would visit
+    /// every mount of the machine and wait for shares that do not answer.
     static var arguments: [String] {
         let folders = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/nix", "/gnu"].flatMap { ["--ro-bind-try", $0, $0] }
         return ["--unshare-all"] + folders + ["--proc", "/proc", "--dev", "/dev", harmless]
     }
 
-    /// A program that does nothing. Its own name stays, as one program may go by many.
+    /// A program that does nothing. Its file name is kept, because one program may serve many names.
     private static var harmless: String {
         guard let found = g_find_program_in_path("true") else { return "true" }
         defer { g_free(found) }
         return withoutLinkedFolders(String(cString: found))
     }
 
-    /// The same file by a path whose folders are no links: NixOS leads there through `/run`, which is not in the sandbox.
+    /// Returns a path to the same file without symbolic links to folders. NixOS links through `/run`, which is not in
+    /// the sandbox.
     static func withoutLinkedFolders(_ program: String) -> String {
         let file = URL(filePath: program)
         return file.deletingLastPathComponent().resolvingSymlinksInPath().appending(path: file.lastPathComponent).path()
     }
 
-    /// Whether WebKit starts a sandbox with `bwrap`, come what may: not in a Flatpak or a snap, which are sandboxes; not
-    /// in Podman's containers, where it tries first, as this does; and not where the person has switched it off.
+    /// Returns whether WebKit always starts a sandbox with `bwrap`. It does not in a Flatpak or a snap, which are
+    /// sandboxes themselves; in Podman's containers, where it tries `bwrap` first, as this check does; or if the person
+    /// has turned the sandbox off.
     static func isNeeded(_ variables: [String: String], exists: (String) -> Bool) -> Bool {
         let isSnap = ["SNAP", "SNAP_NAME", "SNAP_REVISION"].allSatisfy { variables[$0] != nil }
         let isOff = variables["WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS"].map { $0 != "0" } ?? false
@@ -57,7 +59,7 @@ enum SandboxProbe {
         return String(cString: found)
     }
 
-    /// Runs a program, without a shell, and gives what it complains of; `nil` when it ends well.
+    /// Runs a program without a shell and returns its error output; `nil` if it succeeds.
     static func problem(of command: [String], within timeout: Duration) async throws -> String? {
         let reply = Reply<String?>()
         let process = try await MainContext.value(within: timeout) { Subprocess(command, reply) }
@@ -73,8 +75,8 @@ enum SandboxProbe {
     }
 }
 
-/// A program that runs. Made on the GTK main context.
-// Reviewed exception: the one reference is constant, and GSubprocess takes signals from any thread.
+/// A running program. Created on the GTK main context.
+// Reviewed exception: the only reference is constant, and GSubprocess accepts signals from any thread.
 private final class Subprocess: @unchecked Sendable {
     private let process: OpaquePointer?
 
@@ -105,7 +107,7 @@ private final class Subprocess: @unchecked Sendable {
         if let process { g_object_unref(UnsafeMutableRawPointer(process)) }
     }
 
-    /// Ends it, if it still runs.
+    /// Ends the program if it is still running.
     func stop() {
         if let process { g_subprocess_force_exit(process) }
     }

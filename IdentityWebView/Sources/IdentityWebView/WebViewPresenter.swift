@@ -6,9 +6,9 @@ public import FoundationEssentials
 public import IdentityClient
 import Synchronization
 
-/// Shows the sign-in page in a window of the program's own, with WebKitGTK, and takes the redirect there.
+/// A browser and redirect receiver that shows the sign-in page in one of the program's own windows, with WebKitGTK.
 ///
-/// One object is both the browser and the receiver:
+/// Use the same object as both the browser and the receiver:
 ///
 /// ```swift
 /// let window = WebViewPresenter()
@@ -16,20 +16,20 @@ import Synchronization
 /// configuration.redirectReceiver = window
 /// ```
 ///
-/// The window belongs to the program's active one and is modal. It shows who the page comes from, keeps nothing (cookies
-/// and storage are gone with it), and loads only what TLS protects and this machine's own pages. Downloads, file
-/// choosers, further windows, notifications and the like are refused; a certificate that is not trusted cannot be
-/// accepted. The redirect is never loaded, so that no port is listened on: `http://localhost`, a scheme of the
-/// program's own and `urn:ietf:wg:oauth:2.0:oob` all work. The person who closes the window ends the sign-in with
-/// `.userCancelled`.
+/// The window belongs to the program's active window and is modal. It shows the origin of the page, keeps nothing
+/// (cookies and storage are deleted with it), and loads only pages protected by TLS and this machine's own pages.
+/// Downloads, file choosers, further windows, notifications and the like are refused; an untrusted certificate cannot
+/// be accepted. The redirect is never loaded, so no port is opened: `http://localhost`, a custom scheme of the program
+/// and `urn:ietf:wg:oauth:2.0:oob` all work. If the person closes the window, the sign-in ends with `.userCancelled`.
 ///
-/// Answers must come in the query: WebKit does not show a form post to who decides over it. Where the parameters leave
-/// the response mode open, that is what is asked for.
+/// Answers must come in the query, because WebKit does not show the content of a form post to the code that decides
+/// about it. If the parameters leave the response mode open, the query is requested.
 ///
-/// The system's browser is the better choice wherever there is one, and stays the default: it has the person's session,
-/// passwords and passkeys, and does not let the program see what is typed. Some providers refuse to be shown like this.
+/// The system's browser is the better choice wherever it is available, and stays the default: it has the person's
+/// session, passwords and passkeys, and does not let the program see what the person types. Some providers refuse to be
+/// shown in a web view.
 ///
-/// GTK must be initialised and its main loop run, on whichever thread. Methods may be called from any thread and do not
+/// GTK must be initialized and its main loop must run, on any thread. Methods may be called from any thread and do not
 /// block it.
 /// - SeeAlso: [RFC 8252 §8.12](https://www.rfc-editor.org/rfc/rfc8252#section-8.12)
 public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
@@ -38,14 +38,14 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
     private let timeout: Duration
     private let sandboxProblem: @Sendable (Duration) async throws -> String?
     private let shown: @Sendable (PageWindow) -> Void
-    /// The one that is shown, or about to be.
+    /// The sign-in that is shown, or about to be shown.
     private let pending = Mutex<PendingSignIn?>(nil)
 
-    /// Creates a presenter. Nothing of GTK is touched until a page is to be shown.
+    /// Creates a presenter. GTK is not used until a page is shown.
     ///
     /// - Parameters:
     ///   - title: The window's title.
-    ///   - parent: Gives the `GtkWindow` that the sign-in belongs to, as an opaque pointer, or `nil` for none. It is
+    ///   - parent: Returns the `GtkWindow` to which the sign-in belongs, as an opaque pointer, or `nil` for none. It is
     ///     called on the GTK main context each time. The default is the active window of the running `GtkApplication`.
     public convenience init(title: String = "Sign in", parent: (@Sendable () -> OpaquePointer?)? = nil) {
         self.init(title: title, parent: parent, timeout: .seconds(10)) { _ in }
@@ -67,14 +67,14 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
         self.shown = shown
     }
 
-    /// The query only.
+    /// The supported response modes: the query only.
     public var responseModes: Set<ResponseMode> { [.query] }
 
-    /// Makes ready for one sign-in. No port is listened on, and nothing is shown yet.
+    /// Prepares one sign-in. No port is opened, and nothing is shown yet.
     ///
     /// - Throws: `AuthenticationError(.interactionInProgress, …)` while another sign-in is shown;
-    ///   `AuthenticationError(.unsupported, …)` for a form post;
-    ///   `AuthenticationError(.redirectUnavailable, …)` when the redirect URI is no address.
+    ///   `AuthenticationError(.unsupported, …)` for a form post; `AuthenticationError(.redirectUnavailable, …)` if the
+    ///   redirect URI is not an address.
     public func start(for redirectURI: RedirectURI, responseMode: ResponseMode) async throws -> any RedirectListener {
         guard responseMode == .query else {
             throw AuthenticationError(
@@ -101,10 +101,10 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
 
     /// Shows `url` in a window, and returns when the window is there, without waiting for the page.
     ///
-    /// - Throws: `AuthenticationError(.browserUnavailable, …)` when GTK is not initialised, has no display, or its main
-    ///   loop has not answered for ten seconds, and where the system does not let WebKit start its sandbox; `AuthenticationError(.invalidArgument, …)` for an address that is
-    ///   neither `https` nor on the loopback interface, and where this object is not the redirect receiver as well;
-    ///   `CancellationError`.
+    /// - Throws: `AuthenticationError(.browserUnavailable, …)` if GTK is not initialized, has no display, or its main
+    ///   loop has not answered for ten seconds, or if the system does not let WebKit start its sandbox;
+    ///   `AuthenticationError(.invalidArgument, …)` if the address is neither `https` nor on the loopback interface, or
+    ///   if this object is not also the redirect receiver; `CancellationError`.
     public func open(_ url: URL) async throws {
         let address = url.absoluteString
         guard PageOrigin(address)?.isProtected == true else {
@@ -138,7 +138,8 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
             }
         } catch {
             let error = error is MainContext.NotRunning ? Self.noLoop : error
-            // Whoever waits all the same, because the person has the address elsewhere, would wait in vain.
+            // Without this, a caller that still waits, because the person has the address elsewhere, would wait in
+            // vain.
             signIn.end(error)
             throw error
         }
@@ -183,7 +184,7 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
     }
 }
 
-/// The program's side of a sign-in. Dropping it closes the window.
+/// The program's side of a sign-in. Releasing it closes the window.
 private final class WebViewListener: RedirectListener {
     private let signIn: PendingSignIn
     private let onClose: @Sendable () -> Void
@@ -203,7 +204,8 @@ private final class WebViewListener: RedirectListener {
         try await signIn.next()
     }
 
-    /// The window shows its page again when the wait goes on; else it is closed, and the program says how it ended.
+    /// Shows the window's page again if the wait goes on; otherwise the window is closed and the program reports the
+    /// outcome.
     func answer(_ redirect: ReceivedRedirect, with page: RedirectPage) async {
         if page.outcome == .refused { signIn.goOn() }
     }

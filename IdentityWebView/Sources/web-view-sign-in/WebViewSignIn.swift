@@ -33,7 +33,7 @@ enum DemoFailure: Error {
     case noWindow
 }
 
-/// The window, and what its button does.
+/// The window and the actions of its button.
 // Reviewed exception: its variables are used on the GTK main context only.
 final class Demo: @unchecked Sendable {
     private let provider: TestIdentityProvider
@@ -99,7 +99,7 @@ final class Demo: @unchecked Sendable {
         }
     }
 
-    /// Swift's main actor does not run under GTK's main loop.
+    /// Performs work on the main context, because Swift's main actor does not run under GTK's main loop.
     private static func onMainContext(_ work: @escaping @Sendable () -> Void) {
         let work = Unmanaged.passRetained(Work(work)).toOpaque()
         g_idle_add_once(
