@@ -3,7 +3,7 @@
 
 import PackageDescription
 
-// A user's package: Swift 6 mode, and none of the flags that the library itself is built with.
+// A user's package: Swift 6 mode, without the flags with which the library itself is built.
 let identityClient = Target.Dependency.product(name: "IdentityClient", package: "swift-identity-client")
 let identityKeyring = Target.Dependency.product(name: "IdentityKeyring", package: "swift-identity-client")
 let identityTesting = Target.Dependency.product(name: "IdentityTesting", package: "swift-identity-client")

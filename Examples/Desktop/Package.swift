@@ -3,7 +3,7 @@
 
 import PackageDescription
 
-// A user's package, for the desktop: Swift 6 mode, GTK 4.8 and libadwaita 1.2.
+// A user's package for the desktop: Swift 6 mode, GTK 4.8 and libadwaita 1.2.
 let identityClient = Target.Dependency.product(name: "IdentityClient", package: "swift-identity-client")
 let identityKeyring = Target.Dependency.product(name: "IdentityKeyring", package: "swift-identity-client")
 let identityTesting = Target.Dependency.product(name: "IdentityTesting", package: "swift-identity-client")
@@ -21,14 +21,14 @@ let package = Package(
         .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     ],
     targets: [
-        // GTK and libadwaita, and what their C has that Swift cannot call.
+        // GTK and libadwaita, and their C code that Swift cannot call directly.
         .systemLibrary(
             name: "CAdwaita",
             pkgConfig: "libadwaita-1",
             providers: [.apt(["libadwaita-1-dev"])]
         ),
 
-        // The thin layer that the programs share.
+        // The thin GTK layer that the programs share.
         .target(
             name: "DesktopKit",
             dependencies: [
@@ -40,14 +40,14 @@ let package = Package(
             dependencies: ["DesktopKit", "TestSupport", identityClient, argumentParser, httpTypes]
         ),
 
-        // GTK's thread for tests.
+        // The GTK thread for tests.
         .target(
             name: "TestSupport",
             dependencies: ["CAdwaita", "DesktopKit"],
             path: "Tests/TestSupport"
         ),
 
-        // The cloud on this machine, for trying the programs out and for their tests.
+        // The simulated cloud on this machine, for trying the programs out and for their tests.
         .target(
             name: "StandIn",
             dependencies: [identityClient, identityTesting, flyingFox, httpTypes]
@@ -61,7 +61,7 @@ let package = Package(
             dependencies: ["StandIn", flyingFox, identityClient, identityTesting, httpTypes]
         ),
 
-        // Sign in, call Microsoft Graph, sign out.
+        // Signs in, calls Microsoft Graph, signs out.
         .executableTarget(
             name: "QuickStart",
             dependencies: ["DesktopKit", identityClient, identityKeyring, argumentParser]
@@ -71,7 +71,7 @@ let package = Package(
             dependencies: ["QuickStart", "DesktopKit", "StandIn", "TestSupport", identityClient, identityTesting]
         ),
 
-        // Search the people of an organisation.
+        // Searches the people of an organization.
         .executableTarget(
             name: "GraphSearch",
             dependencies: ["DesktopKit", identityClient, argumentParser]
@@ -81,7 +81,7 @@ let package = Package(
             dependencies: ["GraphSearch", "DesktopKit", "TestSupport", identityClient, identityTesting, argumentParser]
         ),
 
-        // A to-do list on Azure AD B2C: what it does, and the window.
+        // A to-do list on Azure AD B2C: the model, and below it the window.
         .target(
             name: "TodoListModel",
             dependencies: ["StandIn", identityClient, httpTypes]
@@ -98,12 +98,12 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// Warnings are errors where that is asked for, as Scripts/test-desktop does.
+// Warnings are errors if the environment asks for it, as Scripts/test-desktop does.
 if Context.environment["IDENTITY_STRICT"] != nil {
     for target in package.targets where target.type != .system {
         target.swiftSettings = [
             .treatAllWarnings(as: .error),
-            // Later versions of libadwaita deprecate what Debian 12 offers.
+            // Later versions of libadwaita deprecate functions that Debian 12 needs.
             .treatWarning("DeprecatedDeclaration", as: .warning),
         ]
     }

@@ -11,7 +11,7 @@ let cache = DesktopTokenCache(applicationName: "Example")
 let app = try PublicClientApplication(.init(clientID: clientID, authority: authority, cache: cache))
 
 do {
-    // Silently if possible, otherwise through the browser.
+    // Acquires the token silently if possible, otherwise through the browser.
     let result = try await app.acquireToken(scopes: ["email"])
     let origin = result.source == .cache ? "from the cache" : "from the identity provider"
     print("\(result.account.username ?? "The account") is signed in until \(result.expiresOn), with a token \(origin)")

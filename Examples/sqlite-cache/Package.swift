@@ -23,7 +23,7 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]
         ),
-        // What the proof with many processes starts.
+        // The worker program of the test with many processes.
         .executableTarget(
             name: "sqlite-cache-worker",
             dependencies: ["SQLiteTokenCache", identityTesting],

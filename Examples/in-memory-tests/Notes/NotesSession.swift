@@ -2,28 +2,28 @@
 
 import IdentityClient
 
-/// Who uses the notes app: the only part of the app that knows how people sign in.
+/// The sign-in of the notes app, and the only part of the app that knows how people sign in.
 public struct NotesSession: Sendable {
-    /// What the app shows.
+    /// The state that the app shows.
     public enum Status: Equatable, Sendable {
-        /// All is well, and the server can be asked.
+        /// The account is signed in, and requests to the server can be sent.
         case signedIn(name: String)
-        /// Somebody is signed in, but their token cannot be renewed before the server can be reached again.
+        /// The account is signed in, but its token cannot be renewed until the server can be reached again.
         case offline(name: String)
-        /// Show a button that calls ``NotesSession/signIn()``.
+        /// A sign-in is needed. Show a button that calls ``NotesSession/signIn()``.
         case signInNeeded
     }
 
     private let app: PublicClientApplication
     private let scopes: Set<Scope> = ["notes.read"]
 
-    /// Starts from a configuration that is made elsewhere, so that tests can play the provider, the person, the network
-    /// and the time. In the app it is three lines: client id, authority and `FileTokenCache()`.
+    /// Creates a session from a configuration made elsewhere, so that tests can play the provider, the person, the
+    /// network and the time. The app needs three lines: client id, authority and `FileTokenCache()`.
     public init(_ configuration: PublicClientApplication.Configuration) throws {
         app = try PublicClientApplication(configuration)
     }
 
-    /// Who uses the app. Never opens the browser.
+    /// Returns the state of the sign-in. Never opens the browser.
     public func status() async throws -> Status {
         guard let account = try await app.allAccounts().first else { return .signInNeeded }
         let name = account.username ?? "Somebody"
@@ -37,8 +37,8 @@ public struct NotesSession: Sendable {
         }
     }
 
-    /// What goes into the `Authorization` header of a request to the notes server. Never opens the browser; ask for it
-    /// with every request.
+    /// Returns the `Authorization` header for a request to the notes server. Never opens the browser; call it for every
+    /// request.
     public func authorizationHeader() async throws -> String {
         guard let account = try await app.allAccounts().first else {
             throw AuthenticationError(.noTokensFound, "Nobody is signed in.")
@@ -46,7 +46,7 @@ public struct NotesSession: Sendable {
         return try await app.acquireTokenSilently(scopes: scopes, account: account).authorizationHeader
     }
 
-    /// Opens the browser. Whoever used the app before is suggested.
+    /// Signs in through the browser, which suggests the previous account.
     public func signIn() async throws {
         var parameters = InteractiveParameters(scopes: scopes)
         parameters.loginHint = try await app.allAccounts().first?.username
@@ -54,7 +54,7 @@ public struct NotesSession: Sendable {
         _ = try await app.acquireTokenInteractively(parameters)
     }
 
-    /// Forgets the person's tokens on this computer.
+    /// Removes the person's tokens from this computer.
     public func signOut() async throws {
         for account in try await app.allAccounts() { try await app.remove(account) }
     }

@@ -1,18 +1,20 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Work that a window does, one thing at a time, and shows when it takes long.
+/// The work of a window: one task at a time, reported if it takes long.
 ///
-/// A new piece of work cancels the one before it, whose outcome is not shown any more.
+/// New work cancels the current work, whose outcome is then not reported.
 @MainContext
 public final class Activity {
-    /// How long work may take before it is shown.
+    /// How long work may take before it is reported: 300 ms.
     public static let patience = Duration.milliseconds(300)
 
     private let show: @MainContext (Bool) -> Void
     private var task: Task<Void, Never>?
     private var number = 0
 
-    /// - Parameter show: Is told when work has taken 300 ms, and when it has ended.
+    /// Creates an idle activity.
+    ///
+    /// - Parameter show: Called with `true` when work has taken 300 ms, and with `false` when it has ended.
     public init(_ show: @escaping @MainContext (Bool) -> Void = { _ in }) {
         self.show = show
     }
@@ -21,14 +23,14 @@ public final class Activity {
         task?.cancel()
     }
 
-    /// Whether something is under way.
+    /// Whether work is in progress.
     public var isRunning: Bool { task != nil }
 
-    /// Cancels what is under way and begins something else.
+    /// Cancels the current work and starts new work.
     ///
     /// - Parameters:
-    ///   - work: The work, away from the window.
-    ///   - finish: Is told the outcome, unless other work has begun or ``cancel()`` was called meanwhile.
+    ///   - work: The work, which runs away from the window.
+    ///   - finish: Called with the outcome, unless other work has begun or ``cancel()`` was called meanwhile.
     public func start<Value: Sendable>(
         _ work: @escaping @Sendable @MainContext () async throws -> Value,
         then finish: @escaping @MainContext (Result<Value, any Error>) -> Void
@@ -37,7 +39,7 @@ public final class Activity {
         number += 1
         let mine = number
         let clock = Task { @MainContext [weak self] in
-            // Ends early only when the work has ended, and then it is not shown.
+            // The sleep ends early only if the work has ended; the work is then not reported.
             guard (try? await Task.sleep(for: Self.patience)) != nil, let self, number == mine, isRunning else {
                 return
             }
@@ -54,7 +56,7 @@ public final class Activity {
         }
     }
 
-    /// Cancels what is under way; its outcome is not told.
+    /// Cancels the current work. Its outcome is not reported.
     public func cancel() {
         guard let task else { return }
         task.cancel()

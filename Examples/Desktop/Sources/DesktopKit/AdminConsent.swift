@@ -12,13 +12,13 @@ struct AdminConsent {
     let url: URL
     private let state: String
 
-    /// Makes the address.
+    /// Creates the address.
     ///
     /// - Parameters:
     ///   - application: The registration and its provider.
     ///   - redirectURI: The registered redirect URI of the page.
     ///   - state: An unguessable value that the answer repeats.
-    /// - Throws: `AuthenticationError.Code.unsupported` when the provider is none of Microsoft Entra ID's form.
+    /// - Throws: `AuthenticationError.Code.unsupported` if the provider does not have Microsoft Entra ID's form.
     init(
         _ application: PublicClientApplication,
         scopes: Set<Scope>,
@@ -50,8 +50,8 @@ struct AdminConsent {
 
     /// Returns the organization's identifier from the page's answer.
     ///
-    /// - Throws: `AuthenticationError.Code.stateMismatch` when it answers something else; `.userCancelled` when it was refused;
-    ///   `.malformedResponse` when it says neither.
+    /// - Throws: `AuthenticationError.Code.stateMismatch` if the answer belongs to another request; `.userCancelled` if
+    ///   the administrator refused; `.malformedResponse` if the answer says neither yes nor no.
     func tenant(from answer: URL) throws -> String {
         let items = URLComponents(url: answer, resolvingAgainstBaseURL: false)?.queryItems ?? []
         func value(_ name: String) -> String? {
@@ -75,7 +75,8 @@ struct AdminConsent {
         return tenant
     }
 
-    /// The tenant in an authority's path. No administrator can consent for all tenants, nor for personal accounts.
+    /// Returns the tenant in an authority's path. No administrator can consent for all tenants, nor for personal
+    /// accounts.
     private static func tenant(_ path: String) -> String? {
         let segments = path.split(separator: "/").filter { $0 != "v2.0" }
         guard segments.count == 1, segments[0] != "consumers" else { return nil }
@@ -91,9 +92,9 @@ struct AdminConsent {
 }
 
 extension AdminConsent {
-    /// Opens the page, and waits until it comes back with its answer, or the task is cancelled.
+    /// Opens the page and waits until it returns its answer, or the task is cancelled.
     ///
-    /// - Parameter onAddress: Is told the page's address before it is opened.
+    /// - Parameter onAddress: Called with the page's address before the page opens.
     static func ask(
         _ application: PublicClientApplication,
         for scopes: Set<Scope>,
@@ -105,7 +106,7 @@ extension AdminConsent {
             let program = g_get_application_name().map { String(cString: $0) }
             receiver = LoopbackRedirectReceiver(applicationName: program, texts: .ofAdministrators)
         }
-        // An answer that is a yes has no code: it is received as the return from a sign-out is.
+        // A positive answer has no code, so it is received like the return from a sign-out.
         let listener = try await receiver.startSignOut(for: configuration.redirectURI)
         let outcome: Result<String, any Error>
         do {
@@ -123,7 +124,7 @@ extension AdminConsent {
         do {
             try await browser.open(url)
         } catch AuthenticationError.Code.browserUnavailable {
-            // The address was told, and can be opened by hand.
+            // The caller knows the address, and the person can open it by hand.
         }
         while true {
             let redirect = try await listener.receive()

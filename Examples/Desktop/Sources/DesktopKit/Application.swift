@@ -6,7 +6,7 @@ import CAdwaita
 @MainContext
 public final class Application {
     let pointer: UnsafeMutablePointer<AdwApplication>
-    /// The keys that have a title, in the order in which they were added.
+    /// The shortcuts with a title, in the order in which they were added.
     private(set) var shortcuts: [Shortcut] = []
 
     private init(id: String) {
@@ -18,11 +18,11 @@ public final class Application {
     ///
     /// - Parameters:
     ///   - id: The program's name on the bus and for the desktop, for example `org.example.Mail`.
-    ///   - name: The name for people.
-    ///   - address: The redirect that the desktop has started the program with. It is handed to the program of this
-    ///     user that waits for it, and no window is opened.
+    ///   - name: The name that people see.
+    ///   - address: The redirect with which the desktop started the program. It is handed to this user's process that
+    ///     waits for it, and no window is opened.
     ///   - start: Opens the first window; its result is kept until the end.
-    /// - Returns: The status to exit with: 1 where no program has waited for the redirect.
+    /// - Returns: The exit status: 1 if no process was waiting for the redirect.
     public nonisolated static func run(
         id: String,
         name: String,
@@ -49,7 +49,7 @@ public final class Application {
         }
         let delivery = RedirectDelivery(self)
         delivery.connect()
-        // GLib takes the first word for the program's name, and the rest for what it is opened with.
+        // GLib takes the first word as the program's name and the other words as addresses to open.
         var words = ([g_get_prgname().map { String(cString: $0) } ?? ""] + [address].compactMap { $0 }).map {
             strdup($0)
         }
@@ -65,13 +65,13 @@ public final class Application {
         g_application_quit(cast(pointer))
     }
 
-    /// Makes `app.NAME` known to menus, buttons and keys.
+    /// Makes the action `app.NAME` available to menus, buttons and keys.
     ///
     /// - Parameters:
     ///   - name: The action's name.
-    ///   - keys: Its accelerators as GTK writes them, for example `<Control>q`.
-    ///   - title: Its title in the window with all keys; without a title it is missing there.
-    ///   - action: The action.
+    ///   - keys: Its accelerators in GTK's syntax, for example `<Control>q`.
+    ///   - title: Its title in the window that lists all keys; an action without a title is not listed.
+    ///   - action: The code to run.
     public func addAction(
         _ name: String,
         keys: [String] = [],
@@ -85,7 +85,7 @@ public final class Application {
         setKeys(keys, forAction: "app.\(name)", title: title)
     }
 
-    /// Says whether an action can be chosen.
+    /// Sets whether an action can be chosen.
     public func setAction(_ name: String, isEnabled: Bool) {
         kit_set_action_enabled(OpaquePointer(pointer), name, isEnabled ? 1 : 0)
     }

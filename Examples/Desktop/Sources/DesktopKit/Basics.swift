@@ -2,15 +2,15 @@
 
 import CAdwaita
 
-/// Widgets in a row or a column.
+/// A row or column of widgets.
 @MainContext
 public final class Box: Widget {
-    /// A column, from top to bottom.
+    /// Creates a column, from top to bottom.
     public static func column(spacing: Int = 0, _ children: Widget...) -> Box {
         Box(GTK_ORIENTATION_VERTICAL, spacing, children)
     }
 
-    /// A row, in reading direction.
+    /// Creates a row, in reading direction.
     public static func row(spacing: Int = 0, _ children: Widget...) -> Box {
         Box(GTK_ORIENTATION_HORIZONTAL, spacing, children)
     }
@@ -26,10 +26,10 @@ public final class Box: Widget {
     }
 }
 
-/// A text.
+/// A text label.
 @MainContext
 public final class Label: Widget {
-    /// Makes a text that is wrapped where it is too long.
+    /// Creates a label that wraps long text.
     public convenience init(_ text: String = "") {
         self.init(made: gtk_label_new(text))
         gtk_label_set_xalign(opaque, 0)
@@ -42,14 +42,14 @@ public final class Label: Widget {
         set { gtk_label_set_text(opaque, newValue) }
     }
 
-    /// Keeps it on one line, and ends it with dots where there is no room.
+    /// Keeps the text on one line, and shortens it with an ellipsis if there is not enough room.
     public func onOneLine() -> Self {
         gtk_label_set_wrap(opaque, 0)
         gtk_label_set_ellipsize(opaque, PANGO_ELLIPSIZE_END)
         return self
     }
 
-    /// Lets people select and copy it.
+    /// Lets people select and copy the text.
     public func selectable() -> Self {
         gtk_label_set_selectable(opaque, 1)
         return self
@@ -59,34 +59,36 @@ public final class Label: Widget {
 /// A button.
 @MainContext
 public final class Button: Widget {
-    /// A button with a text; an underscore is before the letter that works with Alt.
+    /// Creates a button with a text; an underscore precedes the letter that works with Alt.
     public convenience init(_ text: String, _ action: @escaping @MainContext () -> Void) {
         self.init(made: gtk_button_new_with_mnemonic(text))
         forgetMnemonic()
         connect(widget, "clicked", action)
     }
 
-    /// A button with a picture of the desktop's icon theme.
+    /// Creates a button with an icon from the desktop's icon theme.
     public convenience init(icon: String, hint: String, _ action: @escaping @MainContext () -> Void) {
         self.init(made: gtk_button_new_from_icon_name(icon))
         self.hint(hint)
         connect(widget, "clicked", action)
     }
 
-    /// A button for something that `Application.addAction` named; it is greyed out where that cannot be chosen.
+    /// Creates a button for an action added by `Application.addAction`; it is grayed out while the action cannot be
+    /// chosen.
     public convenience init(_ text: String, action: String) {
         self.init(made: gtk_button_new_with_mnemonic(text))
         forgetMnemonic()
         gtk_actionable_set_action_name(opaque, "app.\(action)")
     }
 
-    /// The text.
+    /// Sets the text.
     public func setText(_ text: String) {
         gtk_button_set_label(pointer(), text)
         forgetMnemonic()
     }
 
-    /// GTK 4.8 tells a screen reader the text with the underscore, and then the label's: the latter is enough.
+    /// Removes the label's mnemonic. GTK 4.8 reads the text with the underscore to a screen reader, and then the
+    /// label's text, which is enough.
     private func forgetMnemonic() {
         gtk_accessible_reset_property(opaque, GTK_ACCESSIBLE_PROPERTY_LABEL)
     }

@@ -4,17 +4,17 @@ import Foundation
 public import IdentityClient
 
 extension PublicClientApplication {
-    /// Lets refreshes that are under way finish, but not for ever: what a program does before it ends.
+    /// Lets pending refreshes finish within a time limit. Call it before the program ends.
     public func finishPendingRefreshes(within time: Duration) async {
         await withTaskGroup(of: Void.self) { group in
-            // Whichever is first.
+            // The first of the two tasks to end wins.
             group.addTask {
                 do {
                     try await self.finishPendingRefreshes()
                 } catch is CancellationError {
                     return
                 } catch {
-                    // The window is gone. Who started the program in a terminal reads it there.
+                    // The window is gone, so the error goes to the terminal from which the program was started.
                     FileHandle.standardError.write(Data("\(Problem(error)?.full ?? "\(error)")\n".utf8))
                 }
             }

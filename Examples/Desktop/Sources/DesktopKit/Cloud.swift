@@ -4,25 +4,25 @@ public import Foundation
 public import IdentityClient
 import StandIn
 
-/// The services that a program calls: a real cloud's, or the stand-in's on this machine.
+/// The services that a program calls, of a real cloud or of the stand-in on this machine.
 public struct Cloud: Sendable {
     /// The program's registration.
     public let registration: Registration
-    /// The root of Graph with its version.
+    /// The root URL of Graph, including its version.
     public let graphURL: URL
-    /// The root of the stand-in's services; `nil` at a real cloud.
+    /// The root of the stand-in's services; `nil` for a real cloud.
     public let standInURL: URL?
     private let options: ProgramOptions
-    /// Kept, so that it goes on running.
+    /// Kept so that the stand-in keeps running.
     private let running: StandIn?
 
-    /// Finds what the options name, and starts the stand-in where they name nothing.
+    /// Finds the cloud that the options name, or starts the stand-in if they name none.
     ///
     /// - Parameters:
     ///   - options: The person's choices.
     ///   - fallback: The registration that a settings file names.
     ///   - graphURL: Graph's root at the real cloud.
-    ///   - redirectURI: Where the browser comes back to, if it is neither the registration's nor the stand-in's.
+    ///   - redirectURI: The redirect URI, if it is neither the registration's nor the stand-in's.
     public static func open(
         _ options: ProgramOptions,
         else fallback: Registration?,
@@ -71,12 +71,12 @@ public struct Cloud: Sendable {
         )
     }
 
-    /// An application object for this cloud.
+    /// Returns an application object for this cloud.
     public func application(cache: any TokenCache) throws -> PublicClientApplication {
         try PublicClientApplication(configuration(cache: cache))
     }
 
-    /// What an application object for this cloud is made of.
+    /// Returns the configuration of an application object for this cloud.
     public func configuration(cache: any TokenCache) throws -> PublicClientApplication.Configuration {
         var configuration = PublicClientApplication.Configuration(
             clientID: registration.clientID,
@@ -91,12 +91,12 @@ public struct Cloud: Sendable {
     }
 }
 
-/// An option or a setting that cannot be used.
+/// An unusable option or setting.
 public struct ValidationFailure: Error, CustomStringConvertible, Equatable {
-    /// The fault, and the remedy.
+    /// The problem and the remedy.
     public let description: String
 
-    /// Says what is wrong.
+    /// Creates a failure with a description.
     public init(_ description: String) {
         self.description = description
     }

@@ -11,9 +11,9 @@ public enum Desktop {
         gdk_clipboard_set_text(gdk_display_get_clipboard(display), text)
     }
 
-    /// Tells something over the program's active window, until the person closes it.
+    /// Shows a message over the program's active window until the person closes it.
     ///
-    /// - Parameter application: Goes on until then, also where it has no window.
+    /// - Parameter application: The application, which keeps running until then even without a window.
     static func tell(_ title: String, _ text: String, in application: Application? = nil) {
         let active = g_application_get_default().flatMap { gtk_application_get_active_window(cast($0)) }
         guard let dialog = adw_message_dialog_new(active, title, text) else { return }
@@ -22,17 +22,17 @@ public enum Desktop {
         gtk_window_present(cast(dialog))
     }
 
-    /// Whether windows are dark now, because the person set the desktop so.
+    /// Whether the person has set the desktop to dark windows.
     public static var isDark: Bool { adw_style_manager_get_dark(adw_style_manager_get_default()) != 0 }
 
-    /// The name of the program that opens web pages, as the desktop knows it; `nil` where none is set.
+    /// The desktop's name for the program that opens web pages; `nil` if none is set.
     public static var browserName: String? {
         guard let browser = g_app_info_get_default_for_uri_scheme("https") else { return nil }
         defer { g_object_unref(UnsafeMutableRawPointer(browser)) }
         return g_app_info_get_display_name(browser).map { String(cString: $0) }
     }
 
-    /// The display of the windows: its kind and its name.
+    /// The kind and the name of the display that shows the windows.
     public static var displayName: String? {
         guard let display = gdk_display_get_default() else { return nil }
         let kind = kit_type_name(UnsafeMutableRawPointer(display))

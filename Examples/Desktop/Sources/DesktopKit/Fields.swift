@@ -2,10 +2,10 @@
 
 import CAdwaita
 
-/// A field to search with.
+/// A search field.
 @MainContext
 public final class SearchField: Widget {
-    /// Makes an empty field.
+    /// Creates an empty field.
     public convenience init(hint: String) {
         self.init(made: gtk_search_entry_new())
         kit_set_string(widget, "placeholder-text", hint)
@@ -18,7 +18,7 @@ public final class SearchField: Widget {
         set { gtk_editable_set_text(opaque, newValue) }
     }
 
-    /// Calls `action` with every change, at once.
+    /// Calls `action` immediately after every change.
     public func onChange(_ action: @escaping @MainContext (String) -> Void) {
         connect(widget, "changed") { [weak self] in
             if let self { action(text) }
@@ -26,10 +26,10 @@ public final class SearchField: Widget {
     }
 }
 
-/// A field of a list, with its title inside.
+/// A text field in a list, with its title inside.
 @MainContext
 public final class EntryRow: Widget {
-    /// Makes an empty field.
+    /// Creates an empty field.
     public convenience init(title: String) {
         self.init(made: adw_entry_row_new())
         adw_preferences_row_set_title(pointer(), title)
@@ -47,23 +47,23 @@ public final class EntryRow: Widget {
     }
 }
 
-/// A box to tick.
+/// A check box.
 @MainContext
 public final class CheckBox: Widget {
-    /// Makes a box, ticked or not.
+    /// Creates a check box.
     public convenience init(isChecked: Bool = false) {
         self.init(made: gtk_check_button_new())
         self.isChecked = isChecked
         aligned(vertically: .center)
     }
 
-    /// Whether it is ticked.
+    /// Whether the box is checked.
     public var isChecked: Bool {
         get { gtk_check_button_get_active(pointer()) != 0 }
         set { gtk_check_button_set_active(pointer(), newValue ? 1 : 0) }
     }
 
-    /// Calls `action` with every change, those by the program included.
+    /// Calls `action` after every change, including changes by the program.
     public func onChange(_ action: @escaping @MainContext (Bool) -> Void) {
         connect(widget, "toggled") { [weak self] in
             if let self { action(isChecked) }

@@ -2,17 +2,17 @@
 
 import CAdwaita
 
-/// A key that a program knows, and what it does.
+/// A keyboard shortcut of a program, and its effect.
 struct Shortcut {
-    /// In a few words.
+    /// The effect in a few words.
     let title: String
-    /// The accelerators as GTK writes them, any of which will do.
+    /// The accelerators in GTK's syntax; each of them works.
     let keys: [String]
 }
 
 extension Application {
-    /// Adds what every program has at the end of its menu, after its own actions: a window with its keys (Ctrl+?), one
-    /// that says what it is, and the ways to close it.
+    /// Adds the actions that every program has at the end of its menu, after its own: a window with the keys (Ctrl+?),
+    /// a window about the program, and the ways to close it.
     ///
     /// - Parameters:
     ///   - window: The program's window.
@@ -49,7 +49,7 @@ extension Application {
 }
 
 extension MenuButton.Item {
-    /// The lines of a primary menu for what `Application.addClosing` adds.
+    /// The lines of a primary menu for the actions that `Application.addClosing` adds.
     public static var closing: [MenuButton.Item] {
         [
             .action(tr("_Keyboard Shortcuts"), "shortcuts"),
@@ -71,7 +71,7 @@ enum ShortcutsWindow {
         release(builder)
     }
 
-    /// The window's description for GtkBuilder.
+    /// Returns the window's description for GtkBuilder.
     nonisolated static func description(of shortcuts: [Shortcut]) -> String {
         let lines = shortcuts.map { shortcut in
             """

@@ -2,13 +2,13 @@
 
 import CAdwaita
 
-/// A list beside the details of what is chosen in it; in a narrow window, one or the other.
+/// A list beside the details of the selected row. A narrow window shows only one of the two.
 @MainContext
 public final class Leaflet: Widget {
     private var list: Widget?
     private var details: Widget?
 
-    /// Puts `list` at the left, and `details` at the right.
+    /// Creates a leaflet with `list` on the left and `details` on the right.
     public convenience init(list: Widget, details: Widget) {
         self.init(made: adw_leaflet_new())
         self.list = list
@@ -20,20 +20,20 @@ public final class Leaflet: Widget {
         adw_leaflet_set_can_navigate_back(opaque, 1)
     }
 
-    /// Whether there is room for one of them only.
+    /// Whether there is room for only one of the two.
     public var isFolded: Bool { adw_leaflet_get_folded(opaque) != 0 }
 
-    /// Shows the list, where there is room for one.
+    /// Shows the list if there is room for only one of the two.
     public func showList() {
         if let list { adw_leaflet_set_visible_child(opaque, list.widget) }
     }
 
-    /// Shows the details, where there is room for one.
+    /// Shows the details if there is room for only one of the two.
     public func showDetails() {
         if let details { adw_leaflet_set_visible_child(opaque, details.widget) }
     }
 
-    /// Calls `action` when that changes.
+    /// Calls `action` when ``isFolded`` changes.
     public func onFold(_ action: @escaping @MainContext () -> Void) {
         connect(widget, "notify::folded", action)
     }

@@ -10,14 +10,14 @@ extension ListBox {
 }
 
 extension EntryRow {
-    /// Adds a widget at the right.
+    /// Adds a widget on the right.
     public func add(_ suffix: Widget) {
         adw_entry_row_add_suffix(pointer(), suffix.widget)
     }
 }
 
 extension Row {
-    /// Shows all of a long title, in several lines, instead of its beginning.
+    /// Wraps a long title over several lines instead of cutting it off.
     public func wrapping() -> Self {
         adw_action_row_set_title_lines(pointer(), 0)
         return self
@@ -25,7 +25,7 @@ extension Row {
 }
 
 extension Widget {
-    /// Adds a class of libadwaita's style sheet, or takes it away.
+    /// Adds or removes a class of libadwaita's style sheet.
     public func setStyled(_ name: String, _ isStyled: Bool) {
         if isStyled { gtk_widget_add_css_class(widget, name) } else { gtk_widget_remove_css_class(widget, name) }
     }

@@ -2,20 +2,20 @@
 
 import CAdwaita
 
-/// Rows one below the other.
+/// A vertical list of rows.
 @MainContext
 public final class ListBox: Widget {
     private var rows: [Row] = []
 
-    /// How a list looks and behaves.
+    /// The look and behavior of a list.
     public enum Style: Sendable {
-        /// At the side of a window: one row is chosen, and its details are shown elsewhere.
+        /// A list at the side of a window: one row is selected, and its details are shown elsewhere.
         case sidebar
-        /// A frame with round corners; no row is chosen.
+        /// A frame with round corners; no row is selected.
         case boxed
     }
 
-    /// Makes an empty list.
+    /// Creates an empty list.
     public convenience init(_ style: Style) {
         self.init(made: gtk_list_box_new())
         switch style {
@@ -34,27 +34,27 @@ public final class ListBox: Widget {
         gtk_list_box_append(opaque, row.widget)
     }
 
-    /// Takes a row out.
+    /// Removes a row.
     public func remove(_ row: Row) {
         rows.removeAll { $0 === row }
         gtk_list_box_remove(opaque, row.widget)
     }
 
-    /// Takes all rows out.
+    /// Removes all rows.
     public func removeAll() {
         for row in rows { gtk_list_box_remove(opaque, row.widget) }
         rows = []
     }
 
-    /// Lets no row be the chosen one.
+    /// Clears the selection.
     public func unselect() {
         gtk_list_box_unselect_all(opaque)
     }
 
-    /// Calls `action` with the number of the row that was clicked, or chosen with Return.
+    /// Calls `action` with the number of the row that was clicked or activated with Return.
     public func onActivation(_ action: @escaping @MainContext (Int) -> Void) {
         connect(widget, "row-activated") { [weak self] in
-            // The signal says which row; that one is the selected one, or has the focus.
+            // The signal's row is the selected row or the row with the focus.
             guard let self, let number = activatedRow else { return }
             action(number)
         }
@@ -73,13 +73,13 @@ public final class ListBox: Widget {
 /// A row of a list: a title, a line beneath it, and widgets before and after them.
 @MainContext
 public final class Row: Widget {
-    /// Makes a row.
+    /// Creates a row.
     ///
     /// - Parameters:
     ///   - title: The text; never markup.
-    ///   - subtitle: A smaller text beneath it.
-    ///   - prefix: A widget before them.
-    ///   - isActivatable: Whether it can be clicked.
+    ///   - subtitle: A smaller text beneath the title.
+    ///   - prefix: A widget before the texts.
+    ///   - isActivatable: Whether the row can be clicked.
     public convenience init(
         title: String,
         subtitle: String = "",
@@ -96,12 +96,12 @@ public final class Row: Widget {
         kit_set_accessible_description(widget, subtitle)
     }
 
-    /// Adds a widget at the right.
+    /// Adds a widget on the right.
     public func add(_ suffix: Widget) {
         adw_action_row_add_suffix(pointer(), suffix.widget)
     }
 
-    /// Calls `action` when it is clicked, or chosen with Return.
+    /// Calls `action` when the row is clicked or activated with Return.
     public func onActivation(_ action: @escaping @MainContext () -> Void) -> Self {
         connect(widget, "activated", action)
         return self
@@ -111,12 +111,12 @@ public final class Row: Widget {
 /// A round picture of a person: the initials, in a color made from the name.
 @MainContext
 public final class Avatar: Widget {
-    /// Makes a picture of a size in pixels.
+    /// Creates a picture with a size in pixels.
     public convenience init(_ name: String, size: Int) {
         self.init(made: adw_avatar_new(Int32(size), name, name.isEmpty ? 0 : 1))
     }
 
-    /// Shows someone else; without a name, nobody in particular.
+    /// Shows another person; an empty name shows a generic picture.
     public func show(_ name: String) {
         adw_avatar_set_text(opaque, name)
         adw_avatar_set_show_initials(opaque, name.isEmpty ? 0 : 1)

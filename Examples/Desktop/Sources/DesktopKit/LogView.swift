@@ -2,12 +2,12 @@
 
 import CAdwaita
 
-/// Text that grows at its end, and follows it.
+/// A view of text that grows at its end and scrolls to it.
 @MainContext
 public final class LogView: Widget {
     private var text: OpaquePointer?
 
-    /// Makes an empty one.
+    /// Creates an empty view.
     public convenience init(name: String) {
         self.init(made: gtk_scrolled_window_new())
         let view = gtk_text_view_new()
@@ -40,7 +40,7 @@ public final class LogView: Widget {
         gtk_text_view_scroll_mark_onscreen(view, gtk_text_buffer_get_insert(buffer))
     }
 
-    /// Empties it.
+    /// Removes all lines.
     public func clear() {
         guard let text else { return }
         gtk_text_buffer_set_text(gtk_text_view_get_buffer(UnsafeMutablePointer<GtkTextView>(text)), "", 0)

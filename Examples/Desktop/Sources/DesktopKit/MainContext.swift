@@ -2,11 +2,11 @@
 
 import CAdwaita
 
-/// The thread of GTK, as Swift's concurrency sees it: what `@MainActor` is to programs of other platforms.
+/// The actor of the GTK thread, with the role that `@MainActor` has on other platforms.
 ///
-/// While a GTK program runs, its main thread sits in GLib's main loop, which knows nothing of Dispatch's main queue:
-/// what is sent to `@MainActor` never runs. This actor's jobs go to GLib's default main context instead, one idle source
-/// each. Code that touches a widget is `@MainContext`, and the compiler sees to it.
+/// While a GTK program runs, its main thread runs GLib's main loop, which does not serve Dispatch's main queue. Jobs
+/// sent to `@MainActor` therefore never run. This actor's jobs go to GLib's default main context instead, as one idle
+/// source each. Code that touches a widget is `@MainContext`, and the compiler enforces it.
 ///
 /// ```swift
 /// Task { @MainContext in
@@ -17,17 +17,17 @@ import CAdwaita
 /// ```
 @globalActor
 public actor MainContext {
-    /// The one there is.
+    /// The only instance.
     public static let shared = MainContext()
 
     private static let executor = MainContextExecutor()
 
-    /// Hands jobs to GLib.
+    /// The executor that hands jobs to GLib.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { Self.executor.asUnownedSerialExecutor() }
 
-    /// Runs `work` at once. GTK calls the program back on its own thread, of which the compiler does not know.
+    /// Runs `work` at once. Use it in callbacks from GTK, which run on the GTK thread without the compiler's knowledge.
     ///
-    /// Ends the program when called on another thread.
+    /// Ends the program if called on another thread.
     public static func assumeIsolated<Value>(_ work: @MainContext () throws -> Value) rethrows -> Value {
         executor.checkIsolated()
         return try withoutActuallyEscaping(work) { work in
@@ -37,12 +37,12 @@ public actor MainContext {
     }
 }
 
-/// Runs `work` on GTK's thread as soon as its main loop gets there. May be called on any thread.
+/// Runs `work` on the GTK thread as soon as its main loop is ready. May be called on any thread.
 public func onMainContext(_ work: @escaping @Sendable @MainContext () -> Void) {
     schedule { MainContext.assumeIsolated(work) }
 }
 
-/// The bridge: an idle source, which the main loop runs once, ahead of drawing and in the order of the calls.
+/// Adds an idle source, which the main loop runs once, before drawing and in the order of the calls.
 private func schedule(_ work: @escaping @Sendable () -> Void) {
     let box = Unmanaged.passRetained(Job(work))
     g_idle_add_full(
@@ -70,7 +70,7 @@ private final class MainContextExecutor: SerialExecutor {
         schedule { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
 
-    /// Whether this thread runs the main loop, or is about to.
+    /// Checks that this thread runs the main loop, or is about to.
     func checkIsolated() {
         precondition(g_main_context_is_owner(g_main_context_default()) != 0, "This is not GTK's thread.")
     }

@@ -11,20 +11,20 @@ public final class MenuButton: Widget {
         let action: String
         let target: String?
 
-        /// Does what `Application.addAction` named.
+        /// Creates a line for an action added by `Application.addAction`.
         public static func action(_ text: String, _ name: String) -> Item {
             Item(text: text, action: "app.\(name)", target: nil)
         }
 
-        /// One of the values of `Application.addChoice`, with a mark where it is the present one. The text is shown as
-        /// it is: no underscore makes a key of the letter after it.
+        /// Creates a line for a value of `Application.addChoice`, with a mark if it is the current value. The text is
+        /// shown unchanged: an underscore does not create a mnemonic.
         public static func choice(_ text: String, _ name: String, _ value: String) -> Item {
             let shown = text.unicodeScalars.map { $0 == "_" ? "__" : String($0) }.joined()
             return Item(text: shown, action: "app.\(name)", target: value)
         }
     }
 
-    /// Makes a button with an empty menu. F10 opens the primary menu of a window.
+    /// Creates a button with an empty menu. F10 opens the primary menu of a window.
     public convenience init(icon: String, hint: String, isPrimary: Bool = false) {
         self.init(made: gtk_menu_button_new())
         gtk_menu_button_set_icon_name(opaque, icon)
@@ -61,11 +61,11 @@ public final class MenuButton: Widget {
 }
 
 extension Application {
-    /// Makes a choice between texts known to menus.
+    /// Adds a choice between texts for use in menus.
     ///
     /// - Parameters:
     ///   - name: The action's name.
-    ///   - action: Is called with the value that was chosen, if it is another.
+    ///   - action: Called with the chosen value if it has changed.
     public func addChoice(_ name: String, _ action: @escaping @MainContext (String) -> Void) {
         let type = g_variant_type_new("s")
         let choice = g_simple_action_new_stateful(name, type, g_variant_new_string(""))
@@ -77,14 +77,14 @@ extension Application {
         release(choice)
     }
 
-    /// The present value of a choice.
+    /// Returns the current value of a choice.
     public func choice(_ name: String) -> String {
         guard let state = g_action_group_get_action_state(OpaquePointer(pointer), name) else { return "" }
         defer { g_variant_unref(state) }
         return g_variant_get_string(state, nil).map { String(cString: $0) } ?? ""
     }
 
-    /// Sets a choice, which calls its action if it is another value.
+    /// Sets a choice and calls its action if the value has changed.
     public func setChoice(_ name: String, to value: String) {
         guard choice(name) != value else { return }
         g_action_group_change_action_state(OpaquePointer(pointer), name, g_variant_new_string(value))

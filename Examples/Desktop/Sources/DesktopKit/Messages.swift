@@ -2,7 +2,7 @@
 
 import CAdwaita
 
-/// A bar across the window that says what went wrong, and offers to try again.
+/// A bar across the window that shows an error and offers to try again.
 @MainContext
 public final class ErrorBar: Widget {
     private let label = Label().selectable()
@@ -14,7 +14,7 @@ public final class ErrorBar: Widget {
         retry?()
     }
 
-    /// Makes a bar that is not seen.
+    /// Creates a hidden bar.
     public convenience init() {
         self.init(made: gtk_info_bar_new())
         gtk_info_bar_set_message_type(opaque, GTK_MESSAGE_ERROR)
@@ -26,12 +26,12 @@ public final class ErrorBar: Widget {
         hide()
     }
 
-    /// Shows what went wrong.
+    /// Shows an error.
     ///
     /// - Parameters:
-    ///   - text: The fault, and the remedy.
+    ///   - text: The problem and the remedy.
     ///   - title: The button's text.
-    ///   - retry: The button's action; without one there is no button.
+    ///   - retry: The button's action; without an action there is no button.
     public func show(_ text: String, title: String = tr("_Retry"), retry: (@MainContext () -> Void)? = nil) {
         label.text = text
         button.setText(title)
@@ -41,7 +41,7 @@ public final class ErrorBar: Widget {
         kit_set_accessible_hidden(widget, 0)
     }
 
-    /// Takes it away.
+    /// Hides the bar.
     public func hide() {
         retry = nil
         gtk_info_bar_set_revealed(opaque, 0)
@@ -49,10 +49,10 @@ public final class ErrorBar: Widget {
     }
 }
 
-/// A window's content, over which short messages appear for some seconds.
+/// The content of a window, over which short messages appear for some seconds.
 @MainContext
 public final class ToastOverlay: Widget {
-    /// Puts messages over `child`.
+    /// Creates an overlay for messages over `child`.
     public convenience init(_ child: Widget) {
         self.init(made: adw_toast_overlay_new())
         adw_toast_overlay_set_child(opaque, child.widget)

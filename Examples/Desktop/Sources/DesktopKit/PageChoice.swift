@@ -5,16 +5,16 @@ import CAdwaita
 public import IdentityClient
 import IdentityWebView
 
-/// Where the sign-in page is shown.
+/// The place where the sign-in page is shown.
 public enum PageChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
     /// In the system's browser, which has the person's session, passwords and passkeys.
     case browser
-    /// In a window that belongs to the program's.
+    /// In a window of the program.
     case embedded
 }
 
 extension PublicClientApplication.Configuration {
-    /// Has the sign-in page shown where `page` says, and the redirect taken as its address demands. Set that first.
+    /// Configures the browser for `page` and the receiver for the redirect URI. Set the redirect URI first.
     public mutating func show(_ page: PageChoice) {
         let program = g_get_application_name().map { String(cString: $0) } ?? clientID.rawValue
         guard page == .embedded else {
@@ -25,7 +25,7 @@ extension PublicClientApplication.Configuration {
                 : CustomSchemeRedirectReceiver()
             return
         }
-        // By itself it opens over the active window of the application that runs.
+        // By default, the window opens over the active window of the running application.
         let window = WebViewPresenter(title: tr("Sign in to {0}", program))
         browser = window
         redirectReceiver = window

@@ -3,10 +3,10 @@
 public import IdentityClient
 
 extension RedirectPage.Texts {
-    /// The final page in the browser, in the person's language if there is a translation.
+    /// The texts of the final page in the browser, in the person's language if there is a translation.
     public static var translated: RedirectPage.Texts {
-        // Translators put the tag of their language here, for example `de`. What is no tag, and the library then
-        // refuses, leaves the page in English.
+        // Translators replace this text with the tag of their language, for example `de`. If the library refuses the
+        // tag, the page stays in English.
         guard var texts = try? RedirectPage.Texts(language: tr("en")) else { return RedirectPage.Texts() }
         texts.succeeded = Statement(title: tr("Signed in"), sentence: tr("The sign-in is complete."))
         texts.signedOut = Statement(title: tr("Signed out"), sentence: tr("The sign-out is complete."))
@@ -22,7 +22,7 @@ extension RedirectPage.Texts {
         return texts
     }
 
-    /// The same where an administrator was asked to allow the program.
+    /// The texts of the final page after an administrator was asked to allow the program.
     static var ofAdministrators: RedirectPage.Texts {
         var texts = translated
         texts.succeeded = Statement(title: tr("Allowed"), sentence: tr("The program may be used now."))

@@ -2,16 +2,16 @@
 
 import CAdwaita
 
-/// A page with a picture, a title and an explanation: for what is empty, and for what went wrong.
+/// A page with a picture, a title and an explanation, for empty views and errors.
 @MainContext
 public final class StatusPage: Widget {
-    /// Makes a page.
+    /// Creates a page.
     ///
     /// - Parameters:
-    ///   - icon: A name of the desktop's icon theme.
+    ///   - icon: A name in the desktop's icon theme.
     ///   - title: The state, in a few words.
-    ///   - description: An explanation, or the remedy.
-    ///   - action: A button or the like beneath them.
+    ///   - description: An explanation or the remedy.
+    ///   - action: A button or another widget beneath the texts.
     public convenience init(icon: String, title: String, description: String = "", action: Widget? = nil) {
         self.init(made: adw_status_page_new())
         show(icon: icon, title: title, description: description)
@@ -19,28 +19,28 @@ public final class StatusPage: Widget {
         expanding(vertically: true)
     }
 
-    /// Shows something else; the button stays.
+    /// Replaces the picture and the texts; the button stays.
     public func show(icon: String, title: String, description: String) {
         adw_status_page_set_icon_name(opaque, icon)
         adw_status_page_set_title(opaque, title)
-        // The description is markup, what is shown never is.
+        // The description is markup. The text to show is never markup.
         let escaped = g_markup_escape_text(description, -1)
         adw_status_page_set_description(opaque, escaped)
         g_free(escaped)
     }
 }
 
-/// Something that turns while the program is busy.
+/// A spinner that turns while the program is busy.
 @MainContext
 public final class Spinner: Widget {
-    /// Makes one that stands still, and is not seen.
+    /// Creates a hidden spinner that does not turn.
     public convenience init() {
         self.init(made: gtk_spinner_new())
         named(tr("Busy"))
         isSpinning = false
     }
 
-    /// Whether it turns; otherwise it is not seen.
+    /// Whether the spinner turns; otherwise it is hidden.
     public var isSpinning = false {
         didSet {
             gtk_spinner_set_spinning(opaque, isSpinning ? 1 : 0)
@@ -49,21 +49,21 @@ public final class Spinner: Widget {
     }
 }
 
-/// Several widgets in one place, of which one is shown.
+/// A stack of pages in one place, one of which is shown.
 @MainContext
 public final class Stack<Page: RawRepresentable<String>>: Widget {
-    /// Makes an empty one.
+    /// Creates an empty stack.
     public convenience init() {
         self.init(made: gtk_stack_new())
         gtk_stack_set_transition_type(opaque, GTK_STACK_TRANSITION_TYPE_CROSSFADE)
-        // As small as the page that is shown.
+        // The stack is only as large as the page on display.
         gtk_stack_set_hhomogeneous(opaque, 0)
         gtk_stack_set_vhomogeneous(opaque, 0)
     }
 
     private var pages: [String: Widget] = [:]
 
-    /// Adds a page; the first one is shown.
+    /// Adds a page; the first page is shown.
     public func add(_ page: Page, _ child: Widget) {
         gtk_stack_add_named(opaque, child.widget, page.rawValue)
         kit_set_accessible_hidden(child.widget, pages.isEmpty ? 0 : 1)
@@ -77,10 +77,10 @@ public final class Stack<Page: RawRepresentable<String>>: Widget {
     }
 }
 
-/// Keeps its content from growing wider than is good to read.
+/// A container that keeps its content from growing too wide to read.
 @MainContext
 public final class Clamp: Widget {
-    /// Keeps `child` below a width in pixels.
+    /// Creates a container that limits the width of `child`, in pixels.
     public convenience init(_ child: Widget, width: Int = 600) {
         self.init(made: adw_clamp_new())
         adw_clamp_set_maximum_size(opaque, Int32(width))
@@ -88,10 +88,10 @@ public final class Clamp: Widget {
     }
 }
 
-/// Shows a part of something larger.
+/// A view that shows a part of larger content.
 @MainContext
 public final class ScrolledView: Widget {
-    /// Shows `child`, which scrolls up and down.
+    /// Creates a view in which `child` scrolls vertically.
     public convenience init(_ child: Widget) {
         self.init(made: gtk_scrolled_window_new())
         gtk_scrolled_window_set_policy(opaque, GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)
@@ -99,7 +99,8 @@ public final class ScrolledView: Widget {
         expanding(vertically: true)
     }
 
-    /// Calls `action` when less than a screenful is left below, and when the content grows or shrinks to that.
+    /// Calls `action` when less than a screenful is left below, including when the content grows or shrinks to that
+    /// size.
     public func onNearingEnd(_ action: @escaping @MainContext () -> Void) {
         let adjustment = gtk_scrolled_window_get_vadjustment(opaque)
         let look: @MainContext () -> Void = { [weak self] in if self?.isNearEnd == true { action() } }

@@ -3,19 +3,19 @@
 import FoundationEssentials
 import IdentityClient
 
-/// An error in words for the person in front of the window.
+/// An error in words for the person at the window.
 public struct Problem: Sendable, Equatable {
-    /// The error, and the remedy.
+    /// The error and the remedy.
     public let text: String
     /// The details for support: code, correlation identifier and time.
     public let details: String
-    /// Whether trying the same again may help.
+    /// Whether another attempt may help.
     public let canRetry: Bool
 
-    /// The text, and the details in a line of their own.
+    /// The text, and the details on a separate line.
     public var full: String { details.isEmpty ? text : "\(text)\n\(details)" }
 
-    /// Puts an error into words; `nil` for what the person did themselves.
+    /// Puts an error into words; `nil` if the person caused it, for example by cancelling.
     public init?(_ error: any Error) {
         if error is CancellationError { return nil }
         guard let error = error as? AuthenticationError else {
@@ -33,7 +33,7 @@ public struct Problem: Sendable, Equatable {
         }
     }
 
-    /// Puts the parts together.
+    /// Creates a problem from its parts.
     public init(text: String, details: String, canRetry: Bool) {
         self.text = text
         self.details = details
@@ -55,7 +55,7 @@ public struct Problem: Sendable, Equatable {
 }
 
 extension Problem {
-    /// The texts for what people meet; everything else speaks for itself.
+    /// Returns the text for common errors. The other errors' own descriptions are clear enough.
     private static func text(of error: AuthenticationError) -> String {
         switch error.code {
         case AuthenticationError.Code.adminConsentRequired:

@@ -4,7 +4,7 @@ public import ArgumentParser
 public import IdentityClient
 import IdentityKeyring
 
-/// The options that all programs have: which cloud, where its page is shown, and where tokens rest.
+/// The options of all programs: the cloud, the place of the sign-in page, and the token cache.
 public struct ProgramOptions: ParsableArguments, Sendable {
     /// The client id of a registration.
     @Option(help: ArgumentHelp("The client id of your registration; needs --authority too.", valueName: "id"))
@@ -16,32 +16,32 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     )
     public var authority: String?
 
-    /// The address of a stand-in that runs already.
+    /// The address of a running stand-in.
     @Option(
         help: ArgumentHelp("Use the stand-in at this address, which `swift run stand-in` prints.", valueName: "url")
     )
     public var standIn: String?
 
-    /// Where the sign-in page is shown.
+    /// The place where the sign-in page is shown.
     @Option(help: "Where the sign-in page is shown: browser (the system's) or embedded (a window of the program).")
     public var page = PageChoice.browser
 
-    /// Where tokens rest.
+    /// The token cache.
     @Option(help: "Where tokens rest: desktop (the keyring protects them), file or memory.")
     public var cache = CacheChoice.desktop
 
-    /// Where files rest; `nil` means the user's state directory.
+    /// The folder for files; `nil` means the user's state directory.
     @Option(help: ArgumentHelp("Where --cache file and desktop keep their files.", valueName: "path"))
     public var cacheDirectory: String?
 
-    /// The programs that share a sign-in.
+    /// The name of the group of programs that share a sign-in.
     @Option(help: ArgumentHelp("Share the sign-in with the programs that name the same group.", valueName: "name"))
     public var group: String?
 
-    /// Nothing is chosen yet: the parser does that.
+    /// Creates unset options, which the parser fills.
     public init() {}
 
-    /// Refuses half a registration, an address that is none, and a group whose name cannot be used.
+    /// Refuses half of a registration, an invalid address, and an unusable group name.
     public func validate() throws {
         guard clientID == nil || authority != nil else {
             throw ValidationError("--client-id needs --authority too; with neither, the cloud is a stand-in.")
@@ -54,15 +54,15 @@ public struct ProgramOptions: ParsableArguments, Sendable {
         get throws { try naming("--authority") { try authority.map { try Authority(url: $0) } } }
     }
 
-    /// The group that was named; `nil` means this program alone.
+    /// The named group; `nil` means this program alone.
     public var cacheGroup: CacheGroup? {
         get throws { try naming("--group") { try group.map { try CacheGroup($0) } } }
     }
 
-    /// The registration at a real provider; `nil` means the stand-in.
+    /// Returns the registration at a real provider; `nil` means the stand-in.
     ///
-    /// - Parameter settings: The registration that a settings file names. Options take the place of its parts.
-    /// - Throws: `ValidationError` when there is a provider and no client id.
+    /// - Parameter settings: The registration in a settings file. Options replace its parts.
+    /// - Throws: `ValidationError` if a provider is named without a client id.
     public func registration(else settings: Registration? = nil) throws -> Registration? {
         guard let authority = try namedAuthority else { return settings }
         guard let clientID = clientID.map({ ClientID(rawValue: $0) }) ?? settings?.clientID else {
@@ -83,12 +83,12 @@ public struct ProgramOptions: ParsableArguments, Sendable {
         }
     }
 
-    /// The cache that was chosen.
+    /// Returns the chosen cache.
     ///
     /// - Parameters:
     ///   - applicationName: The name that the person sees in the keyring.
-    ///   - asksToUnlock: Whether a keyring that is locked may ask for its password: only when the person has just asked
-    ///     for something, never as the program starts.
+    ///   - asksToUnlock: Whether a locked keyring may ask for its password. Set it only if the person has just
+    ///     requested something, never when the program starts.
     public func tokenCache(applicationName: String, asksToUnlock: Bool) -> any TokenCache {
         switch cache {
         case .desktop:
@@ -105,14 +105,14 @@ public struct ProgramOptions: ParsableArguments, Sendable {
 
 /// A program's registration at a provider.
 public struct Registration: Sendable, Equatable {
-    /// The program.
+    /// The program's client id.
     public var clientID: ClientID
-    /// The provider.
+    /// The provider's authority.
     public var authority: Authority
-    /// Where the provider sends the browser back to.
+    /// The redirect URI.
     public var redirectURI: RedirectURI
 
-    /// Names a program and its provider.
+    /// Creates a registration.
     public init(clientID: ClientID, authority: Authority, redirectURI: RedirectURI = .loopback) {
         self.clientID = clientID
         self.authority = authority
@@ -120,12 +120,12 @@ public struct Registration: Sendable, Equatable {
     }
 }
 
-/// Where tokens rest.
+/// The storage of tokens.
 public enum CacheChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
-    /// In encrypted files whose key is in the keyring.
+    /// Encrypted files whose key is in the keyring.
     case desktop
-    /// In files in clear text.
+    /// Clear-text files.
     case file
-    /// Nowhere: everybody is signed out when the program ends.
+    /// Memory only: every account is signed out when the program ends.
     case memory
 }

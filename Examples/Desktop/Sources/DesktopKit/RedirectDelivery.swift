@@ -4,18 +4,19 @@ import CAdwaita
 import FoundationEssentials
 import IdentityClient
 
-/// Hands a redirect by custom scheme, with which the desktop started the program, to the process that waits for it.
+/// The delivery of a custom-scheme redirect, with which the desktop started the program, to the process that waits for
+/// it.
 @MainContext
 final class RedirectDelivery {
     private unowned let application: Application
-    /// The status to exit with.
+    /// The exit status.
     private(set) var status: Int32 = 0
 
     init(_ application: Application) {
         self.application = application
     }
 
-    /// Takes every address that the application is opened with.
+    /// Handles every address that the application is asked to open.
     func connect() {
         kit_connect_open(application.pointer, Unmanaged.passUnretained(self).toOpaque()) { data, address in
             guard let data, let address else { return }
@@ -26,7 +27,7 @@ final class RedirectDelivery {
     }
 
     private func deliver(_ address: String) {
-        // Without a window, the main loop goes on only while it is held.
+        // Without a window, the main loop runs only while the application is held.
         g_application_hold(cast(application.pointer))
         Task { @MainContext in
             do {
@@ -41,7 +42,7 @@ final class RedirectDelivery {
         }
     }
 
-    /// Says it in a window of its own: a person has just come from the browser, and sees no terminal.
+    /// Shows the problem in a window, because a person who has just come from the browser sees no terminal.
     private func tell(_ problem: Problem) {
         Desktop.tell(tr("Not signed in"), problem.text, in: application)
     }

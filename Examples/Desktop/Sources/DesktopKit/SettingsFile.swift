@@ -2,15 +2,15 @@
 
 public import Foundation
 
-/// A program's settings as texts under names: a JSON object, or a property list as the old samples had it.
+/// A program's settings as named texts, from a JSON object or a property list like the older samples'.
 public struct SettingsFile: Sendable, Equatable {
-    /// Where it was read, for messages.
+    /// The path of the file, for messages.
     public let path: String
     private let values: [String: String]
 
     /// Reads a file of at most 64 KiB.
     ///
-    /// - Throws: ``ValidationFailure`` when it cannot be read, or is neither.
+    /// - Throws: ``ValidationFailure`` if the file cannot be read, or is neither JSON nor a property list.
     public init(path: String) throws {
         guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.read(upToCount: 64 << 10) else {
             throw ValidationFailure("The settings file \(path) cannot be read.")
@@ -18,7 +18,7 @@ public struct SettingsFile: Sendable, Equatable {
         try self.init(data, path: path)
     }
 
-    /// Takes a file's content apart. Texts, numbers and truth values count; everything else is passed over.
+    /// Parses a file's content. Texts, numbers and Booleans are kept; all other values are ignored.
     public init(_ data: Data, path: String) throws {
         self.path = path
         let isJSON = data.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "{")
@@ -39,15 +39,15 @@ public struct SettingsFile: Sendable, Equatable {
         }
     }
 
-    /// The text under a name; `nil` where there is none, or only spaces.
+    /// The text under a name; `nil` if it is missing or consists of spaces only.
     public subscript(name: String) -> String? {
         let text = values[name]?.trimmingCharacters(in: .whitespacesAndNewlines)
         return text?.isEmpty == false ? text : nil
     }
 
-    /// The truth value under a name.
+    /// Returns the Boolean under a name.
     ///
-    /// - Throws: ``ValidationFailure`` when it is something else.
+    /// - Throws: ``ValidationFailure`` if the value is not a Boolean.
     public func flag(_ name: String) throws -> Bool? {
         switch self[name]?.lowercased() {
         case nil: nil

@@ -3,11 +3,11 @@
 import FoundationEssentials
 import IdentityClient
 
-/// A row that is shown while the sign-in page has the person's attention: what to do, and a way out; for a page in the
-/// browser, also the address to copy.
+/// A row that is shown while the person is on the sign-in page. It has instructions and a way to cancel and, for a page
+/// in the browser, the address to copy.
 @MainContext
 public final class SignInBar {
-    /// The widget for the window; hidden at first.
+    /// The widget for the window, hidden at first.
     public let widget: Box
     private let page: PageChoice
     private let spinner = Spinner()
@@ -20,9 +20,11 @@ public final class SignInBar {
         var address: String?
     }
 
+    /// Creates a hidden row.
+    ///
     /// - Parameters:
-    ///   - page: Where the page is shown.
-    ///   - cancel: Is called when the person gives up.
+    ///   - page: The place where the page is shown.
+    ///   - cancel: Called when the person gives up.
     public init(_ page: PageChoice, cancel: @escaping @MainContext () -> Void) {
         let state = State()
         self.page = page
@@ -57,7 +59,7 @@ public final class SignInBar {
         }
     }
 
-    /// Shows it, or takes it away.
+    /// Whether the row is shown.
     public var isShown: Bool {
         get { widget.isVisible }
         set {
@@ -69,9 +71,9 @@ public final class SignInBar {
         }
     }
 
-    /// Signs somebody in on the page while this is shown.
+    /// Signs a person in on the page, and shows the row meanwhile.
     ///
-    /// - Throws: As `acquireTokenInteractively(_:)`.
+    /// - Throws: The errors of `acquireTokenInteractively(_:)`.
     public func signIn(
         with application: PublicClientApplication,
         _ parameters: InteractiveParameters
@@ -79,7 +81,7 @@ public final class SignInBar {
         var parameters = parameters
         parameters.whenPending = .supersede
         if page == .browser {
-            // A browser that does not open is no failure: the address can be copied.
+            // A browser that does not open is not a failure, because the person can copy the address.
             parameters.onAuthorizationURL = { [weak self] url in
                 let address = url.absoluteString
                 onMainContext { self?.offer(address) }
@@ -98,12 +100,12 @@ public final class SignInBar {
         return result
     }
 
-    /// Has an administrator allow on the page what the program asks for, while this is shown.
+    /// Asks an administrator to allow the program's permissions on the page, and shows the row meanwhile.
     ///
-    /// - Parameter onAddress: Is told the page's address, which an administrator on another computer can open, too.
-    /// - Returns: The identifier of the organization that it is allowed in.
-    /// - Throws: `AuthenticationError.userCancelled` when it was refused; `.unsupported` when the provider has no such page;
-    ///   `.redirectUnavailable`; `CancellationError`.
+    /// - Parameter onAddress: Called with the page's address, which an administrator on another computer can also open.
+    /// - Returns: The identifier of the organization that allows the program.
+    /// - Throws: `AuthenticationError.userCancelled` if the administrator refused; `.unsupported` if the provider has
+    ///   no such page; `.redirectUnavailable`; `CancellationError`.
     public func askAdministrator(
         with application: PublicClientApplication,
         scopes: Set<Scope>,
@@ -123,14 +125,14 @@ public final class SignInBar {
 
     private func show(_ phase: SignInPhase) {
         show(isFinishing: phase == .redirectReceived)
-        // The page's own window closes, and leaves the program's in front.
+        // The page's own window closes, which leaves the program's window in front.
         if phase == .redirectReceived, page == .browser { widget.presentWindow() }
     }
 
     private func show(isFinishing: Bool) {
         text.text = isFinishing ? tr("Finishing the sign-in…") : Self.text(page)
         explanation.isVisible = !isFinishing
-        // An address that only the window's page can come back from is of no use elsewhere.
+        // An address that only the program's own page window can return from is useless elsewhere.
         copyButton.isVisible = page == .browser && !isFinishing
     }
 

@@ -2,18 +2,18 @@
 
 import CAdwaita
 
-/// The same object as another of its types: GObject's types inherit, the imported ones do not.
+/// Casts a pointer to another type of the same object. GObject's types inherit; the imported types do not.
 func cast<From, To>(_ pointer: UnsafeMutablePointer<From>) -> UnsafeMutablePointer<To> {
     UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: To.self)
 }
 
-/// Lets go of an object that is not a widget.
+/// Releases an object that is not a widget.
 func release(_ object: OpaquePointer?) {
     if let object { g_object_unref(UnsafeMutableRawPointer(object)) }
 }
 
-/// Calls `handler` for a signal as long as the object lives. Objects and handlers that hold each other live for ever:
-/// handlers refer to their owner weakly.
+/// Calls `handler` for a signal as long as the object lives. Objects and handlers that reference each other are never
+/// freed, so handlers refer to their owner weakly.
 @MainContext
 func connect(_ object: UnsafeMutableRawPointer?, _ signal: String, _ handler: @escaping @MainContext () -> Void) {
     _ = kit_connect(
@@ -29,7 +29,7 @@ func connect(_ object: UnsafeMutableRawPointer?, _ signal: String, _ handler: @e
     )
 }
 
-/// The same for a signal whose handler says whether it has dealt with it.
+/// Calls `handler` for a signal whose handler returns whether it has handled the signal.
 @MainContext
 func connectAnswering(
     _ object: UnsafeMutableRawPointer?,

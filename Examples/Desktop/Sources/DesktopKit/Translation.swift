@@ -3,14 +3,14 @@
 import CAdwaita
 import FoundationEssentials
 
-/// The text in the person's language, where there is a translation; what `po/desktop.pot` is made of.
+/// Returns the text in the person's language, if there is a translation. `po/desktop.pot` is made from the calls.
 ///
 /// - Parameters:
-///   - text: The English text, with `{0}`, `{1}` where values stand.
+///   - text: The English text, with `{0}`, `{1}` as placeholders.
 ///   - values: The values, in the order of their numbers.
 public func tr(_ text: StaticString, _ values: String...) -> String {
     let english = text.description
-    // Without a translation the answer is the very text that was given, which lives no longer than the call.
+    // Without a translation, the result is the pointer that was passed in, which is valid only during the call.
     let found = english.withCString { text in
         g_dgettext(Translation.domain, text).map { String(cString: $0) } ?? english
     }
@@ -20,8 +20,8 @@ public func tr(_ text: StaticString, _ values: String...) -> String {
 enum Translation {
     static let domain = "identity-desktop"
 
-    /// Takes the language from the environment. The directory of the translations is `$IDENTITY_DESKTOP_LOCALES`, else
-    /// `../share/locale` as seen from the program's folder, else the system's.
+    /// Sets the language from the environment. The directory of the translations is `$IDENTITY_DESKTOP_LOCALES`, or
+    /// else `../share/locale` relative to the program's folder, or else the system's directory.
     static func begin() {
         setlocale(LC_ALL, "")
         if let directory { bindtextdomain(domain, directory) }
@@ -37,7 +37,7 @@ enum Translation {
         return files.fileExists(atPath: directory) ? directory : nil
     }
 
-    /// Puts the values in the places of `{0}`, `{1}` and so on, each in one step: a value is never searched for places.
+    /// Replaces `{0}`, `{1}` and so on with the values in one pass, so placeholders inside a value are not replaced.
     static func filled(_ text: String, _ values: [String]) -> String {
         var output = ""
         var rest = Substring(text)

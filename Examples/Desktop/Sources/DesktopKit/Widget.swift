@@ -2,7 +2,7 @@
 
 import CAdwaita
 
-/// Anything that is shown in a window. The object keeps its widget; the widget may outlive it in its container.
+/// A widget in a window. The object retains its widget; the widget may outlive it in its container.
 @MainContext
 public class Widget {
     let widget: UnsafeMutablePointer<GtkWidget>
@@ -12,7 +12,7 @@ public class Widget {
         g_object_ref_sink(widget)
     }
 
-    /// For the constructors, all of which say that they may give nothing, and never do.
+    /// Wraps the result of a GTK constructor, which is declared optional but is never `nil`.
     convenience init(made widget: UnsafeMutablePointer<GtkWidget>?) {
         guard let widget else { preconditionFailure("GTK made no widget.") }
         self.init(widget)
@@ -24,38 +24,38 @@ public class Widget {
 
     var opaque: OpaquePointer { OpaquePointer(widget) }
 
-    /// The widget as a type that Swift sees the inside of.
+    /// The widget's pointer as a type whose layout Swift knows.
     func pointer<Kind>() -> UnsafeMutablePointer<Kind> { cast(widget) }
 
-    /// Whether it is shown.
+    /// Whether the widget is shown.
     public var isVisible: Bool {
         get { gtk_widget_get_visible(widget) != 0 }
         set { gtk_widget_set_visible(widget, newValue ? 1 : 0) }
     }
 
-    /// Whether it can be used, or is greyed out.
+    /// Whether the widget can be used or is grayed out.
     public var isSensitive: Bool {
         get { gtk_widget_get_sensitive(widget) != 0 }
         set { gtk_widget_set_sensitive(widget, newValue ? 1 : 0) }
     }
 
-    /// Tells a screen reader whether what is in it is about to change.
+    /// Tells a screen reader whether the content is about to change.
     public func setBusy(_ isBusy: Bool) {
         kit_set_accessible_busy(widget, isBusy ? 1 : 0)
     }
 
-    /// Shows the window that it is in, in front of others as far as the desktop lets it.
+    /// Shows the widget's window, in front of other windows if the desktop allows it.
     public func presentWindow() {
         if let window = gtk_widget_get_root(widget) { gtk_window_present(UnsafeMutablePointer(window)) }
     }
 
-    /// Moves the keyboard's focus here.
+    /// Moves the keyboard focus to the widget.
     public func focus() {
         gtk_widget_grab_focus(widget)
     }
 }
 
-/// Where a widget is in the room that it is given.
+/// The position of a widget in its available space.
 public enum Alignment: Sendable {
     case start, center, end
 
@@ -68,7 +68,7 @@ public enum Alignment: Sendable {
     }
 }
 
-// What is set once, when a window is built: each gives the widget back.
+// Settings for building a window. Each returns the widget.
 extension Widget {
     /// Adds classes of libadwaita's style sheet, for example `suggested-action`.
     @discardableResult
@@ -77,7 +77,7 @@ extension Widget {
         return self
     }
 
-    /// Sets the space around it, in pixels.
+    /// Sets the margins, in pixels.
     @discardableResult
     public func margin(horizontal: Int = 0, vertical: Int = 0) -> Self {
         gtk_widget_set_margin_start(widget, Int32(horizontal))
@@ -87,7 +87,7 @@ extension Widget {
         return self
     }
 
-    /// Lets it take the room that is left.
+    /// Lets the widget take the remaining space.
     @discardableResult
     public func expanding(horizontally: Bool = true, vertically: Bool = false) -> Self {
         gtk_widget_set_hexpand(widget, horizontally ? 1 : 0)
@@ -95,7 +95,7 @@ extension Widget {
         return self
     }
 
-    /// Aligns it in the room that it is given, instead of filling it.
+    /// Aligns the widget in its available space instead of filling it.
     @discardableResult
     public func aligned(horizontally: Alignment? = nil, vertically: Alignment? = nil) -> Self {
         if let horizontally { gtk_widget_set_halign(widget, horizontally.value) }
@@ -103,21 +103,21 @@ extension Widget {
         return self
     }
 
-    /// Sets the text that appears when the pointer rests on it; also its accessible name.
+    /// Sets the tooltip, which is also the accessible name.
     @discardableResult
     public func hint(_ text: String) -> Self {
         gtk_widget_set_tooltip_text(widget, text)
         return named(text)
     }
 
-    /// Sets what a screen reader calls it.
+    /// Sets the accessible name for screen readers.
     @discardableResult
     public func named(_ name: String) -> Self {
         kit_set_accessible_label(widget, name)
         return self
     }
 
-    /// Sets the least size, in pixels; -1 is as small as can be.
+    /// Sets the minimum size, in pixels; -1 means as small as possible.
     @discardableResult
     public func sized(width: Int = -1, height: Int = -1) -> Self {
         gtk_widget_set_size_request(widget, Int32(width), Int32(height))

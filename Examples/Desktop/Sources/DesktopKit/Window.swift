@@ -5,40 +5,40 @@ import CAdwaita
 /// A window with a header bar.
 @MainContext
 public final class Window: Widget {
-    /// Makes a window, which ``present()`` shows.
+    /// Creates a window, which ``present()`` shows.
     ///
     /// - Parameters:
-    ///   - application: Ends with its last window.
+    ///   - application: The application, which ends with its last window.
     ///   - title: The window's title, also in the desktop's overview.
-    ///   - width: Its width at first, in pixels.
-    ///   - height: Its height at first, in pixels.
+    ///   - width: The initial width, in pixels.
+    ///   - height: The initial height, in pixels.
     public convenience init(_ application: Application, title: String, width: Int, height: Int) {
         self.init(made: adw_application_window_new(cast(application.pointer)))
         gtk_window_set_title(pointer(), title)
         gtk_window_set_default_size(pointer(), Int32(width), Int32(height))
     }
 
-    /// The window's content, header bar included.
+    /// The window's content, including the header bar.
     public var content: Widget? {
         didSet { adw_application_window_set_content(pointer(), content?.widget) }
     }
 
-    /// The name in the title bar and in the desktop's overview.
+    /// Sets the name in the title bar and in the desktop's overview.
     public func setTitle(_ title: String) {
         gtk_window_set_title(pointer(), title)
     }
 
-    /// Shows it, in front.
+    /// Shows the window in front of others.
     public func present() {
         gtk_window_present(pointer())
     }
 
-    /// Closes it.
+    /// Closes the window.
     public func close() {
         gtk_window_close(pointer())
     }
 
-    /// Calls `action` when the window is closed: it is gone at once, and the program ends when `action` has.
+    /// Calls `action` when the window is closed. The window disappears at once, and the program ends after `action`.
     public func onClose(_ action: @escaping @Sendable @MainContext () async -> Void) {
         connectAnswering(widget, "close-request") { [weak self] in
             guard let self, isVisible else { return true }
@@ -52,15 +52,15 @@ public final class Window: Widget {
     }
 }
 
-/// The bar at the top of a window, with its title and what is always at hand.
+/// The bar at the top of a window, with its title and the most used buttons.
 @MainContext
 public final class HeaderBar: Widget {
-    /// Makes a bar that shows the window's title.
+    /// Creates a bar that shows the window's title.
     public convenience init() {
         self.init(made: adw_header_bar_new())
     }
 
-    /// Leaves out the buttons that close the window, where another bar beside this one has them.
+    /// Hides the buttons that close the window, if an adjacent bar already has them.
     public func hideWindowButtons(atStart: Bool = false, atEnd: Bool = false) {
         if atStart { adw_header_bar_set_show_start_title_buttons(opaque, 0) }
         if atEnd { adw_header_bar_set_show_end_title_buttons(opaque, 0) }
@@ -71,12 +71,12 @@ public final class HeaderBar: Widget {
         adw_header_bar_set_title_widget(opaque, widget.widget)
     }
 
-    /// Adds at the left.
+    /// Adds a widget on the left.
     public func add(atStart widget: Widget) {
         adw_header_bar_pack_start(opaque, widget.widget)
     }
 
-    /// Adds at the right.
+    /// Adds a widget on the right.
     public func add(atEnd widget: Widget) {
         adw_header_bar_pack_end(opaque, widget.widget)
     }

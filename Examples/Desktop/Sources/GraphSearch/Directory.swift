@@ -4,17 +4,17 @@ import DesktopKit
 import Foundation
 import IdentityClient
 
-/// Where people are looked up.
+/// A directory in which people are looked up.
 @MainContext
 protocol Directory: Sendable {
-    /// Begins to look people up. Nothing is sent yet.
+    /// Prepares a search for people. Sends no request yet.
     func people(_ query: UserQuery) throws -> any PeoplePages
 }
 
-/// People page by page.
+/// The pages of found people.
 @MainContext
 protocol PeoplePages: Sendable {
-    /// The next page; `nil` after the last one. After an error the same page is asked for again.
+    /// Returns the next page; `nil` after the last page. After an error, the next call requests the same page again.
     func next() async throws -> [Person]?
 }
 
@@ -34,7 +34,7 @@ final class GraphDirectory: Directory {
     }
 }
 
-/// The pages that Graph hands out with `@odata.nextLink`.
+/// The pages that Graph links with `@odata.nextLink`.
 private final class GraphPages: PeoplePages {
     private var iterator: ResourcePages.AsyncIterator
 
@@ -43,7 +43,7 @@ private final class GraphPages: PeoplePages {
     }
 
     func next() async throws -> [Person]? {
-        // A copy goes on only when it has a page: what failed is asked for once more.
+        // The copy replaces the iterator only after a page arrived, so a failed request is repeated.
         var attempt = iterator
         let page = try await attempt.next()
         iterator = attempt

@@ -5,7 +5,7 @@ import DesktopKit
 import Foundation
 import IdentityClient
 
-/// Searches the people of an organisation.
+/// A program that searches the people of an organization.
 @main
 struct GraphSearch: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -42,7 +42,7 @@ struct GraphSearch: ParsableCommand {
 
 /// The program's choices, from the options and the settings files.
 struct Choices: Sendable {
-    /// A type of account: where it signs in, and whose people it searches.
+    /// A type of account: the place to sign in, and the Graph with the people to search.
     struct AccountSource: Sendable {
         var name: AccountType.Name
         var settings: SearchSettings

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Someone in the organisation. What Graph leaves out, or says to be null, is `nil`.
+/// A person in the organization. A property that Graph leaves out, or sets to null, is `nil`.
 struct Person: Decodable, Hashable, Sendable, Identifiable {
     var id: String
     var displayName: String?
@@ -9,6 +9,6 @@ struct Person: Decodable, Hashable, Sendable, Identifiable {
     var businessPhones: [String]?
     var mobilePhone: String?
 
-    /// What the list calls the person.
+    /// The person's name in the list.
     var title: String { displayName ?? userPrincipalName ?? id }
 }

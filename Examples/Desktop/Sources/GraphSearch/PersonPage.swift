@@ -2,7 +2,7 @@
 
 import DesktopKit
 
-/// What is known of one person.
+/// The details of one person.
 @MainContext
 final class PersonPage {
     let widget: Widget
@@ -27,7 +27,7 @@ final class PersonPage {
         }
     }
 
-    /// What there is to say: what Graph left out is left out.
+    /// Returns the known details; properties that Graph left out are missing.
     static func lines(_ person: Person) -> [(title: String, value: String)] {
         var lines: [(String, String?)] = [
             (tr("User principal name"), person.userPrincipalName),

@@ -4,19 +4,19 @@ import DesktopKit
 import Foundation
 import IdentityClient
 
-/// The accounts that can search, of all the types that the program was started with, and the last search of each.
+/// The accounts that can search, of all configured types, and the last search of each account.
 struct SearchAccounts: Sendable {
-    /// A provider, and the Graph that takes its tokens.
+    /// A provider, and the Graph that accepts its tokens.
     struct Source: Sendable {
-        /// The program's word for it, which the person reads where there are several.
+        /// The program's name for the source, shown to the person if there are several.
         var name: AccountType.Name
-        /// The registration, and where tokens rest.
+        /// The registration and the token cache.
         var configuration: PublicClientApplication.Configuration
-        /// The root of Graph with its version.
+        /// The root URL of Graph, including its version.
         var graphURL: URL
     }
 
-    /// The program's data of an account.
+    /// The program's data for an account.
     private struct Memory: Codable {
         var search: String
     }
@@ -27,7 +27,9 @@ struct SearchAccounts: Sendable {
     private let sources: [Source]
     private let scopes: Set<Scope>
 
-    /// - Throws: `AuthenticationError.invalidArgument` when two sources have one name, or one registration.
+    /// Creates the accounts of the given sources.
+    ///
+    /// - Throws: `AuthenticationError.invalidArgument` if two sources have the same name or the same registration.
     init(_ sources: [Source], scopes: Set<Scope>) throws {
         let types = sources.map { AccountType($0.name, configuration: $0.configuration, scopes: scopes) }
         let store = try AccountStore(types)
@@ -37,13 +39,13 @@ struct SearchAccounts: Sendable {
         self.scopes = scopes
     }
 
-    /// Whether accounts have to be told apart by their types.
+    /// Whether the window must show the types of the accounts.
     var hasSeveralTypes: Bool { store.types.count > 1 }
 
-    /// Shows the accounts now, and again after each change to them, in this program or another.
+    /// Reports the accounts now, and again after each change to them, in this program or another.
     ///
-    /// - Parameter show: Is given the accounts.
-    /// - Throws: `AuthenticationError.cache` when a cache cannot be read; `CancellationError`.
+    /// - Parameter show: Called with the accounts.
+    /// - Throws: `AuthenticationError.cache` if a cache cannot be read; `CancellationError`.
     @MainContext
     func follow(_ show: @MainContext (_ accounts: [StoredAccount]) async throws -> Void) async throws {
         let changes = try await store.changes()
@@ -51,7 +53,7 @@ struct SearchAccounts: Sendable {
         for await change in changes {
             switch change.kind {
             case .added, .updated, .removed: try await show(try await store.accounts())
-            // These do not change the list.
+            // These changes do not affect the list.
             case .tokenChanged, .userDataChanged, .acquisitionFailed: continue
             }
         }
@@ -59,21 +61,21 @@ struct SearchAccounts: Sendable {
 
     /// Returns an account's last search, or an empty text if none is kept or can be read.
     func lastSearch(of account: StoredAccount) async -> String {
-        // A person can search without it.
+        // A person can search without the last search.
         let memory = try? await store.userData(Memory.self, of: account)
         return memory?.search ?? ""
     }
 
-    /// Keeps an account's search with its tokens, until the account is signed out.
+    /// Stores an account's search with its tokens, until the account is signed out.
     ///
-    /// - Throws: As `AccountStore.setUserData(_:of:)`.
+    /// - Throws: The errors of `AccountStore.setUserData(_:of:)`.
     func keep(_ search: String, of account: StoredAccount) async throws {
         try await store.setUserData(Memory(search: search), of: account)
     }
 
     /// Returns the Graph of an account's type.
     ///
-    /// - Throws: `AuthenticationError.invalidArgument` when its type is none of the program's.
+    /// - Throws: `AuthenticationError.invalidArgument` if the program does not have the type.
     @MainContext
     func directory(for account: StoredAccount) throws -> any Directory {
         let application = try store.application(ofType: account.type)

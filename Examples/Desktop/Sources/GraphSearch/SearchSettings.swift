@@ -4,23 +4,25 @@ import DesktopKit
 import Foundation
 import IdentityClient
 
-/// The settings file, by the keys of the sample that people know.
+/// The settings file, with the keys of Microsoft's well-known sample.
 struct SearchSettings: Sendable, Equatable {
     /// `clientId`; without it, and without --client-id, the cloud is the stand-in.
     var clientID: ClientID?
-    /// `authority`: who signs people in; work, school and personal accounts unless given.
+    /// `authority`: the provider that signs people in; the default accepts work, school and personal accounts.
     var authority: Authority
-    /// `redirectUri`: a loopback address; any other where the page is in a window of the program's own.
+    /// `redirectUri`: a loopback address; any other address is allowed if the page is in a window of the program.
     var redirectURI = RedirectURI.loopback
     /// `graphApiUrlString` and `apiversion`: Graph's root with its version.
     var graphURL: URL
 
-    /// What counts where there is no file.
+    /// Creates the settings that apply without a file.
     init() throws {
         authority = try .entra(.common)
         graphURL = try Self.graphURL(nil, version: nil)
     }
 
+    /// Reads the settings from a file.
+    ///
     /// - Throws: ``ValidationFailure`` that names the key.
     init(_ file: SettingsFile, page: PageChoice) throws {
         clientID = file["clientId"].map { ClientID(rawValue: $0) }
@@ -70,7 +72,8 @@ struct SearchSettings: Sendable, Equatable {
         )
     }
 
-    /// `http://localhost`, `http://127.0.0.1` or `http://[::1]`, with or without port and path; `nil` for anything else.
+    /// Parses `http://localhost`, `http://127.0.0.1` or `http://[::1]`, with or without port and path; returns `nil`
+    /// for any other address.
     private static func loopback(_ text: String) throws -> RedirectURI? {
         guard let parts = URLComponents(string: text), parts.scheme == "http", parts.query == nil,
             parts.fragment == nil,

@@ -4,7 +4,7 @@ import DesktopKit
 import IdentityClient
 
 extension SearchWindow {
-    /// Shows who is signed in; whoever searched until now goes on if they still are.
+    /// Shows the signed-in accounts. The current account stays current if it is still signed in.
     func show(_ accounts: [StoredAccount]) {
         known = accounts
         var lines = accounts.map {
@@ -22,15 +22,15 @@ extension SearchWindow {
         use(accounts.first { $0.id == current?.id } ?? accounts.first)
     }
 
-    /// A text that tells a type from the others where there are several.
+    /// Returns a text that includes the type's name if there are several types.
     func text(_ text: String, _ type: AccountType.Name) -> String {
         choices.sources.count > 1 ? "\(text) (\(type))" : text
     }
 
-    /// The action that signs in with a type; the first one has a key.
+    /// Returns the action that signs in with a type; the first action has a key.
     func signInAction(_ index: Int) -> String { index == 0 ? "sign-in" : "sign-in-\(index)" }
 
-    /// Searches for another account from now on, and begins with what it searched for last.
+    /// Searches as another account from now on, starting with that account's last search.
     func use(_ account: StoredAccount?) {
         guard let account, let accounts, let directory = try? accounts.directory(for: account) else {
             current = nil
@@ -62,18 +62,18 @@ extension SearchWindow {
         }
     }
 
-    /// Keeps the current search for the next time.
+    /// Stores the current search for the next time.
     func keepSearch() {
         guard let accounts, let current, let prefix = search?.query.prefix, prefix != kept else { return }
         kept = prefix
         keeping.start {
             try await accounts.keep(prefix, of: current)
         } then: { _ in
-            // A search that cannot be kept has been made all the same.
+            // Ignored: the search itself has succeeded, only storing it failed.
         }
     }
 
-    /// Signs another person in with a type, and searches for them.
+    /// Signs in another person with a type of account, and searches as that person.
     func signIn(ofType type: AccountType.Name) {
         var parameters = InteractiveParameters(scopes: choices.scopes)
         parameters.prompt = .selectAccount
@@ -84,7 +84,7 @@ extension SearchWindow {
         }
     }
 
-    /// Asks the person who searches to sign in once more, and goes on.
+    /// Asks the current person to sign in again, and then continues.
     func signInAgain(because error: AuthenticationError) {
         guard let current else { return }
         var parameters = InteractiveParameters(scopes: choices.scopes)
@@ -114,7 +114,7 @@ extension SearchWindow {
         }
     }
 
-    /// Signs out whoever searches now, on this computer.
+    /// Signs out the current person on this computer.
     func signOut() {
         guard let store = accounts?.store, let account = current else { return }
         signIns.start {
@@ -131,6 +131,6 @@ extension SearchWindow {
 }
 
 extension StoredAccount {
-    /// Names the account in a menu's choice.
+    /// The account's value in a menu's choice.
     var key: String { "\(type) \(account.id.rawValue)" }
 }

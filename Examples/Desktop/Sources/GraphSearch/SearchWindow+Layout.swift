@@ -3,7 +3,7 @@
 import DesktopKit
 
 extension SearchWindow {
-    /// Puts the widgets into the window.
+    /// Adds the widgets to the window.
     func build() {
         stack.add(
             .starting,

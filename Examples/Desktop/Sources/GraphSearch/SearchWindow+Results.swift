@@ -4,7 +4,7 @@ import DesktopKit
 import IdentityClient
 
 extension SearchWindow {
-    /// What the menus and the keys do.
+    /// Adds the actions of the menus and the keys.
     func addActions() {
         application.addChoice("account") { [weak self] id in
             guard let self, let account = known.first(where: { $0.key == id }) else { return }
@@ -36,7 +36,7 @@ extension SearchWindow {
         application.addClosing(window, summary: tr("Searches the people of an organisation."))
     }
 
-    /// Shows what has become of the search.
+    /// Shows the progress and the results of the search.
     func show(_ change: UserSearch.Change) {
         guard let search else { return }
         switch change {
@@ -79,7 +79,7 @@ extension SearchWindow {
             listStack.show(search.people.isEmpty ? .waiting : .people)
             fail(error)
         }
-        // The first pages may not fill a high window.
+        // The first pages may not fill a tall window.
         if case .paused = phase, !search.people.isEmpty, scroll.isNearEnd { search.readOn() }
     }
 
@@ -106,7 +106,7 @@ extension SearchWindow {
         }
     }
 
-    /// Shows one of the people at the right.
+    /// Shows one of the people on the right.
     func open(_ number: Int) {
         guard let people = search?.people, people.indices.contains(number) else { return }
         person.show(people[number])

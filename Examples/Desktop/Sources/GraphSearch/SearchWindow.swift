@@ -3,7 +3,8 @@
 import DesktopKit
 import IdentityClient
 
-/// The window: who may search signs in on its first page; then the people at the left, and one of them at the right.
+/// The window. Its first page signs a person in; after that, the people are on the left, and one of them is on the
+/// right.
 @MainContext
 final class SearchWindow {
     enum Page: String { case starting, failed, signIn, search }
@@ -38,7 +39,7 @@ final class SearchWindow {
     private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] in self?.signIns.cancel() }
     let signIns = Activity()
 
-    /// Where errors are shown on the page that is shown.
+    /// The error bar of the visible page.
     var errors: ErrorBar { current == nil ? pageErrors : listErrors }
     private var start: Task<Void, Never>?
 
@@ -47,11 +48,11 @@ final class SearchWindow {
     var known: [StoredAccount] = []
     var current: StoredAccount?
     var search: UserSearch?
-    /// Fetches the last search of an account that begins to search.
+    /// Fetches the last search of an account that becomes current.
     let remembering = Activity()
-    /// Keeps the current search.
+    /// Stores the current search.
     let keeping = Activity()
-    /// The kept search of the current account.
+    /// The stored search of the current account.
     var kept = ""
 
     init(_ application: Application, _ choices: Choices) {
@@ -65,14 +66,14 @@ final class SearchWindow {
         begin(asksToUnlock: false)
     }
 
-    /// Starts, or tries again to: then the person is there to unlock the keyring.
+    /// Starts or retries. On a retry the person is present and can unlock the keyring.
     func begin(asksToUnlock: Bool) {
         stack.show(.starting)
         start?.cancel()
         start = Task { @MainContext [weak self] in await self?.run(asksToUnlock: asksToUnlock) }
     }
 
-    /// Finds the cloud and whoever is signed in, then follows who comes and goes until the window is closed.
+    /// Finds the cloud and the signed-in accounts, then follows changes of the accounts until the window is closed.
     private func run(asksToUnlock: Bool) async {
         do {
             try await openClouds()
@@ -104,7 +105,7 @@ final class SearchWindow {
         }
     }
 
-    /// Ends what is under way, a sign-in in the browser included, and lets refreshes finish, for a moment.
+    /// Cancels the current work, including a sign-in in the browser, and gives refreshes a moment to finish.
     private func close() async {
         signIns.cancel()
         search?.cancel()

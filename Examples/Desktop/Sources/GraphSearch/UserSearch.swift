@@ -3,34 +3,34 @@
 import DesktopKit
 import IdentityClient
 
-/// A search while it is typed: waits until typing pauses, gives up what is out of date, and reads on page by page.
+/// A search as the person types. It waits until typing pauses, cancels outdated requests, and reads on page by page.
 @MainContext
 final class UserSearch {
     enum Phase: Sendable {
-        /// Nothing was asked for yet.
+        /// No search has started yet.
         case idle
-        /// The first page is under way.
+        /// The first page is loading.
         case searching
-        /// A further page is under way.
+        /// A further page is loading.
         case readingOn
         /// There may be more pages.
         case paused
-        /// That was the last page.
+        /// The last page has arrived.
         case complete
         /// The last request failed; `retry()` sends it again.
         case failed(any Error)
     }
 
     enum Change {
-        /// The people are others than before.
+        /// The list of people was replaced.
         case replaced
-        /// There are more people, from this number on.
+        /// People were added, from this index on.
         case added(from: Int)
-        /// Only the phase is another.
+        /// Only the phase changed.
         case phase
     }
 
-    /// How long typing pauses before a search begins.
+    /// The pause in typing after which a search begins: 250 ms.
     static let pause = Duration.milliseconds(250)
 
     private(set) var people: [Person] = []
@@ -42,11 +42,13 @@ final class UserSearch {
     private let changed: @MainContext (Change) -> Void
     private var pages: (any PeoplePages)?
 
+    /// Creates an idle search.
+    ///
     /// - Parameters:
-    ///   - directory: Who is asked.
-    ///   - clock: What the pause goes by.
-    ///   - busy: Is told when it takes long, and when that is over.
-    ///   - changed: Is told what to show.
+    ///   - directory: The directory to search.
+    ///   - clock: The clock that measures the pause.
+    ///   - busy: Called with `true` when a search takes long, and with `false` when that is over.
+    ///   - changed: Called with each change to show.
     init(
         _ directory: any Directory,
         clock: any WallClock = SystemClock(),
@@ -59,7 +61,7 @@ final class UserSearch {
         activity = Activity(busy)
     }
 
-    /// Searches when typing has paused. The people found before stay until then.
+    /// Searches after typing has paused. The people found before stay until then.
     func type(_ text: String) {
         let query = UserQuery(text)
         guard query != self.query || pages == nil else { return }
@@ -71,7 +73,7 @@ final class UserSearch {
         begin(UserQuery(text), after: .zero)
     }
 
-    /// Reads the next page, if there may be one and nothing is under way.
+    /// Reads the next page, if there may be one and no request is in progress.
     func readOn() {
         guard case .paused = phase, let pages else { return }
         setPhase(.readingOn)
@@ -82,7 +84,7 @@ final class UserSearch {
         }
     }
 
-    /// Sends again what has failed.
+    /// Sends the failed request again.
     func retry() {
         guard case .failed = phase else { return }
         if people.isEmpty || pages == nil { return begin(query, after: .zero) }
@@ -90,7 +92,7 @@ final class UserSearch {
         readOn()
     }
 
-    /// Gives up what is under way.
+    /// Cancels the current request.
     func cancel() {
         activity.cancel()
     }

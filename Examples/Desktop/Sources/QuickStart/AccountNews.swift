@@ -3,27 +3,28 @@
 import DesktopKit
 import IdentityClient
 
-/// The log's lines about accounts that other programs sign in and out; the window reports its own actions itself.
+/// The log lines about accounts that other programs sign in and out. The window reports its own actions itself.
 struct AccountNews {
     /// The accounts that this window signs out, until their removal is reported.
     private var leaving: Set<Account.ID> = []
     /// The accounts added during a sign-in in this window; one of them may be its result.
     private var arrived: [Account]?
 
-    /// A sign-in begins here.
+    /// Notes that a sign-in begins in this window.
     mutating func willSignIn() { arrived = arrived ?? [] }
 
-    /// The sign-in ends with this account, or with none; returns the lines for the accounts added by other programs.
+    /// Notes that the sign-in ended with this account, or without an account. Returns the lines for the accounts added
+    /// by other programs.
     mutating func didSignIn(_ account: Account?) -> [String] {
         let others = (arrived ?? []).filter { $0.id != account?.id }
         arrived = nil
         return others.map(Self.arrival)
     }
 
-    /// This window signs an account out.
+    /// Notes that this window signs an account out.
     mutating func willSignOut(_ account: Account) { leaving.insert(account.id) }
 
-    /// The line for a change; `nil` for one that this window causes.
+    /// Returns the line for a change, or `nil` if this window caused the change.
     mutating func line(for change: AccountChange) -> String? {
         let account = change.account
         switch change.kind {
@@ -46,6 +47,6 @@ struct AccountNews {
 }
 
 extension Account {
-    /// The account's name for people.
+    /// The account's name as people see it.
     var label: String { username ?? displayName ?? tr("an account without a name") }
 }

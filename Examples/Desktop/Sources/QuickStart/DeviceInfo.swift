@@ -14,7 +14,7 @@ struct DeviceInfo: Sendable {
     var display: String
     var isSharedDevice: Bool
 
-    /// A line for each.
+    /// A description, one line for each property.
     var lines: [String] {
         [
             tr("Device mode: {0}", isSharedDevice ? tr("shared") : tr("private")),
@@ -25,7 +25,8 @@ struct DeviceInfo: Sendable {
         ]
     }
 
-    /// Looks around. The keyring is asked, for five seconds at most; nothing is unlocked and nothing chosen for good.
+    /// Inspects the computer. Asks the keyring, for at most five seconds; does not unlock it and makes no lasting
+    /// choice.
     @MainContext
     static func found(cache: any TokenCache, clientID: ClientID, _ choices: Choices) async throws -> DeviceInfo {
         DeviceInfo(
@@ -39,7 +40,7 @@ struct DeviceInfo: Sendable {
         )
     }
 
-    /// The program that will open the sign-in page.
+    /// Returns the program that will open the sign-in page.
     static func browser(variable: String?, desktop: String?) -> String {
         if let variable, !variable.isEmpty { return "$BROWSER (\(variable))" }
         return desktop ?? tr("none that the desktop knows of")

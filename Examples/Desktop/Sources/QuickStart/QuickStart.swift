@@ -5,7 +5,7 @@ import DesktopKit
 import Foundation
 import IdentityClient
 
-/// Signs in, calls Microsoft Graph, signs out.
+/// A program that signs in, calls Microsoft Graph and signs out.
 @main
 struct QuickStart: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -85,7 +85,8 @@ struct Choices: Sendable {
         }
     }
 
-    /// An address with a scheme of the program's own; any but plain http where the page is in the program's window.
+    /// Parses an address with a custom scheme. If the page is in the program's window, every scheme but plain http is
+    /// allowed.
     private static func redirectURI(_ text: String, page: PageChoice) throws -> RedirectURI {
         guard let url = URL(string: text), url.hasOwnScheme || page == .embedded && url.scheme == "https" else {
             throw ValidationError(

@@ -26,7 +26,7 @@ extension QuickStartWindow {
         application.addClosing(window, summary: tr("Signs in, calls Microsoft Graph, signs out."))
     }
 
-    /// Calls Graph; signs in first where that is needed.
+    /// Calls Graph, after a sign-in if one is needed.
     func callGraph(asAnother: Bool = false) {
         guard let session = program?.session else { return }
         errors.hide()
@@ -67,7 +67,7 @@ extension QuickStartWindow {
         }
     }
 
-    /// Opens the page for administrator consent, and calls Graph after a yes.
+    /// Opens the page for administrator consent, and calls Graph if the administrator consents.
     private func askAdministrator() {
         guard let session = program?.session else { return }
         errors.hide()
@@ -108,7 +108,7 @@ extension QuickStartWindow {
         }
     }
 
-    /// The log's line about the browser's session, which ends only on a shared computer.
+    /// Returns the log line about the browser's session, which ends only on a shared computer.
     static func line(for outcome: SignOutResult.Outcome) -> String? {
         switch outcome {
         case .notRequested, .notNeeded: nil
@@ -119,7 +119,7 @@ extension QuickStartWindow {
         }
     }
 
-    /// Says what this computer has for signing in.
+    /// Shows this computer's means for signing in.
     func showDevice() {
         guard let program else { return }
         errors.hide()
@@ -135,7 +135,7 @@ extension QuickStartWindow {
         }
     }
 
-    /// Gives up what is under way.
+    /// Cancels the current work.
     func cancel() {
         guard activity.isRunning else { return }
         application.setAction("cancel", isEnabled: false)

@@ -3,7 +3,7 @@
 import DesktopKit
 
 extension QuickStartWindow {
-    /// Puts the widgets into the window.
+    /// Adds the widgets to the window.
     func build() {
         let header = HeaderBar()
         let menu = MenuButton(icon: "open-menu-symbolic", hint: tr("Menu"), isPrimary: true)

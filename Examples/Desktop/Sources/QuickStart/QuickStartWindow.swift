@@ -4,7 +4,7 @@ import DesktopKit
 import Foundation
 import IdentityClient
 
-/// The window: who is signed in, three buttons, and what happened.
+/// The window with the current account, three buttons, and a log.
 @MainContext
 final class QuickStartWindow {
     enum Page: String { case starting, ready, choosing, failed }
@@ -29,7 +29,7 @@ final class QuickStartWindow {
     var current: Account?
     var news = AccountNews()
 
-    /// The parts that need the cloud.
+    /// The objects that need the cloud.
     struct Program {
         let cloud: Cloud
         let cache: any TokenCache
@@ -53,7 +53,7 @@ final class QuickStartWindow {
         begin(asksToUnlock: false)
     }
 
-    /// Starts, or tries again to: then the person is there to unlock the keyring.
+    /// Starts or retries. On a retry the person is present and can unlock the keyring.
     func begin(asksToUnlock: Bool) {
         stack.show(.starting)
         start?.cancel()
@@ -70,7 +70,8 @@ final class QuickStartWindow {
                 application: try cloud.application(cache: cache),
                 graphURL: cloud.graphURL,
                 scopes: choices.scopes,
-                // Several people use a shared computer under one name. A page in a window leaves no session behind.
+                // Several people use a shared computer under the same user name. A page in a window leaves no session
+                // behind.
                 endsBrowserSession: choices.isSharedDevice && choices.program.page == .browser
             )
             program = Program(cloud: cloud, cache: cache, session: session)
@@ -117,23 +118,23 @@ final class QuickStartWindow {
         return tr("No account is signed in.")
     }
 
-    /// Ends what is under way, a sign-in in the browser included, and lets refreshes finish, for a moment.
+    /// Cancels the current work, including a sign-in in the browser, and gives refreshes a moment to finish.
     private func close() async {
         activity.cancel()
         start?.cancel()
         await program?.session.application.finishPendingRefreshes(within: .seconds(3))
     }
 
-    /// Shows whom the program works for, or asks.
+    /// Shows the current account, or asks the person to choose one.
     func show(_ accounts: Session.Accounts) {
         switch accounts {
         case .known(let accounts): show(accounts.current)
-        // A sign-in that is under way decides it.
+        // A sign-in in progress will decide.
         case .choice(let accounts): if !activity.isRunning { askWho(among: accounts) }
         }
     }
 
-    /// Shows who is signed in.
+    /// Shows the current account.
     func show(_ account: Account?) {
         stack.show(.ready)
         current = account
@@ -154,7 +155,7 @@ final class QuickStartWindow {
         log.append("\(Date().formatted(style))  \(text)")
     }
 
-    /// Shows what went wrong, above the log and in it.
+    /// Shows a problem, above the log and in it.
     func report(_ problem: Problem, retry: (@MainContext () -> Void)? = nil) {
         note(problem.full)
         errors.show(problem.text, retry: problem.canRetry ? retry : nil)

@@ -10,7 +10,7 @@ struct Session: Sendable {
     let graphURL: URL
     let scopes: Set<Scope>
 
-    /// Whether the browser's session ends with the program's.
+    /// Whether signing out of the program also ends the browser's session.
     let endsBrowserSession: Bool
 
     /// The accounts as the window shows them.
@@ -21,7 +21,7 @@ struct Session: Sendable {
         case choice([Account])
     }
 
-    /// The accounts that are signed in.
+    /// Returns the signed-in accounts.
     func accounts() async throws -> Accounts {
         do {
             return .known(try await application.currentAccount())
@@ -35,13 +35,13 @@ struct Session: Sendable {
         try await application.setCurrentAccount(account)
     }
 
-    /// Graph's answer about the person: silently first, and with a sign-in if one is needed.
+    /// Returns Graph's answer about the person. Acquires the token silently if possible, otherwise with a sign-in.
     ///
     /// - Parameters:
     ///   - asAnother: Whether the person signs in with another account first.
     ///   - signIn: Signs in through the browser.
-    /// - Throws: `AuthenticationError.Code.accountSelectionRequired` if several accounts are signed in and none is
-    ///   the current one.
+    /// - Throws: `AuthenticationError.Code.accountSelectionRequired` if several accounts are signed in and none is the
+    ///   current one.
     func callGraph(
         asAnother: Bool = false,
         signIn: @MainContext (InteractiveParameters) async throws -> AuthenticationResult
@@ -64,7 +64,7 @@ struct Session: Sendable {
         try await application.acquireTokenSilently(scopes: scopes, account: account)
     }
 
-    /// Forgets the person's tokens on this computer.
+    /// Removes the person's tokens from this computer.
     func signOut(_ account: Account) async throws -> SignOutResult {
         var parameters = SignOutParameters()
         parameters.endsBrowserSession = endsBrowserSession
@@ -92,17 +92,17 @@ struct GraphAnswer: Sendable {
     let account: Account
     let status: Int
     let body: [UInt8]
-    /// Whether the person had to sign in for it.
+    /// Whether the person had to sign in for the answer.
     let wasInteractive: Bool
     /// The access token's source.
     let source: AuthenticationResult.Source
 
-    /// The log's line about the source.
+    /// The log line about the source.
     var sourceText: String {
         source == .cache ? tr("The token came from the cache.") : tr("The token came from the identity provider.")
     }
 
-    /// The body for people: JSON with a line for each member, in the order of the names; anything else as it came.
+    /// The body in readable form: JSON with one line for each member, ordered by name; any other body unchanged.
     var text: String {
         let options: JSONSerialization.WritingOptions = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         guard let object = try? JSONSerialization.jsonObject(with: Data(body)),

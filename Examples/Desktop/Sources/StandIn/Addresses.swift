@@ -5,13 +5,13 @@ import HTTPTypes
 public import IdentityClient
 
 extension StandIn {
-    /// Where programs find everything: what they would be configured with for the real cloud.
+    /// The addresses of all services, as a program would configure them for the real cloud.
     public struct Addresses: Hashable, Sendable {
         /// The root of the services, which also names a stand-in to other programs.
         public let root: URL
         /// The Entra-like authority.
         public let authority: Authority
-        /// The root of the B2C-like provider's tenant, with a slash at its end.
+        /// The root of the B2C-like provider's tenant, with a trailing slash.
         let b2cTenant: String
 
         /// The program's identifier at both providers.
@@ -23,13 +23,15 @@ extension StandIn {
         /// The root of the to-do service; the tasks are at `api/tasks` below it.
         public var todo: URL { root }
 
-        /// The B2C-like authority of a policy.
+        /// Returns the B2C-like authority of a policy.
         ///
-        /// - Throws: `AuthenticationError.configuration` when the policy cannot be part of an address.
+        /// - Throws: `AuthenticationError.configuration` if the policy cannot be part of an address.
         public func b2cAuthority(policy: String) throws -> Authority {
             try Authority(url: b2cTenant + policy)
         }
 
+        /// Creates the addresses.
+        ///
         /// - Parameter b2c: The authority of any policy.
         init(root: URL, entra: Authority, b2c: Authority) throws {
             guard let policy = URL(string: b2c.description) else { throw StartFailure() }
@@ -45,7 +47,7 @@ extension StandIn.Addresses: Codable {
         case root, authority, b2cTenant
     }
 
-    /// Reads what ``encode(to:)`` wrote.
+    /// Decodes the addresses from the form that ``encode(to:)`` writes.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: Key.self)
         root = try values.decode(URL.self, forKey: .root)
@@ -53,7 +55,7 @@ extension StandIn.Addresses: Codable {
         b2cTenant = try values.decode(String.self, forKey: .b2cTenant)
     }
 
-    /// Writes the parts that differ from one stand-in to the next.
+    /// Encodes the parts that differ between stand-ins.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: Key.self)
         try values.encode(root, forKey: .root)
@@ -61,11 +63,11 @@ extension StandIn.Addresses: Codable {
         try values.encode(b2cTenant, forKey: .b2cTenant)
     }
 
-    /// The addresses of a stand-in that runs in another process: `swift run stand-in` prints its root.
+    /// Fetches the addresses of a stand-in in another process. `swift run stand-in` prints its root.
     ///
-    /// - Parameter root: For example `http://127.0.0.1:40123`.
-    /// - Throws: `AuthenticationError.network` when nobody answers there, `.invalidResponse` when it is something else;
-    ///   `CancellationError`.
+    /// - Parameter root: The root, for example `http://127.0.0.1:40123`.
+    /// - Throws: `AuthenticationError.network` if no server answers there, `.invalidResponse` if the server is not a
+    ///   stand-in; `CancellationError`.
     public init(at root: URL) async throws {
         let authority = "\(root.host() ?? ""):\(root.port ?? 80)"
         let request = HTTPRequest(method: .get, scheme: root.scheme, authority: authority, path: "/stand-in")

@@ -3,8 +3,8 @@
 import Synchronization
 
 extension StandIn {
-    /// What goes wrong with the services' answers: planned by a test, or by another process through
-    /// `POST /stand-in/faults`.
+    /// The planned failures of the services' answers. A test plans them, or another process with `POST
+    /// /stand-in/faults`.
     public final class Faults: Sendable {
         /// A service of the stand-in.
         public enum Service: String, Codable, Sendable {
@@ -14,13 +14,14 @@ extension StandIn {
             case tasks
         }
 
-        /// Something that goes wrong with one answer.
+        /// A failure of one answer.
         public enum Fault: String, Codable, Sendable {
-            /// 401 that says only that the token is not valid.
+            /// 401 that says only that the token is invalid.
             case unauthorized
-            /// 401 with a claims challenge; from then on, only tokens that were asked for with its claims are good.
+            /// 401 with a claims challenge. After that, only tokens requested with its claims are valid.
             case claimsChallenge
-            /// The same, and the provider refuses to renew the person's tokens until they have signed in again.
+            /// 401 with a claims challenge; the provider also refuses to renew the person's tokens until they sign in
+            /// again.
             case secondFactor
             /// 429 with `Retry-After`.
             case throttled
@@ -28,22 +29,22 @@ extension StandIn {
             case unavailable
             /// 500.
             case broken
-            /// The right answer, late.
+            /// The correct answer, but late.
             case slow
         }
 
-        /// Faults to come.
+        /// A plan for faults.
         public struct Plan: Codable, Sendable {
-            /// Whose answers fail.
+            /// The service whose answers fail.
             public var service: Service
-            /// How.
+            /// The fault.
             public var fault: Fault
-            /// How many answers; 1 where it is left out.
+            /// The number of answers; 1 if left out.
             public var times: Int?
-            /// Seconds: what `Retry-After` says, or how late a slow answer is; 1 where it is left out.
+            /// The seconds in `Retry-After`, or the delay of a slow answer in seconds; 1 if left out.
             public var seconds: Int?
 
-            /// Plans `times` faults of one kind.
+            /// Creates a plan for `times` faults of one kind.
             public init(_ fault: Fault, of service: Service, times: Int = 1, seconds: Int = 1) {
                 self.service = service
                 self.fault = fault
@@ -57,22 +58,22 @@ extension StandIn {
             var demandsClaims: Set<Service> = []
         }
 
-        /// What a claims challenge asks for.
+        /// The claims that a claims challenge demands.
         static let claims = #"{"access_token":{"acrs":{"essential":true,"value":"c1"}}}"#
 
         private let state = Mutex(State())
 
-        /// Makes the next answers of a service fail, after those that are planned already.
+        /// Makes the next answers of a service fail, after the faults that are already planned.
         public func add(_ plan: Plan) {
             state.withLock { $0.plans.append(plan) }
         }
 
-        /// Forgets what is planned, and demands no claims any more.
+        /// Clears the plans, and stops demanding claims.
         public func clear() {
             state.withLock { $0 = State() }
         }
 
-        /// What goes wrong with this answer.
+        /// Removes and returns the plan for the next answer.
         func take(for service: Service) -> Plan? {
             state.withLock { state in
                 guard let index = state.plans.firstIndex(where: { $0.service == service }) else { return nil }

@@ -3,12 +3,12 @@
 import IdentityClient
 import IdentityTesting
 
-/// How the two identity providers are set up.
+/// The setup of the two identity providers.
 enum Providers {
     static let clientID: ClientID = "7d1f0f5c-5a3e-4a0e-9c41-2f0d3f6f9a10"
     static let b2cTenant = "contoso.onmicrosoft.com"
-    /// The loopback interface, the scheme of a program of its own, and the address that programs with a web view of their
-    /// own have long used.
+    /// Allows the loopback interface, a custom scheme, and the address that programs with their own web view have long
+    /// used.
     private static let client = TestIdentityProvider.Client(
         id: clientID,
         redirectURIs: [
@@ -18,7 +18,7 @@ enum Providers {
     static let tasksScope = "https://contoso.onmicrosoft.com/tasks/"
     static let graphScope = "https://graph.microsoft.com/"
 
-    /// What only an administrator can agree to, as in a real directory.
+    /// The scopes that only an administrator can consent to, as in a real directory.
     private static let administratorsScopes = ["User.Read.All", "Directory.Read.All", "Directory.AccessAsUser.All"]
 
     static func entra() throws -> TestIdentityProvider {

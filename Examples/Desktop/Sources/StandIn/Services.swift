@@ -5,7 +5,7 @@ import Foundation
 import IdentityTesting
 import Synchronization
 
-/// What answers below the root: Graph, the to-do list, and the stand-in's own page.
+/// The services below the root: Graph, the to-do list, and the stand-in's own page.
 final class Services: Sendable {
     let addresses = Mutex<StandIn.Addresses?>(nil)
     private let faults: StandIn.Faults
@@ -37,13 +37,14 @@ final class Services: Sendable {
         }
     }
 
-    /// A page from elsewhere whose name was made to point here is not let in.
+    /// Returns whether the request is for this server. Refuses pages from other sites whose host name was made to point
+    /// here.
     private func isForUs(_ request: HTTPRequest, _ addresses: StandIn.Addresses) -> Bool {
         guard let port = addresses.root.port else { return false }
         return ["127.0.0.1:\(port)", "localhost:\(port)"].contains(request.headers[.host])
     }
 
-    /// What tells other processes the addresses, and lets them have answers fail.
+    /// Returns the addresses to other processes, and lets them plan faults.
     private func own(
         _ request: HTTPRequest,
         _ path: [String],
@@ -52,7 +53,7 @@ final class Services: Sendable {
         switch (request.method, path) {
         case (.GET, []): return try .json(addresses)
         case (.POST, ["faults"]):
-            // A browser asks before it sends this type across origins, and is not answered.
+            // A browser asks for permission before it sends this type across origins, and gets none.
             guard request.headers[.contentType] == "application/json" else {
                 throw HTTPRefusal(.unsupportedMediaType, "UnsupportedMediaType", "Send JSON.")
             }

@@ -5,39 +5,39 @@ public import Foundation
 public import IdentityClient
 public import IdentityTesting
 
-/// The cloud on this machine: an Entra-like and a B2C-like identity provider, a Graph with 500 people, and a to-do list
-/// for each person. For trying the programs out, and for their tests.
+/// The simulated cloud on this machine: an Entra-like and a B2C-like identity provider, a Graph with 500 people, and a
+/// to-do list for each person. Use it to try the programs out and in their tests.
 ///
 /// ```swift
 /// let standIn = try await StandIn.start()
 /// defer { standIn.stop() }
 /// ```
 ///
-/// All of it is on the loopback interface, kept in memory, and worth nothing anywhere else.
+/// Everything is on the loopback interface, kept in memory, and worthless anywhere else.
 public final class StandIn: Sendable {
-    /// Where programs find everything.
+    /// The addresses of all services.
     public let addresses: Addresses
 
-    /// What plays Microsoft Entra ID; a test makes it demand or refuse things.
+    /// The provider that plays Microsoft Entra ID. A test makes it demand or refuse things.
     public let entra: TestIdentityProvider
 
-    /// What plays Azure AD B2C.
+    /// The provider that plays Azure AD B2C.
     public let b2c: TestIdentityProvider
 
-    /// What goes wrong with the services' answers.
+    /// The planned failures of the services' answers.
     public let faults: Faults
 
     private let server: HTTPServer
     private let running: Task<Void, any Error>
 
-    /// Starts everything; it runs until ``stop()``, or until the last reference is gone.
+    /// Starts the stand-in, which runs until ``stop()`` is called or its last reference is gone.
     ///
     /// - Parameters:
-    ///   - port: The port of the services; 0 takes any free one.
-    ///   - code: What everybody types on a page of its own after the password, as a text message would have brought it;
-    ///     `nil` means that there is no such page.
-    /// - Throws: `AuthenticationError.configuration` when the providers cannot listen, an error of the system when the
-    ///   port is taken, `CancellationError`.
+    ///   - port: The port of the services; 0 takes any free port.
+    ///   - code: The code that every person types on a separate page after the password, as if it had arrived in a text
+    ///     message; `nil` means that there is no such page.
+    /// - Throws: `AuthenticationError.configuration` if the providers cannot listen, a system error if the port is
+    ///   taken, `CancellationError`.
     public static func start(port: UInt16 = 0, code: String? = nil) async throws -> StandIn {
         let (entra, b2c) = try (Providers.entra(), Providers.b2c())
         for provider in [entra, b2c] { provider.settings.secondFactorCode = code }
@@ -83,7 +83,7 @@ public final class StandIn: Sendable {
         stop()
     }
 
-    /// Frees the ports. What was kept is forgotten.
+    /// Frees the ports. The data in memory is lost.
     public func stop() {
         running.cancel()
         entra.close()
@@ -93,9 +93,9 @@ public final class StandIn: Sendable {
     /// The Entra-like authority.
     public var authority: Authority { addresses.authority }
 
-    /// The B2C-like authority of a policy: `b2c_1_susi`, `b2c_1_edit` or `b2c_1_reset`.
+    /// Returns the B2C-like authority of a policy: `b2c_1_susi`, `b2c_1_edit` or `b2c_1_reset`.
     ///
-    /// - Throws: `AuthenticationError.configuration` when the policy cannot be part of an address.
+    /// - Throws: `AuthenticationError.configuration` if the policy cannot be part of an address.
     public func b2cAuthority(policy: String) throws -> Authority { try addresses.b2cAuthority(policy: policy) }
 
     /// The program's identifier at both providers.
@@ -108,7 +108,7 @@ public final class StandIn: Sendable {
     public var todoURL: URL { addresses.todo }
 }
 
-/// The stand-in could not find out where it listens.
+/// The error if the stand-in cannot find out on which address it listens.
 struct StartFailure: Error, CustomStringConvertible {
     var description: String { "The stand-in could not be started: its own port is not known." }
 }

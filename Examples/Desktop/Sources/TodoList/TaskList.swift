@@ -8,13 +8,13 @@ import TodoListModel
 final class TaskList {
     enum Page: String { case empty, tasks }
 
-    /// What to put into the window.
+    /// The widget for the window.
     let widget: Widget
-    /// Is called with the text of a new task.
+    /// Called with the text of a new task.
     var onAdd: (@MainContext (String) -> Void)?
-    /// Is called when a box was ticked, or a tick taken away.
+    /// Called when a box was checked or unchecked.
     var onChange: (@MainContext (TodoTask, Bool) -> Void)?
-    /// Called with the task whose button to remove it was pressed.
+    /// Called with the task whose remove button was pressed.
     var onRemove: (@MainContext (TodoTask) -> Void)?
 
     private let entry = EntryRow(title: tr("New Task"))
@@ -47,7 +47,7 @@ final class TaskList {
         list.onActivation { [weak self] in self?.rows[$0].toggle() }
     }
 
-    /// Shows tasks. Rows that stay are not made anew, so that the keyboard's focus stays where it is.
+    /// Shows tasks. Rows that stay are reused, so that the keyboard focus does not move.
     func show(_ tasks: [TodoTask]) {
         stack.show(tasks.isEmpty ? .empty : .tasks)
         guard rows.map(\.task.id) != tasks.map(\.id) else {
@@ -65,12 +65,12 @@ final class TaskList {
         for row in rows { list.append(row.row) }
     }
 
-    /// Moves the keyboard's focus to the field.
+    /// Moves the keyboard focus to the field.
     func focusEntry() {
         entry.focus()
     }
 
-    /// Puts a text back that could not be added, unless something else was typed meanwhile.
+    /// Restores a text that could not be added, unless the person has typed something else meanwhile.
     func restore(_ text: String) {
         if entry.text.isEmpty { entry.text = text }
     }
@@ -83,7 +83,7 @@ final class TaskList {
     }
 }
 
-/// A task, with a box to tick and a button that removes it.
+/// A row for a task, with a check box and a remove button.
 @MainContext
 private final class TaskRow {
     let row: Row
@@ -104,7 +104,7 @@ private final class TaskRow {
         let remove = Button(icon: "user-trash-symbolic", hint: tr("Remove: {0}", task.text)) { onRemove(task) }
         row.add(remove.styled("flat").aligned(vertically: .center))
         box.onChange { [weak self] isDone in
-            // The program's own changes agree with the task.
+            // Ignores changes by the program itself, which agree with the task.
             guard let self, isDone != self.task.isDone else { return }
             self.onChange(self.task, isDone)
         }

@@ -7,7 +7,7 @@ import IdentityClient
 import StandIn
 import TodoListModel
 
-/// A to-do list on Azure AD B2C.
+/// The program with a to-do list on Azure AD B2C.
 @main
 struct TodoList: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -48,7 +48,7 @@ struct TodoList: ParsableCommand {
     }
 }
 
-/// What the options come to.
+/// The program's choices, from the options and the settings file.
 struct Choices: Sendable {
     enum Cloud: Sendable {
         case real(TodoSettings)
@@ -94,7 +94,7 @@ struct Choices: Sendable {
         return .standIn(try TodoSettings.address(root, "--stand-in"))
     }
 
-    /// Where tokens rest. What a stand-in of the program's own issues is void when the program ends.
+    /// Returns the token cache. Tokens of a stand-in started by the program become invalid when the program ends.
     func tokenCache(_ settings: TodoSettings, asksToUnlock: Bool) -> any TokenCache {
         if case .ownStandIn = cloud, program.cache == .desktop { return InMemoryTokenCache() }
         let name = "\(tr("To-Do List")) (\(settings.accountIdentifier))"

@@ -5,7 +5,7 @@ import IdentityClient
 import TodoListModel
 
 extension TodoWindow {
-    /// What the buttons, the menu and the keys do.
+    /// Adds the actions of the buttons, the menu and the keys.
     func addActions() {
         application.addAction("new-task", keys: ["<Control>n"], title: tr("New Task")) { [weak self] in
             self?.list.focusEntry()
@@ -26,7 +26,7 @@ extension TodoWindow {
         application.addClosing(window, summary: tr("A to-do list for each person, on Azure AD B2C."))
     }
 
-    /// Signs somebody in, by way of a new password where the person has forgotten the old one.
+    /// Signs a person in, after a password reset if they forgot the password.
     func signIn() {
         guard let session else { return }
         inBrowser { visit in try await session.signIn(visit: visit) }
@@ -57,7 +57,7 @@ extension TodoWindow {
         }
     }
 
-    /// Goes back to what was there before. A list that was on its way then is fetched again.
+    /// Returns to the previous page. A list that was still loading is fetched again.
     private func leaveBrowser(_ error: any Error) {
         fail(error)
         if state.page == .loading { load() }
@@ -68,7 +68,7 @@ extension TodoWindow {
         render()
     }
 
-    /// Gives up what the browser was opened for.
+    /// Cancels the step for which the browser was opened.
     func cancel() {
         guard state.page == .inBrowser else { return }
         activity.cancel()
@@ -88,7 +88,7 @@ extension TodoWindow {
         }
     }
 
-    /// Fetches the list once more, or starts once more.
+    /// Fetches the list again, or starts again.
     func refresh() {
         state.retry()
         render()
@@ -113,7 +113,7 @@ extension TodoWindow {
         }
     }
 
-    /// Adds a task, and fetches the list, which has it; the text goes back into the field if that fails.
+    /// Adds a task and then fetches the list with it. If that fails, the text returns to the field.
     func add(_ text: String) {
         change {
             try await $0.add(text)
@@ -124,7 +124,7 @@ extension TodoWindow {
         }
     }
 
-    /// Ticks a task, or takes the tick away.
+    /// Marks a task as done or not done.
     func setDone(_ isDone: Bool, _ task: TodoTask) {
         change {
             try await $0.setDone(isDone, task)

@@ -5,7 +5,7 @@ import IdentityClient
 import TodoListModel
 
 extension TodoWindow {
-    /// Puts the widgets into the window.
+    /// Adds the widgets to the window.
     func build() {
         let header = HeaderBar()
         let title = Label(tr("To-Do List")).onOneLine().styled("title").aligned(horizontally: .center)
@@ -42,7 +42,7 @@ extension TodoWindow {
         list.onRemove = { [weak self] in self?.remove($0) }
     }
 
-    /// Shows the state, all of it.
+    /// Shows the whole state.
     func render() {
         stack.show(state.page)
         person.text = state.account.map { $0.displayName ?? $0.username ?? tr("somebody without a name") } ?? ""

@@ -5,7 +5,7 @@ import IdentityClient
 import StandIn
 import TodoListModel
 
-/// The window: one person's tasks, or a page that says why there are none.
+/// The window with a person's tasks, or with a page that explains why there are none.
 @MainContext
 final class TodoWindow {
     let window: Window
@@ -20,20 +20,20 @@ final class TodoWindow {
     let spinner = Spinner()
     private(set) lazy var signInBar = SignInBar(choices.program.page) { [weak self] in self?.cancel() }
     private(set) lazy var activity = Activity { [weak self] in self?.isLoading = $0 }
-    /// The list that follows a new task: a later one takes the place of one that is still on its way.
+    /// Fetches the list after a new task was added. A later fetch replaces an earlier one that is still in progress.
     private(set) lazy var newList = Activity()
     private var start: Task<Void, Never>?
 
     var state = TodoState()
     var session: TodoSession?
     var service: TodoService?
-    /// Changes of tasks that are under way, one for each, so that none cancels another.
+    /// The changes in progress, one activity for each task, so that no change cancels another.
     var changes: [Int: Activity] = [:]
     var lastChange = 0
-    /// How many of them have taken long.
+    /// The number of changes that have taken long.
     var slowChanges = 0 { didSet { showSpinner() } }
     private var isLoading = false { didSet { showSpinner() } }
-    /// The stand-in that this program has started, kept so that it goes on.
+    /// The stand-in started by this program, kept so that it keeps running.
     private var standIn: StandIn?
 
     init(_ application: Application, _ choices: Choices) {
@@ -54,13 +54,13 @@ final class TodoWindow {
         begin(asksToUnlock: false)
     }
 
-    /// Starts, or tries again to: then the person is there to unlock the keyring.
+    /// Starts or retries. On a retry the person is present and can unlock the keyring.
     func begin(asksToUnlock: Bool) {
         start?.cancel()
         start = Task { @MainContext [weak self] in await self?.run(asksToUnlock: asksToUnlock) }
     }
 
-    /// Finds the cloud and whoever is signed in, then follows who comes and goes until the window is closed.
+    /// Finds the cloud and the signed-in account, then follows changes of the accounts until the window is closed.
     private func run(asksToUnlock: Bool) async {
         do {
             let session = try await makeSession(asksToUnlock: asksToUnlock)
@@ -93,15 +93,15 @@ final class TodoWindow {
         }
     }
 
-    /// Shows whoever is signed in now, which another program of the group may have changed.
+    /// Shows the account that is signed in now. Another program of the group may have changed it.
     private func look(_ session: TodoSession) async throws {
         let account = try await session.account()
-        // What this window does itself, it also shows itself.
+        // The window shows its own changes itself.
         guard state.page != .inBrowser, account?.id != state.account?.id || state.page == .loading else { return }
         show(account)
     }
 
-    /// Shows somebody's tasks, or that nobody is signed in.
+    /// Shows an account's tasks, or that no account is signed in.
     func show(_ account: Account?) {
         guard let session else { return }
         changes = [:]
@@ -113,7 +113,7 @@ final class TodoWindow {
         if account != nil { load() } else { activity.cancel() }
     }
 
-    /// Ends what is under way, a sign-in in the browser included, and lets refreshes finish, for a moment.
+    /// Cancels the current work, including a sign-in in the browser, and gives refreshes a moment to finish.
     private func close() async {
         activity.cancel()
         newList.cancel()
@@ -123,7 +123,7 @@ final class TodoWindow {
     }
 
     private func showSpinner() {
-        // The page about the browser has a spinner of its own.
+        // The page about the browser has its own spinner.
         spinner.isSpinning = isLoading && state.page != .inBrowser || slowChanges > 0
     }
 }

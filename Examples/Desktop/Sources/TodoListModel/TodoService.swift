@@ -4,16 +4,16 @@ import Foundation
 import HTTPTypes
 public import IdentityClient
 
-/// The API with one person's tasks, as in Microsoft's sample: `GET`, `POST` and `DELETE` at `api/tasks`.
+/// The API for one person's tasks, as in Microsoft's sample: `GET`, `POST` and `DELETE` at `api/tasks`.
 public struct TodoService: Sendable {
     private let client: AuthenticatedClient
     private let root: URL
     private let contentType: TodoSettings.ContentType
 
-    /// Whose tasks they are.
+    /// The account that owns the tasks.
     public var account: Account { client.account }
 
-    /// Nothing is sent yet.
+    /// Creates a service. Sends no request yet.
     public init(session: TodoSession, account: Account) {
         client = AuthenticatedClient(
             application: session.application,
@@ -24,9 +24,9 @@ public struct TodoService: Sendable {
         contentType = session.settings.contentType
     }
 
-    /// The person's tasks, the oldest first.
+    /// Returns the person's tasks, oldest first.
     ///
-    /// - Throws: ``TodoServiceError`` when the API says no; as `AuthenticatedClient.send`.
+    /// - Throws: ``TodoServiceError`` if the API refuses; the errors of `AuthenticatedClient.send`.
     public func tasks() async throws -> [TodoTask] {
         let body = try await send(.get, root)
         do {
@@ -36,9 +36,9 @@ public struct TodoService: Sendable {
         }
     }
 
-    /// Adds a task. The API tells no more than that it did.
+    /// Adds a task. The API confirms only that it did.
     ///
-    /// - Throws: As ``tasks()``.
+    /// - Throws: The errors of ``tasks()``.
     public func add(_ text: String) async throws {
         let bytes: [UInt8]
         switch contentType {
@@ -52,9 +52,9 @@ public struct TodoService: Sendable {
         _ = try await send(.post, root, .bytes(bytes, contentType: contentType.rawValue))
     }
 
-    /// Marks a task as done, or as not done after all, with `PUT`; returns the task as it is then.
+    /// Marks a task as done or not done, with `PUT`, and returns the changed task.
     ///
-    /// - Throws: As ``tasks()``. The sample's own API has no such request, and the error says so.
+    /// - Throws: The errors of ``tasks()``. The sample's own API has no such request, and the error says so.
     public func setDone(_ isDone: Bool, _ task: TodoTask) async throws -> TodoTask {
         var task = task
         task.isDone = isDone
@@ -68,7 +68,7 @@ public struct TodoService: Sendable {
 
     /// Removes a task for good.
     ///
-    /// - Throws: As ``tasks()``.
+    /// - Throws: The errors of ``tasks()``.
     public func remove(_ task: TodoTask) async throws {
         _ = try await send(.delete, address(of: task))
     }
@@ -85,12 +85,12 @@ public struct TodoService: Sendable {
     }
 }
 
-/// The API said no.
+/// A refusal by the API.
 public struct TodoServiceError: Error, Hashable, CustomStringConvertible {
-    /// The answer's status.
+    /// The HTTP status of the answer.
     public let status: Int
 
-    /// How long the API asked to wait.
+    /// The time that the API asked to wait.
     public let retryAfter: Duration?
 
     private let words: String
@@ -104,11 +104,11 @@ public struct TodoServiceError: Error, Hashable, CustomStringConvertible {
     init(_ response: HTTPResponse, _ body: [UInt8]) {
         status = response.status.code
         retryAfter = response.headerFields[.retryAfter].flatMap { Int($0) }.map { .seconds($0) }
-        // Only what is said in so many words is shown: an answer may be anything, and long.
+        // Only plain texts in the answer are shown, because an answer may be anything, and long.
         let said = try? JSONDecoder().decode([String: String].self, from: Data(body))
         words = said?["Message"] ?? "The service said no."
     }
 
-    /// What the API said, and the status for support.
+    /// The API's message, and the status for support.
     public var description: String { "\(words.prefix(300)) [HTTP \(status)]" }
 }

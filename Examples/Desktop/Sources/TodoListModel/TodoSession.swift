@@ -2,29 +2,30 @@
 
 public import IdentityClient
 
-/// Who uses the program: signs people in and out, with the policies of the settings.
+/// The program's sign-in: signs people in and out, with the policies of the settings.
 public final class TodoSession: Sendable {
-    /// What the person is asked to do in the browser.
+    /// The person's task in the browser.
     public enum Step: Sendable {
         case signingIn
         case resettingPassword
         case editingProfile
     }
 
-    /// How a page is shown in the browser: by the application object itself, or by a window that says so meanwhile.
+    /// A function that shows a page in the browser: the application object alone, or a window that reports it
+    /// meanwhile.
     public typealias Visit =
         @Sendable (PublicClientApplication, InteractiveParameters, Step) async throws -> AuthenticationResult
 
-    /// What the session is made of.
+    /// The settings of the session.
     public let settings: TodoSettings
 
-    /// What acquires the tokens.
+    /// The application object that acquires the tokens.
     public let application: PublicClientApplication
 
-    /// Makes a session; nothing is asked or read yet.
+    /// Creates a session without sending or reading anything yet.
     ///
     /// - Parameter change: Changes the configuration, for tests.
-    /// - Throws: `AuthenticationError.configuration` for a client id that is none.
+    /// - Throws: `AuthenticationError.configuration` if the client id is invalid.
     public init(
         settings: TodoSettings,
         cache: any TokenCache,
@@ -42,25 +43,26 @@ public final class TodoSession: Sendable {
         application = try PublicClientApplication(configuration)
     }
 
-    /// Who is signed in from an earlier run, or in another program of the group; `nil` when nobody is.
+    /// Returns the account signed in by an earlier run or by another program of the group; `nil` if no account is
+    /// signed in.
     ///
-    /// Whoever only reset the password, and went away then, is not.
+    /// A person who only reset the password and then left is not signed in.
     ///
-    /// - Throws: `AuthenticationError.cache` when the tokens cannot be read; `CancellationError`.
+    /// - Throws: `AuthenticationError.cache` if the tokens cannot be read; `CancellationError`.
     public func account() async throws -> Account? {
         let signedIn = try await application.allAccounts().filter { account in
             account.tenantProfiles.contains { $0.policy == settings.signIn.name }
         }
         guard signedIn.count > 1 else { return signedIn.first }
-        // Other programs of the group have people of their own. Where none was chosen here, any is as good.
+        // Other programs of the group may have other accounts. If no account was chosen here, any account will do.
         let current = try? await application.currentAccount().current
         return signedIn.first { $0.id == current?.id } ?? signedIn.first
     }
 
-    /// Signs somebody in. Where the person forgot the password, the policy that resets it comes first.
+    /// Signs a person in. If they forgot the password, the policy that resets it comes first.
     ///
     /// - Parameter visit: Shows a page.
-    /// - Throws: As `acquireTokenInteractively`.
+    /// - Throws: The errors of `acquireTokenInteractively`.
     public func signIn(visit: Visit = TodoSession.visit) async throws -> Account {
         var parameters = parameters(for: settings.signIn)
         do {
@@ -68,15 +70,15 @@ public final class TodoSession: Sendable {
         } catch AuthenticationError.Code.passwordResetRequired {
             guard let policy = settings.resetPassword else { throw AuthenticationError.noResetPolicy }
             let person = try await visit(application, self.parameters(for: policy), .resettingPassword).account
-            // The browser mostly remembers who reset the password, and shows no page.
+            // The browser usually remembers the person who reset the password, and shows no page.
             parameters.loginHint = person.username
             return try await visit(application, parameters, .signingIn).account
         }
     }
 
-    /// Lets the person edit the profile; gives the account as it is then.
+    /// Lets the person edit the profile, and returns the changed account.
     ///
-    /// - Throws: As `acquireTokenInteractively`; `.configuration` where there is no such policy.
+    /// - Throws: The errors of `acquireTokenInteractively`; `.configuration` if there is no such policy.
     public func editProfile(of account: Account, visit: Visit = TodoSession.visit) async throws -> Account {
         guard let policy = settings.editProfile else {
             throw AuthenticationError(.configuration, "The settings name no policy that edits profiles.")
@@ -84,19 +86,20 @@ public final class TodoSession: Sendable {
         var parameters = parameters(for: policy)
         parameters.account = account
         _ = try await visit(application, parameters, .editingProfile)
-        // The policy that signs in has a token of its own, which still tells the old name.
+        // The sign-in policy has its own token, which still contains the old name.
         let renewed = SilentParameters(scopes: settings.scopes, account: account, forcesRefresh: true)
         return try await application.acquireTokenSilently(renewed).account
     }
 
-    /// Signs the person out of this program and of all others of the group. The next sign-in asks who it is.
+    /// Signs the person out of this program and of all other programs of the group. The next sign-in asks for the
+    /// account.
     ///
-    /// - Throws: `AuthenticationError.cache` when the tokens cannot be removed; `CancellationError`.
+    /// - Throws: `AuthenticationError.cache` if the tokens cannot be removed; `CancellationError`.
     public func signOut(_ account: Account) async throws {
         try await application.signOut(account)
     }
 
-    /// Shows a page without a word about it.
+    /// A visit that shows a page without any report.
     public static let visit: Visit = { application, parameters, _ in
         try await application.acquireTokenInteractively(parameters)
     }

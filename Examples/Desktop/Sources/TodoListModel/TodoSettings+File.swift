@@ -4,11 +4,11 @@ public import Foundation
 import IdentityClient
 
 extension TodoSettings {
-    /// The old loopback-less redirect of programs that read the answer out of their own web view.
+    /// The old redirect URI, not on loopback, of programs that read the answer in their own web view.
     private static let outOfBand = "urn:ietf:wg:oauth:2.0:oob"
 
     /// The file's keys: those of the `settings.plist` that programs for Azure AD B2C have had for years, and the names
-    /// of the two policies that those did not need.
+    /// of the two policies that those programs did not need.
     private struct File: Decodable {
         var accountIdentifier: String?
         var clientID: String?
@@ -26,16 +26,16 @@ extension TodoSettings {
 
     /// Reads a property list (XML or binary) or JSON.
     ///
-    /// - Parameter seesRedirects: Whether the program shows the page itself, and so sees where it goes: then any
-    ///   redirect URI will do.
-    /// - Throws: ``SettingsError`` that names the key to change; the system's error when the file cannot be read.
+    /// - Parameter seesRedirects: Whether the program shows the page itself and so sees the redirects. If so, any
+    ///   redirect URI is allowed.
+    /// - Throws: ``SettingsError`` that names the key to change; the system's error if the file cannot be read.
     public init(contentsOf url: URL, seesRedirects: Bool) throws {
         try self.init(try Data(contentsOf: url), seesRedirects: seesRedirects)
     }
 
     /// Reads the bytes of a property list or of JSON.
     ///
-    /// - Parameter seesRedirects: As in ``init(contentsOf:seesRedirects:)``.
+    /// - Parameter seesRedirects: The same as in ``init(contentsOf:seesRedirects:)``.
     /// - Throws: ``SettingsError`` that names the key to change.
     public init(_ data: Data, seesRedirects: Bool) throws {
         let isJSON = data.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "{")
@@ -108,10 +108,10 @@ extension TodoSettings {
         return try signIn.policy(named: name)
     }
 
-    /// An address that tokens may be sent to.
+    /// Parses an address to which tokens may be sent.
     ///
-    /// - Parameter key: What the address was given as, for the error.
-    /// - Throws: ``SettingsError`` when it is none.
+    /// - Parameter key: The key under which the address was given, for the error.
+    /// - Throws: ``SettingsError`` if the text is not such an address.
     public static func address(_ text: String, _ key: String) throws -> URL {
         guard let url = URL(string: text), let host = url.host(), !host.isEmpty,
             url.scheme == "https" || (url.scheme == "http" && ["localhost", "127.0.0.1", "::1"].contains(host))

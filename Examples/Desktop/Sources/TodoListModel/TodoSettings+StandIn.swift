@@ -3,9 +3,9 @@
 public import StandIn
 
 extension TodoSettings {
-    /// The settings for the stand-in for the cloud.
+    /// Creates the settings for the stand-in for the cloud.
     ///
-    /// - Throws: ``SettingsError`` when its addresses are not what they should be.
+    /// - Throws: ``SettingsError`` if the stand-in's addresses do not have the expected form.
     public init(standIn: StandIn.Addresses) throws {
         let signIn = try B2CPolicy(url: standIn.b2cAuthority(policy: "b2c_1_susi").description)
         self.init(clientID: standIn.clientID, signIn: signIn, taskAPI: standIn.todo)

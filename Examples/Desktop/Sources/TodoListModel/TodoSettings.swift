@@ -3,9 +3,9 @@
 public import Foundation
 public import IdentityClient
 
-/// What the program has to know of the cloud: what a settings file or the command line says.
+/// The program's settings for the cloud, from a settings file or the command line.
 public struct TodoSettings: Sendable {
-    /// How the tasks of a new entry are sent.
+    /// The format in which new tasks are sent.
     public enum ContentType: String, Sendable {
         /// JSON.
         case json = "application/json"
@@ -13,7 +13,7 @@ public struct TodoSettings: Sendable {
         case form = "application/x-www-form-urlencoded"
     }
 
-    /// What kind of account it is: a part of the name of the items in the keyring.
+    /// The kind of account, which is part of the item names in the keyring.
     public var accountIdentifier = "B2C_Account"
 
     /// The program's registration.
@@ -22,28 +22,28 @@ public struct TodoSettings: Sendable {
     /// The policy that signs people up or in.
     public var signIn: B2CPolicy
 
-    /// The policy that edits profiles; `nil` where there is none.
+    /// The policy that edits profiles; `nil` if there is none.
     public var editProfile: B2CPolicy?
 
-    /// The policy that resets passwords; `nil` where there is none.
+    /// The policy that resets passwords; `nil` if there is none.
     public var resetPassword: B2CPolicy?
 
-    /// Where the provider sends the browser back to.
+    /// The redirect URI.
     public var redirectURI: RedirectURI = .loopback
 
-    /// The programs that share the sign-in; `nil` means this one alone.
+    /// The programs that share the sign-in; `nil` means this program alone.
     public var cacheGroup: CacheGroup?
 
-    /// How new tasks are sent.
+    /// The format in which new tasks are sent.
     public var contentType: ContentType = .json
 
     /// The root of the API; the tasks are at `api/tasks` below it.
     public var taskAPI: URL
 
-    /// What the program asks for. B2C's scope for a program's own API is its client id.
+    /// The scopes to request. B2C's scope for a program's own API is its client id.
     public var scopes: Set<Scope>
 
-    /// Settings with the one policy that every program needs.
+    /// Creates settings with the only policy that every program needs.
     public init(clientID: ClientID, signIn: B2CPolicy, taskAPI: URL) {
         self.clientID = clientID
         self.signIn = signIn
@@ -57,17 +57,17 @@ public struct B2CPolicy: Hashable, Sendable {
     /// The name in lower case, as tokens spell it.
     public let name: String
 
-    /// Where it is.
+    /// The policy's authority.
     public let authority: Authority
 
     private let address: URLComponents
 
     private static let characters = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.".utf8)
 
-    /// The policy whose authority, or any of whose endpoints, has this address. The name is in the path, or in the
-    /// query as `p`.
+    /// Parses the address of a policy's authority or of any of its endpoints. The name is in the path, or in the query
+    /// as `p`.
     ///
-    /// - Throws: ``SettingsError`` when it has none of B2C's forms.
+    /// - Throws: ``SettingsError`` if the address has none of B2C's forms.
     public init(url text: String) throws {
         guard var address = URLComponents(string: text), address.host?.isEmpty == false else {
             throw SettingsError("'\(text)' is not an address.")
@@ -85,7 +85,7 @@ public struct B2CPolicy: Hashable, Sendable {
         self.address = address
         do {
             if inQuery == nil, segments.count == 2, address.scheme == "https", let host = address.host {
-                // A custom domain does not tell that it is B2C's.
+                // A custom domain does not show that it belongs to B2C.
                 let port = address.port.map { ":\($0)" } ?? ""
                 authority = try .b2c(host: host + port, tenant: String(segments[0]), policy: name)
             } else {
@@ -96,9 +96,9 @@ public struct B2CPolicy: Hashable, Sendable {
         }
     }
 
-    /// Another policy of the same tenant.
+    /// Returns another policy of the same tenant.
     ///
-    /// - Throws: ``SettingsError`` when the name cannot be part of an address.
+    /// - Throws: ``SettingsError`` if the name cannot be part of an address.
     public func policy(named name: String) throws -> B2CPolicy {
         guard name.utf8.allSatisfy({ Self.characters.contains($0) }), !name.isEmpty else {
             throw SettingsError("'\(name)' cannot be the name of a policy.")
@@ -114,9 +114,9 @@ public struct B2CPolicy: Hashable, Sendable {
     }
 }
 
-/// What is wrong with the settings, and what to change.
+/// A problem with the settings, and the remedy.
 public struct SettingsError: Error, Hashable, CustomStringConvertible {
-    /// In plain words.
+    /// The problem and the remedy in plain words.
     public let description: String
 
     init(_ description: String) {

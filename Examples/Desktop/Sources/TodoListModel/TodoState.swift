@@ -2,53 +2,53 @@
 
 public import IdentityClient
 
-/// What the window shows. Its methods say what follows from what; nothing here waits for anything.
+/// The state of the window. Its methods compute the next state and never wait.
 public struct TodoState: Sendable {
     /// The page that fills the window.
     public enum Page: String, Sendable {
-        /// Finding out who is signed in, or fetching the first list.
+        /// The program finds the account, or fetches the first list.
         case loading
-        /// Nobody is signed in.
+        /// No account is signed in.
         case signedOut
         /// The person is in the browser.
         case inBrowser
-        /// The tasks, which may be none.
+        /// The person's tasks; the list may be empty.
         case tasks
-        /// The first list could not be had.
+        /// The first list could not be fetched.
         case failed
     }
 
     /// The page that fills the window.
     public private(set) var page = Page.loading
 
-    /// Who is signed in.
+    /// The signed-in account.
     public private(set) var account: Account?
 
-    /// The person's tasks; those that were done when the list came are the last.
+    /// The person's tasks. Tasks that were done when the list arrived are last.
     public private(set) var tasks: [TodoTask] = []
 
-    /// Whether a list of the person's has come; an empty one is a list.
+    /// Whether a list of the person has arrived; an empty list counts.
     private var hasList = false
 
-    /// What the person is in the browser for.
+    /// The person's current step in the browser.
     public private(set) var step = TodoSession.Step.signingIn
 
-    /// What went wrong last; `nil` where nothing did. On the page ``Page/failed`` it is all there is to show.
+    /// The last error; `nil` if there is none. The page ``Page/failed`` shows nothing else.
     public private(set) var error: (any Error)?
 
-    /// Nothing is known yet.
+    /// Creates the initial state.
     public init() {}
 
-    /// The browser was opened.
+    /// Records that the browser was opened.
     public mutating func visit(_ step: TodoSession.Step) {
         page = .inBrowser
         self.step = step
         error = nil
     }
 
-    /// Somebody is signed in, whose list is to be fetched; `nil`: nobody is.
+    /// Records the signed-in account, whose list must now be fetched; `nil` means that no account is signed in.
     public mutating func found(_ account: Account?) {
-        // Nothing of one person is ever shown to another.
+        // The data of a person is never shown to another person.
         if account?.id != self.account?.id {
             tasks = []
             hasList = false
@@ -58,7 +58,7 @@ public struct TodoState: Sendable {
         error = nil
     }
 
-    /// The list arrived. An answer for somebody who is not signed in any more says nothing.
+    /// Records the list that arrived. A list for an account that is no longer signed in is ignored.
     public mutating func show(_ tasks: [TodoTask], of id: Account.ID) {
         guard account?.id == id else { return }
         self.tasks = Self.sorted(tasks)
@@ -67,27 +67,27 @@ public struct TodoState: Sendable {
         error = nil
     }
 
-    /// A task is another than before. It stays where it is, under the hand that ticked it; the next list sorts it.
+    /// Records a changed task. The task stays in its place, where the person clicked; the next list sorts it.
     public mutating func show(_ task: TodoTask, of id: Account.ID) {
         guard account?.id == id, let index = tasks.firstIndex(where: { $0.id == task.id }) else { return }
         tasks[index] = task
         error = nil
     }
 
-    /// A task was removed.
+    /// Records that a task was removed.
     public mutating func remove(_ task: TodoTask, of id: Account.ID) {
         guard account?.id == id else { return }
         tasks.removeAll { $0.id == task.id }
         error = nil
     }
 
-    /// The first list is fetched once more.
+    /// Records that the first list is fetched again.
     public mutating func retry() {
         if page == .failed { page = .loading }
         error = nil
     }
 
-    /// Something did not work. Nothing that is shown already goes away for it.
+    /// Records an error. Visible content stays.
     public mutating func failed(_ error: any Error) {
         let isCancelled = error is CancellationError || .interactionSuperseded ~= error
         switch page {
@@ -101,7 +101,7 @@ public struct TodoState: Sendable {
         if !isCancelled { self.error = error }
     }
 
-    /// Where somebody is who is not in the browser.
+    /// The page of a person who is not in the browser.
     private var home: Page { account == nil ? .signedOut : hasList ? .tasks : .loading }
 
     private static func sorted(_ tasks: [TodoTask]) -> [TodoTask] {

@@ -1,12 +1,12 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// One thing to do, as the API of Microsoft's sample writes it.
+/// A task, in the format of the API of Microsoft's sample.
 public struct TodoTask: Codable, Hashable, Identifiable, Sendable {
     /// The API's identifier.
     public let id: Int
-    /// What is to be done.
+    /// The task in words.
     public var text: String
-    /// Whether it is.
+    /// Whether the task is done.
     public var isDone: Bool
 
     private enum CodingKeys: String, CodingKey {
@@ -15,7 +15,7 @@ public struct TodoTask: Codable, Hashable, Identifiable, Sendable {
         case isDone = "Completed"
     }
 
-    /// Creates a task; the API gives it its identifier.
+    /// Creates a task; the API assigns the identifier.
     public init(id: Int, text: String, isDone: Bool) {
         self.id = id
         self.text = text

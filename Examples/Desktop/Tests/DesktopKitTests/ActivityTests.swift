@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct ActivityTests {
     init() { MainLoop.start() }
 
-    /// Something that is waited for, from the test's side.
+    /// A point at which work waits until the test lets it go on.
     private final class Door: Sendable {
         let (stream, continuation) = AsyncStream<Void>.makeStream()
 

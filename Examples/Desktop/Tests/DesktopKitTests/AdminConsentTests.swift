@@ -95,7 +95,7 @@ struct AdminConsentTests {
     }
 }
 
-/// Comes back from the page with these answers, one after the other.
+/// A browser that returns from the page with the given answers, in order.
 private struct Administrator: BrowserLauncher {
     let answers: [String]
 

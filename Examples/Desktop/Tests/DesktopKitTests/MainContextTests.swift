@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func letsCallbacksInOnItsOwnThread() async {
-        // What a callback from C does, of whose thread the compiler does not know.
+        // Plays a callback from C, whose thread the compiler does not know.
         @Sendable func callback() -> pthread_t { MainContext.assumeIsolated { Self.threadOfTheActor() } }
         let loop = await Self.threadOfTheActor()
         #expect(await Task { @MainContext in callback() }.value == loop)

@@ -5,7 +5,7 @@ import Testing
 @testable import DesktopKit
 
 @Suite struct MenuTests {
-    /// GTK takes one underscore for the mark of a key, and two for one.
+    /// GTK reads one underscore as a mnemonic and two as an underscore.
     @Test func showsTheUnderscoresOfAName() {
         #expect(MenuButton.Item.choice("_a_b__c", "account", "1").text == "__a__b____c")
         #expect(MenuButton.Item.action("_Quit", "quit").text == "_Quit")

@@ -11,7 +11,7 @@ import Testing
         "--client-id", "a", "--authority", "https://login.microsoftonline.com/common",
     ]
 
-    /// Parses a command line with settings files of these names and contents.
+    /// Parses a command line with settings files of the given names and contents.
     private func choices(_ files: [(name: String, json: String)], _ arguments: [String] = []) throws -> Choices {
         let folder = URL.temporaryDirectory.appending(path: "choices-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

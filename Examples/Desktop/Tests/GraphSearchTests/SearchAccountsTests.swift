@@ -9,7 +9,7 @@ import Testing
 
 @testable import GraphSearch
 
-/// Two providers, whose accounts rest in one cache.
+/// Two providers whose accounts are in the same cache.
 @Suite(.timeLimit(.minutes(1))) struct SearchAccountsTests {
     private let cache = InMemoryTokenCache()
     private let providers: [TestIdentityProvider]
@@ -23,7 +23,7 @@ import Testing
         fabrikam = try providers[1].listen()
     }
 
-    /// Each call is another process.
+    /// Returns new accounts; each call plays another process.
     private func accounts() throws -> SearchAccounts {
         try SearchAccounts(
             [source("contoso", contoso, person: .alice), source("fabrikam", fabrikam, person: .bob)],
@@ -60,7 +60,7 @@ import Testing
         var lists: [[AccountType.Name]] = []
         try? await accounts.follow { list in
             lists.append(list.map(\.type))
-            // What another process does is seen here.
+            // Changes by another process are visible here.
             switch list.count {
             case 0: try await other.store.acquireTokenInteractively(ofType: "contoso")
             case 1 where list[0].type == "contoso":

@@ -90,7 +90,7 @@ extension Person {
     static func named(_ name: String) -> Person { Person(id: name, displayName: name) }
 }
 
-/// A search with a directory and a clock that do what the test says.
+/// A search with a directory and a clock that the test controls.
 @MainContext
 private final class Stage {
     let directory: ScriptedDirectory
@@ -110,7 +110,7 @@ private final class Stage {
     }
 }
 
-/// Wakes whoever waits for something to happen.
+/// Wakes the tasks that wait for an event.
 @MainContext
 private final class News {
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -156,7 +156,7 @@ private final class ScriptedDirectory: Directory {
 
         func next() async throws -> [Person]? {
             directory.pagesAsked += 1
-            // Answers late, even when nobody waits any more.
+            // Answers late, even if no task waits any more.
             if let gate = directory.gate { await Task { for await _ in gate {} }.value }
             defer {
                 directory.pagesAnswered += 1

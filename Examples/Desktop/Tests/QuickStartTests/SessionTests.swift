@@ -56,7 +56,7 @@ struct SessionTests {
         browser.person = .bob
         let bob = try await call(asAnother: true).account
         browser.forgetCookies()
-        // The browser types the name and the password; the rest is the provider's to know.
+        // The browser types the name and the password; the provider determines the rest.
         browser.person.username = "maire@example.test"
         browser.person.password = TestIdentityProvider.Person.alice.password
         let maire = try await call(asAnother: true).account

@@ -7,7 +7,7 @@ import IdentityTesting
 import StandIn
 import Testing
 
-/// A program of its own at a stand-in, with a person in front of a browser. Everything goes over sockets.
+/// A separate program at a stand-in, with a person in front of a browser. All requests use sockets.
 struct Caller {
     let standIn: StandIn
     let application: PublicClientApplication
@@ -25,7 +25,7 @@ struct Caller {
         application = try PublicClientApplication(configuration)
     }
 
-    /// Somebody who signed in at the Entra-like provider.
+    /// Signs a person in at the Entra-like provider.
     static func graph(
         _ standIn: StandIn,
         scopes: Set<Scope> = ["User.Read", "User.ReadBasic.All"]
@@ -34,7 +34,7 @@ struct Caller {
         return (caller, try await caller.application.acquireTokenInteractively(scopes: scopes))
     }
 
-    /// Somebody who signed in at the B2C-like provider; its scope for the program's own API is the client id.
+    /// Signs a person in at the B2C-like provider, whose scope for the program's own API is the client id.
     static func tasks(
         _ standIn: StandIn,
         as person: TestIdentityProvider.Person = .alice,
@@ -51,7 +51,7 @@ struct Answer {
     var headers: HTTPFields
     var body: Data
 
-    /// A member of the JSON answer, by the names on the way to it.
+    /// Returns a member of the JSON answer, by its path of names.
     func value<Value>(_ path: String...) throws -> Value {
         var value: Any? = try JSONSerialization.jsonObject(with: body)
         for name in path { value = (value as? [String: Any])?[name] }
@@ -60,7 +60,7 @@ struct Answer {
 }
 
 extension StandIn {
-    /// One request, with a token or without.
+    /// Sends one request, with or without a token.
     func send(
         _ target: String,
         _ method: HTTPRequest.Method = .get,

@@ -3,7 +3,7 @@
 import CAdwaita
 import Foundation
 
-/// GLib's main loop on a thread of its own, as a program has it on its first: what `@MainContext` needs to run.
+/// GLib's main loop on its own thread, which `@MainContext` needs in tests. A program runs it on its first thread.
 public enum MainLoop {
     private static let started: Void = {
         Thread.detachNewThread {
@@ -12,6 +12,6 @@ public enum MainLoop {
         }
     }()
 
-    /// Starts it, unless it runs already. It runs until the process ends.
+    /// Starts the loop if it is not running. It runs until the process ends.
     public static func start() { started }
 }

@@ -54,7 +54,7 @@ struct TodoServiceTests {
         #expect(try await alice.tasks().map(\.text) == ["パン"])
     }
 
-    /// The answers of the sample's own service, which ASP.NET wrote.
+    /// Plays the answers of the sample's own service, written in ASP.NET.
     @Test func speaksToTheSamplesOwnService() async throws {
         let standIn = try await StandIn.start()
         defer { standIn.stop() }
@@ -102,8 +102,8 @@ struct TodoServiceTests {
     }
 }
 
-/// Answers for the tasks as `TaskService` of Microsoft's active-directory-b2c-dotnet-webapp-and-webapi does; everything
-/// else goes where it belongs.
+/// A transport that answers requests for tasks like `TaskService` of Microsoft's
+/// active-directory-b2c-dotnet-webapp-and-webapi, and passes on all other requests.
 private final class SampleService: HTTPTransport {
     let requests = Mutex<[String]>([])
     let posted = Mutex("")

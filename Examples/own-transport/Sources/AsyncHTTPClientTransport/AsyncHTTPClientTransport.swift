@@ -7,32 +7,32 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// Sends the library's requests with AsyncHTTPClient, for programs that have it anyway.
+/// A transport that sends the library's requests with AsyncHTTPClient, for programs that already use it.
 ///
 /// ```swift
 /// configuration.transport = AsyncHTTPClientTransport()
 /// ```
 ///
-/// What the protocol demands, and how it is met:
-/// - redirects are not followed: the client is told so;
-/// - certificates are verified, with TLS 1.2 or later: `trustRoots` says which are trusted;
-/// - a request is sent at most once: failed connections are not tried again, the library decides about that;
-/// - size and time are bounded: the body is counted while it arrives, and one deadline covers connecting, the head *and*
-///   the body (the deadline of AsyncHTTPClient itself ends with the head);
-/// - cancelling the task ends the request.
+/// How it meets the demands of the protocol:
+/// - Redirects are not followed: the client is configured accordingly.
+/// - Certificates are verified, with TLS 1.2 or later: `trustRoots` sets the trusted certificates.
+/// - A request is sent at most once: failed connections are not tried again, because the library decides about that.
+/// - Size and time are limited: the body is counted while it arrives, and one deadline covers connecting, the head
+///   *and* the body (AsyncHTTPClient's own deadline ends with the head).
+/// - Cancelling the task ends the request.
 ///
-/// Dropping the object closes its connections.
+/// Releasing the object closes its connections.
 public final class AsyncHTTPClientTransport: HTTPTransport {
     private let client: HTTPClient
     private let timeout: Duration
     private let maximumResponseBytes: Int
 
-    /// Creates a transport with a client of its own.
+    /// Creates a transport with its own client.
     ///
     /// - Parameters:
-    ///   - timeout: How long a request may take in all.
-    ///   - connectTimeout: How long connecting may take, the TLS handshake included.
-    ///   - maximumResponseBytes: The largest body that is accepted.
+    ///   - timeout: The time limit of a whole request.
+    ///   - connectTimeout: The time limit for connecting, including the TLS handshake.
+    ///   - maximumResponseBytes: The size of the largest accepted body.
     ///   - trustRoots: The certificates to trust.
     public init(
         timeout: Duration = .seconds(30),
@@ -56,14 +56,14 @@ public final class AsyncHTTPClientTransport: HTTPTransport {
     }
 
     deinit {
-        // No request is under way: each of them holds this object.
+        // No request is in progress, because each request retains this object.
         client.shutdown { _ in }
     }
 
-    /// Sends `request` with `body` and gives the whole answer.
+    /// Sends `request` with `body` and returns the whole answer.
     ///
-    /// - Throws: `AuthenticationError` with `.network` or one of its sub-codes when no answer came, `.responseTooLarge`
-    ///   when it was above the limit; `CancellationError` when the task was cancelled.
+    /// - Throws: `AuthenticationError` with `.network` or one of its sub-codes if no answer came, `.responseTooLarge`
+    ///   if the answer exceeded the limit; `CancellationError` if the task was cancelled.
     public func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         do {
             return try await withThrowingTaskGroup(of: (HTTPResponse, [UInt8])?.self) { group in

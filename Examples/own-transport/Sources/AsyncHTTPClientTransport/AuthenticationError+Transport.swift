@@ -7,7 +7,7 @@ import NIOPosix
 import NIOSSL
 
 extension AuthenticationError {
-    /// What a failure of AsyncHTTPClient means to the person in front of the program, who never has to sign in for it.
+    /// Maps a failure of AsyncHTTPClient to an error for the person at the program. It never requires a sign-in.
     init(transportError error: any Error, host: String) {
         let (code, message): (Code, String) =
             switch error {

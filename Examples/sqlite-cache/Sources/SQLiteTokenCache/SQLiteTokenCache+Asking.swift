@@ -6,7 +6,7 @@ import GRDBSQLite
 import IdentityClient
 
 extension SQLiteTokenCache {
-    /// Runs work on the database where it may block, and says what its errors mean.
+    /// Runs work on the database on a queue that may block, and maps its errors.
     func asking<Value: Sendable>(
         _ work: @escaping @Sendable (DatabaseQueue) throws -> Value
     ) async throws -> Value {
@@ -47,7 +47,7 @@ extension SQLiteTokenCache {
 }
 
 extension DatabaseQueue {
-    /// One transaction that takes the right to write at once, so that it waits for others before it has read anything.
+    /// Runs a transaction that takes the write lock first, so that it waits for other writers before it reads anything.
     func inImmediateTransaction<Value>(_ work: (Database) throws -> Value) throws -> Value {
         try writeWithoutTransaction { database in
             var value: Value?
@@ -60,12 +60,12 @@ extension DatabaseQueue {
         }
     }
 
-    /// Finds out whether a statement would be stored, and stores nothing.
+    /// Checks whether a statement would succeed, and stores nothing.
     func tryWriting(_ sql: String, _ arguments: StatementArguments) throws {
         try writeWithoutTransaction { database in
             try database.inTransaction(.immediate) {
                 try database.execute(sql: sql, arguments: arguments)
-                // SQLite would go to the disk with the commit only, and not see before that it is full.
+                // SQLite would write to the disk only at the commit, and not notice a full disk earlier.
                 let code = sqlite3_db_cacheflush(database.sqliteConnection)
                 guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
                 return .rollback

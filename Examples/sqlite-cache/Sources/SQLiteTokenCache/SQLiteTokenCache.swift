@@ -6,30 +6,30 @@ import GRDB
 import Glibc
 public import IdentityClient
 
-/// Keeps credentials in a table of an SQLite database, by way of GRDB.
+/// A token cache in a table of an SQLite database, accessed with GRDB.
 ///
-/// Every replace is one statement in a transaction of its own, so that any number of programs may share the file. What
-/// was stored survives a crash of the machine. A call waits for another program's write for five seconds at most.
+/// Every replace is one statement in its own transaction, so any number of programs may share the file. Stored records
+/// survive a crash of the machine. A call waits at most five seconds for another program's write.
 public final class SQLiteTokenCache: TokenCache {
     let database: DatabaseQueue
-    /// Where calls may wait for the disk and for other programs.
+    /// The queue on which calls may wait for the disk and for other programs.
     let queue = DispatchQueue(label: "sqlite-token-cache")
 
-    /// Opens the database, or makes it, for its owner alone.
+    /// Opens the database, or creates it with access for its owner alone.
     ///
-    /// The tokens are in it as they are: wrap the cache in an `EncryptedTokenCache` where others may read the file.
+    /// The tokens are stored unencrypted: wrap the cache in an `EncryptedTokenCache` if others may read the file.
     ///
     /// - Throws: GRDB's `DatabaseError`.
     public init(path: String) throws {
-        // SQLite would let others read it. Whoever makes the file is the only one who opens it before SQLite does:
-        // closing it later would end this process's locks.
+        // SQLite would let others read the file. Only the creator of the file opens it before SQLite does: closing it
+        // later would end this process's locks.
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if file >= 0 { close(file) }
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         configuration.journalMode = .wal  // who reads need not wait for who writes
         database = try DatabaseQueue(path: path, configuration: configuration)
-        // GRDB asks for less in this mode. A refresh token that was handed out must survive the machine's crash.
+        // In this mode GRDB's default is weaker. A refresh token that was returned must survive a crash of the machine.
         try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
         try database.inImmediateTransaction { database in
             try database.execute(
@@ -46,7 +46,7 @@ public final class SQLiteTokenCache: TokenCache {
         }
     }
 
-    /// The record under `key`, or `nil`.
+    /// Returns the record under `key`, or `nil`.
     ///
     /// - Throws: `.cacheBusy`, `.cacheFull`, `.cachePermissions` or `.cache`; `CancellationError`.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
@@ -55,7 +55,7 @@ public final class SQLiteTokenCache: TokenCache {
         }
     }
 
-    /// Stores `new` under `key` if what is stored is still `expected`.
+    /// Stores `new` under `key` if the stored record is still `expected`.
     ///
     /// - Throws: `.cacheBusy`, `.cacheFull`, `.cachePermissions` or `.cache`; `CancellationError`.
     public func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
@@ -89,7 +89,7 @@ public final class SQLiteTokenCache: TokenCache {
         }
     }
 
-    /// All records of one kind in `group`.
+    /// Returns all records of one kind in `group`.
     ///
     /// - Throws: `.cacheBusy`, `.cacheFull`, `.cachePermissions` or `.cache`; `CancellationError`.
     public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
@@ -110,7 +110,7 @@ public final class SQLiteTokenCache: TokenCache {
         }
     }
 
-    /// Writes a record of a name that no other has, as far as SQLite lets it, and takes it back.
+    /// Writes a record under an unused name, as far as SQLite allows it, and takes it back.
     ///
     /// - Throws: `.cacheBusy`, `.cacheFull`, `.cachePermissions` or `.cache`; `CancellationError`.
     public func checkWritable(in group: CacheGroup) async throws {

@@ -3,7 +3,7 @@
 import IdentityTesting
 import SQLiteTokenCache
 
-/// One of the processes that the tests share a database with.
+/// A process with which the tests share a database.
 @main struct CacheWorker {
     static func main() async throws {
         try await TokenCacheWorker.run(SQLiteTokenCache(path: CommandLine.arguments[1]))

@@ -25,8 +25,8 @@ import Testing
         try await TokenCacheConformance(costRecords: 1000) { try SQLiteTokenCache(path: path) }.run()
     }
 
-    /// `SQLITE_CACHE_REPETITIONS` says how often, once unless told; `SQLITE_CACHE_KILLS` how many processes die at
-    /// random moments each time, 10 unless told.
+    /// `SQLITE_CACHE_REPETITIONS` sets the number of repetitions, 1 by default; `SQLITE_CACHE_KILLS` sets how many
+    /// processes die at random moments in each repetition, 10 by default.
     @Test(.timeLimit(.minutes(60))) func conformsAcrossProcesses() async throws {
         let path = path
         for _ in 0..<Self.number("SQLITE_CACHE_REPETITIONS", or: 1) {
@@ -45,7 +45,7 @@ import Testing
         try await cache.checkWritable(in: group)
         let database = try DatabaseQueue(path: path)
         #expect(try await database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM token_record") } == 0)
-        // A database that somebody else has spoiled.
+        // Plays another program that has damaged the database.
         try await database.write { try $0.execute(sql: "DROP TABLE token_record") }
         let error = await #expect(throws: AuthenticationError.self) { try await cache.checkWritable(in: group) }
         #expect(error?.code == .cache)
@@ -82,7 +82,7 @@ import Testing
         ProcessInfo.processInfo.environment[variable].flatMap(Int.init) ?? usual
     }
 
-    /// The executable lies beside the tests.
+    /// Returns the path of the worker, which is next to the tests.
     private static func worker() throws -> String {
         let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }.map { URL(fileURLWithPath: $0) } ?? own

@@ -1,8 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// `$filter=startswith(givenName,'…')`, the one filter that the stand-in understands.
+/// `$filter=startswith(givenName,'…')`, the only filter that the stand-in understands.
 ///
-/// - SeeAlso: [OData URL conventions §5.1.1.7](https://docs.oasis-open.org/odata/odata/v4.01/odata-v4.01-part2-url-conventions.html)
+/// - SeeAlso: [OData URL conventions
+///   §5.1.1.7](https://docs.oasis-open.org/odata/odata/v4.01/odata-v4.01-part2-url-conventions.html)
 struct DirectoryFilter: Hashable, Sendable {
     enum Property: String, Sendable {
         case givenName, surname, displayName, mail, userPrincipalName
@@ -11,7 +12,9 @@ struct DirectoryFilter: Hashable, Sendable {
     var property: Property
     var prefix: String
 
-    /// - Returns: `nil` when it is none, for example because an apostrophe in the name is not doubled.
+    /// Parses a filter.
+    ///
+    /// - Returns: `nil` if the text is not such a filter, for example because an apostrophe in the name is not doubled.
     init?(_ text: String) {
         let text = text.trimmingPrefix { $0 == " " }
         guard text.hasPrefix("startswith("), text.hasSuffix(")") else { return nil }
@@ -22,11 +25,11 @@ struct DirectoryFilter: Hashable, Sendable {
         let literal = Self.trimmed(arguments[arguments.index(after: comma)...])
         let quotes = literal.unicodeScalars
         guard quotes.count >= 2, quotes.first == "'", quotes.last == "'" else { return nil }
-        // By scalars: an apostrophe and a combining accent are one `Character`.
+        // Compares unicode scalars, because an apostrophe and a combining accent are one `Character`.
         var inside = literal.unicodeScalars.dropFirst().dropLast()
         var prefix = String.UnicodeScalarView()
         while let scalar = inside.popFirst() {
-            // Every apostrophe inside stands for itself only together with another one.
+            // Inside the string, an apostrophe must be followed by a second one.
             if scalar == "'", inside.popFirst() != "'" { return nil }
             prefix.append(scalar)
         }

@@ -3,7 +3,7 @@
 import Foundation
 import IdentityTesting
 
-/// Someone in the organisation, as Graph tells it.
+/// A person in the organization, in the form that Graph returns.
 struct DirectoryPerson: Hashable, Sendable, Encodable {
     var id: String
     var displayName: String
@@ -15,10 +15,10 @@ struct DirectoryPerson: Hashable, Sendable, Encodable {
     var mobilePhone: String?
     var jobTitle: String?
 
-    /// Five hundred people, the same each time, sorted as they are listed.
+    /// Five hundred people, always the same and in the order of the listing.
     static let all: [DirectoryPerson] = known + generated(500 - known.count)
 
-    /// The account with which this person signs in. Everybody's password is the same, but for Bob's.
+    /// The account with which this person signs in. All people except Bob have the same password.
     var account: TestIdentityProvider.Person {
         if id == TestIdentityProvider.Person.bob.objectID { return .bob }
         return TestIdentityProvider.Person(

@@ -4,7 +4,7 @@ import FlyingFox
 import Foundation
 import IdentityTesting
 
-/// `/v1.0/me` and `/v1.0/users`, as far as the programs need Graph.
+/// The parts of Graph that the programs need: `/v1.0/me` and `/v1.0/users`.
 struct GraphService: Sendable {
     private static let defaultPageSize = 100
     private static let scopesForMe = ["user.read", "user.readwrite"]

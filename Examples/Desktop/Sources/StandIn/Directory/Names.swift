@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What the directory's people are called. Many names are not spelled with 26 letters.
+/// The names of the directory's people. Many need more than 26 letters.
 enum Names {
     static let given = [
         "Aaron", "Abigail", "Adéla", "Ahmet", "Aino", "Ana", "Anders", "Aoife", "Beatriz", "Björn", "Carla", "Chidi",

@@ -3,7 +3,7 @@
 import FlyingFox
 import Foundation
 
-/// An answer that says no, in Graph's words.
+/// An error answer in Graph's form.
 struct HTTPRefusal: Error {
     var status: HTTPStatusCode
     var code: String
@@ -23,7 +23,7 @@ struct HTTPRefusal: Error {
         return response
     }
 
-    /// The answer of a service that says it in a body of its own.
+    /// Returns the answer of a service that has its own body for errors.
     func response(_ body: some Encodable) throws -> HTTPResponse {
         var response = try HTTPResponse.json(body, status: status)
         for (name, value) in headers { response.headers[name] = value }

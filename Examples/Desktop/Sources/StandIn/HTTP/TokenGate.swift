@@ -5,15 +5,15 @@ import Foundation
 import IdentityClient
 import IdentityTesting
 
-/// Lets nobody to a service without an access token of its provider that is good for it.
+/// The access check of a service, which requires a valid access token of the service's provider.
 struct TokenGate: Sendable {
     let provider: TestIdentityProvider
     let service: StandIn.Faults.Service
     let faults: StandIn.Faults
 
-    /// Whose request it is, and what the token permits.
+    /// Returns the information about the request's token: the person and the scopes.
     ///
-    /// - Throws: ``HTTPRefusal``, also for what is planned to go wrong; `CancellationError`.
+    /// - Throws: ``HTTPRefusal``, also for planned faults; `CancellationError`.
     func admit(_ request: HTTPRequest) async throws -> TestIdentityProvider.Introspection {
         let plan = faults.take(for: service)
         try await act(on: plan)

@@ -6,7 +6,7 @@ import IdentityClient
 import IdentityTesting
 import Synchronization
 
-/// One thing to do, with the members that Microsoft's sample of a to-do service has.
+/// A task, with the members of Microsoft's sample of a to-do service.
 struct TaskItem: Encodable, Hashable, Sendable {
     var id: Int
     var owner: String
@@ -23,8 +23,8 @@ struct TaskItem: Encodable, Hashable, Sendable {
     }
 }
 
-/// `/api/tasks`, as in Microsoft's sample: a list for each person, who is told by the token alone. That a task is done
-/// can be changed here, which the sample's service has no request for.
+/// `/api/tasks`, as in Microsoft's sample: a list for each person, identified by the token alone. In addition, a
+/// request can change whether a task is done, which the sample's service does not offer.
 final class TaskService: Sendable {
     private static let maximumLength = 500
 
@@ -98,7 +98,7 @@ final class TaskService: Sendable {
         }
     }
 
-    /// The new task's text: JSON, or a form as the first program of this kind sent it.
+    /// Returns the new task's text, from JSON or from a form like the first program of this kind sent.
     private func text(of request: HTTPRequest) async throws -> String {
         let body = try await request.bodyData
         let type = request.headers[.contentType]?.lowercased() ?? ""
@@ -117,7 +117,7 @@ final class TaskService: Sendable {
         return trimmed
     }
 
-    /// The list is the program's own API, so that B2C's scope for that, the client id, is good for everything.
+    /// Requires a scope. The list is the program's own API, so B2C's scope for it, the client id, permits everything.
     private func require(_ scope: String, _ known: TestIdentityProvider.Introspection) throws {
         let granted = known.scopes.map(\.rawValue)
         guard granted.contains(known.clientID.rawValue) || granted.contains(Providers.tasksScope + scope) else {
