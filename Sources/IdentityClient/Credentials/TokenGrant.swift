@@ -32,8 +32,8 @@ package struct TokenGrant: Sendable {
     }
 }
 
-/// The identity of the account that the tokens belong to. It is never empty, and never an email
-/// address or a display name.
+/// The identity of the account that the tokens belong to. It is never empty, and never an email address or a display
+/// name.
 package struct AccountIdentity: Hashable, Sendable {
     package var accountID: Account.ID
     package var homeAccountID: String

@@ -3,10 +3,10 @@
 public import HTTPTypes
 
 extension AuthenticatedClient {
-    /// Sends `request`, and gives the answer as soon as its head is there; the body arrives piece by piece.
+    /// Sends `request`, and returns the answer as soon as its head has arrived; the body arrives piece by piece.
     ///
-    /// There is no limit to the body's size, and none to the time it takes, as long as something moves.
-    /// - Throws: As ``send(_:body:)``.
+    /// The body's size is not limited, nor is the time it takes, as long as data arrives.
+    /// - Throws: The errors of ``send(_:body:)``.
     public func stream(
         _ request: HTTPRequest,
         body: RequestBody? = nil
@@ -15,10 +15,10 @@ extension AuthenticatedClient {
         return (exchange.response, ResponseBody(exchange))
     }
 
-    /// Begins to send `body`, which is read piece by piece; the answer is given back in memory.
+    /// Starts to send `body`, which is read piece by piece. The answer is returned in memory.
     ///
-    /// A POST or PUT is usual. The progress is that of the upload; it begins anew when the request has to be repeated,
-    /// after a 401 for example. ``Transfer/value`` throws as ``send(_:body:)``.
+    /// POST and PUT are usual methods. The progress is that of the upload; it starts again if the request has to be
+    /// repeated, after a 401 for example. ``Transfer/value`` throws the errors of ``send(_:body:)``.
     public func upload(_ body: RequestBody, with request: HTTPRequest) -> Transfer {
         let client = self
         return Transfer { meter in
@@ -27,19 +27,20 @@ extension AuthenticatedClient {
         }
     }
 
-    /// Begins to fetch the answer's body into the file at `path`.
+    /// Starts to download the answer's body into the file at `path`.
     ///
-    /// The file is written under another name beside it, `path` with `.part` and some letters, and gets its name when
-    /// it is complete and on the disk. A file that had the name before is replaced, and its permissions stay; links are
-    /// followed. A download that ends early leaves nothing. An answer outside 200 to 299 leaves no file either: its body
-    /// is given back in memory. What is at `path` and is no file, a FIFO or a device, is written as the bytes come; that
-    /// the reader of a FIFO goes away is SIGPIPE to a program that does not ignore it.
-    /// ``Transfer/value`` throws as ``send(_:body:)``, and `.fileUnavailable` when the file cannot be written: before
-    /// anything is sent, where that is known by then.
+    /// The file is written under another name in the same directory, `path` with `.part` and some letters, and gets its
+    /// name when it is complete and on the disk. A previous file with that name is replaced, and its permissions are
+    /// kept; links are followed. A download that ends early leaves no file. An answer outside 200 to 299 also leaves no
+    /// file: its body is returned in memory. If `path` is not a regular file but a FIFO or a device, the bytes are
+    /// written as they arrive. If the reader of a FIFO goes away, a program that does not ignore SIGPIPE receives it.
+    ///
+    /// ``Transfer/value`` throws the errors of ``send(_:body:)``, and `.fileUnavailable` when the file cannot be
+    /// written: before anything is sent, if that is known by then.
     public func download(_ request: HTTPRequest, body: RequestBody? = nil, to path: String) -> Transfer {
         let client = self
         return Transfer { meter in
-            // Before anything is sent: an answer that cannot be kept is not asked for.
+            // Opened before anything is sent: an answer that cannot be stored is not requested.
             let file = try await PartialFile.open(path)
             do {
                 let exchange = try await ResourceCall(client).run(request, body)

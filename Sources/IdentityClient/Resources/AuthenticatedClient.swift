@@ -3,28 +3,29 @@
 public import FoundationEssentials
 public import HTTPTypes
 
-/// Calls a resource (an API) on behalf of an account.
+/// A client that calls a resource (an API) on behalf of an account.
 ///
-/// It acquires the access token silently and sends it as `Authorization: Bearer`. An answer of 401 is tried once more
-/// with a renewed token, or with one that meets the answer's claims challenge. Redirects of `GET` and `HEAD` are
-/// followed, without the token once they lead to another scheme, host or port, and never from https to http. An answer
-/// of 429 or 503 with `Retry-After` is waited for, where the method is idempotent. Every other answer is given back as it came, whatever its status.
+/// It acquires the access token silently and sends it as `Authorization: Bearer`. After an answer of 401, the request
+/// is sent once more with a renewed token, or with a token that meets the answer's claims challenge. Redirects of `GET`
+/// and `HEAD` are followed, without the token once they lead to another scheme, host or port, and never from https to
+/// http. After an answer of 429 or 503 with `Retry-After`, the client waits and repeats the request, if the method is
+/// idempotent. Every other answer is returned unchanged, whatever its status.
 ///
 /// ```swift
 /// let graph = AuthenticatedClient(application: app, account: account, scopes: ["User.Read"])
 /// let (response, body) = try await graph.get(me)
 /// ```
 ///
-/// The token goes to whichever address a request names, if it is https, or http on this computer itself: name none that
-/// is not yours to trust. Keep one object for an account and its scopes; calls at the same time share what they can.
+/// The token goes to any address that a request names, if it is https, or http on this computer itself: name only
+/// addresses that you trust. Keep one object for an account and its scopes; concurrent calls share token requests.
 public final class AuthenticatedClient: Sendable {
-    /// Who acquires the tokens.
+    /// The application object that acquires the tokens.
     public let application: PublicClientApplication
 
-    /// On whose behalf it calls.
+    /// The account on whose behalf the client calls.
     public let account: Account
 
-    /// The scopes the token has.
+    /// The scopes of the token.
     public let scopes: Set<Scope>
 
     let tokens: ResourceTokens
@@ -32,20 +33,20 @@ public final class AuthenticatedClient: Sendable {
     let timeout: Duration
     let maximumResponseBytes: Int
 
-    /// Makes a client. No network, no files.
+    /// Creates a client, without network or file access.
     ///
     /// - Parameters:
-    ///   - application: Who acquires the tokens.
-    ///   - account: On whose behalf; it came from a result, or from `allAccounts()`.
-    ///   - scopes: Those of one resource.
-    ///   - authority: Another authority of the same kind and cloud, a tenant or a B2C policy; `nil` means the
-    ///     application's.
-    ///   - transport: How requests are sent; `nil` means the application's transport. Streaming needs a
+    ///   - application: The application object that acquires the tokens.
+    ///   - account: The account on whose behalf the client calls, from a result or from `allAccounts()`.
+    ///   - scopes: The scopes of one resource.
+    ///   - authority: Another authority of the same kind and cloud, such as a tenant or a B2C policy; `nil` means the
+    ///     application's authority.
+    ///   - transport: The transport that sends requests; `nil` means the application's transport. Streaming needs a
     ///     ``StreamingHTTPTransport``, such as ``CurlTransport``.
-    ///   - timeout: The most that one call may take in all, the waits that a server asks for included. For transfers
-    ///     it bounds these waits alone. One minute unless given.
-    ///   - maximumResponseBytes: The largest body that is given back in memory; 16 MiB unless given, and above it
-    ///     `.responseTooLarge`.
+    ///   - timeout: The longest time for one call, including the waits that a server asks for. For transfers it limits
+    ///     only these waits. One minute unless given.
+    ///   - maximumResponseBytes: The size of the largest body that is returned in memory; a larger body is
+    ///     `.responseTooLarge`. 16 MiB unless given.
     public init(
         application: PublicClientApplication,
         account: Account,
@@ -67,13 +68,13 @@ public final class AuthenticatedClient: Sendable {
         )
     }
 
-    /// Sends `request`, and gives the whole answer, whatever its status.
+    /// Sends `request`, and returns the whole answer, whatever its status.
     ///
-    /// Fields that frame the message, and `Authorization`, are the client's to set. Cancelling the task ends the call
-    /// at once.
-    /// - Throws: `AuthenticationError.interactionRequired` when a person is needed, with the `claims` to pass on where
-    ///   the resource made a claims challenge; everything else that `acquireTokenSilently(_:)` throws; `.network` when
-    ///   no answer came, or not in time; `.unexpectedRedirect` where a redirect is not followed; `.responseTooLarge`;
+    /// The client sets `Authorization` and the fields that frame the message. Cancelling the task ends the call at
+    /// once.
+    /// - Throws: `AuthenticationError.interactionRequired` when a person is needed, with the `claims` to pass on if the
+    ///   resource made a claims challenge; every other error of `acquireTokenSilently(_:)`; `.network` when no answer
+    ///   came, or not in time; `.unexpectedRedirect` when a redirect is not followed; `.responseTooLarge`;
     ///   `.fileUnavailable` when a file of the body cannot be read; `CancellationError`.
     public func send(
         _ request: HTTPRequest,
@@ -93,23 +94,23 @@ public final class AuthenticatedClient: Sendable {
         }
     }
 
-    /// Sends a `GET` that accepts JSON, and gives the whole answer, whatever its status.
+    /// Sends a `GET` that accepts JSON, and returns the whole answer, whatever its status.
     ///
-    /// - Throws: As ``send(_:body:)``.
+    /// - Throws: The errors of ``send(_:body:)``.
     public func get(_ url: URL) async throws -> (response: HTTPResponse, body: [UInt8]) {
         try await send(.json(url))
     }
 }
 
 extension HTTPRequest {
-    /// What ``AuthenticatedClient/get(_:)`` and the pages send.
+    /// Returns the request that ``AuthenticatedClient/get(_:)`` and the pages send.
     static func json(_ url: URL) -> HTTPRequest {
         HTTPRequest(.get, to: url, headerFields: [.accept: "application/json"])
     }
 }
 
 extension HTTPExchange {
-    /// All that is left of the body.
+    /// Returns the rest of the body.
     ///
     /// - Throws: `.responseTooLarge` above `limit`.
     func wholeBody(atMost limit: Int) async throws -> [UInt8] {

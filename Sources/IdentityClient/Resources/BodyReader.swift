@@ -2,13 +2,13 @@
 
 import Synchronization
 
-/// Reads a body from its beginning to its end, once.
+/// A reader that reads a body once, from its beginning to its end.
 final class BodyReader: HTTPBodySource {
     private struct State {
-        /// Those that are left, the next one first, each with its length.
+        /// The remaining segments, the next segment first, each with its length.
         var segments: [(RequestBody.Segment, Int64)]
         var file: ReadableFile?
-        /// Of the file that is open.
+        /// The remaining bytes of the open file.
         var left: Int64 = 0
     }
 
@@ -16,7 +16,7 @@ final class BodyReader: HTTPBodySource {
     private let state: Mutex<State>
     private let meter: ProgressMeter?
 
-    /// Large enough that the hops between threads do not count.
+    /// The size of a piece in bytes: large enough that switching between threads does not matter.
     static let pieceLength = 256 << 10
 
     private init(_ segments: [(RequestBody.Segment, Int64)], _ meter: ProgressMeter?) {
@@ -26,9 +26,9 @@ final class BodyReader: HTTPBodySource {
         meter?.begin(total: length)
     }
 
-    /// Looks how long the files are.
+    /// Creates a reader, and determines the lengths of the files.
     ///
-    /// - Throws: `.fileUnavailable`
+    /// - Throws: `.fileUnavailable` when a file cannot be read.
     static func open(_ body: RequestBody, _ meter: ProgressMeter?) async throws -> BodyReader {
         guard body.segments.contains(where: { if case .file = $0 { true } else { false } }) else {
             return BodyReader(body.segments.map { ($0, Int64($0.knownLength)) }, meter)

@@ -5,16 +5,16 @@ public import HTTPTypes
 import OAuthWire
 
 extension HTTPRequest {
-    /// A request to a web address. The address is checked when the request is sent.
+    /// Creates a request to a web address. The address is checked when the request is sent.
     ///
     /// ```swift
     /// HTTPRequest(.get, to: users, query: ["$filter": "startswith(givenName,'O''Brien')", "$top": "25"])
     /// ```
     /// - Parameters:
     ///   - method: The method.
-    ///   - url: Where to; a fragment is left out.
-    ///   - query: Names and values that are added to the address's query, percent-encoded here.
-    ///   - headerFields: Further fields.
+    ///   - url: The address; a fragment is left out.
+    ///   - query: Names and values to add to the address's query. They are percent-encoded here.
+    ///   - headerFields: More header fields.
     public init(
         _ method: HTTPRequest.Method,
         to url: URL,

@@ -3,19 +3,19 @@
 import OAuthWire
 
 extension RequestBody {
-    /// One part of a form.
+    /// A part of a form.
     public struct Part: Sendable {
         let name: String
         let filename: String?
         let contentType: String?
         let segment: Segment
 
-        /// A field with a text.
+        /// Creates a part with a text field.
         public static func field(_ name: String, _ value: String) -> Part {
             Part(name: name, filename: nil, contentType: nil, segment: .bytes(Array(value.utf8)))
         }
 
-        /// The file at `path`, under its own name unless another is given.
+        /// Creates a part with the file at `path`, under the file's own name unless another name is given.
         public static func file(
             _ name: String,
             path: String,
@@ -26,7 +26,7 @@ extension RequestBody {
             return Part(name: name, filename: filename ?? ownName, contentType: contentType, segment: .file(path))
         }
 
-        /// Bytes in memory that are sent as a file.
+        /// Creates a part with bytes in memory that are sent as a file.
         public static func bytes(
             _ name: String,
             _ bytes: [UInt8],
@@ -37,7 +37,7 @@ extension RequestBody {
         }
     }
 
-    /// A form with `parts`, as `multipart/form-data`.
+    /// Creates a form with `parts`, as `multipart/form-data`.
     ///
     /// - SeeAlso: [RFC 7578](https://www.rfc-editor.org/rfc/rfc7578)
     public static func multipart(_ parts: [Part]) -> RequestBody {
@@ -58,7 +58,7 @@ extension RequestBody {
         return RequestBody(segments: segments, contentType: "multipart/form-data; boundary=\(boundary)")
     }
 
-    /// As browsers do: a name can end neither its quotes nor its line.
+    /// Escapes a name as browsers do: it can end neither its quotes nor its line.
     private static func escaped(_ text: String) -> String {
         String(
             decoding: text.utf8.flatMap { byte -> [UInt8] in

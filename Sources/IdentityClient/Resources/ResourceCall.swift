@@ -3,7 +3,7 @@
 import HTTPTypes
 import Logging
 
-/// One call of a resource, from the request to the answer that is the program's.
+/// A call of a resource, from the request to the answer for the program.
 struct ResourceCall: Sendable {
     private let client: AuthenticatedClient
 
@@ -11,7 +11,7 @@ struct ResourceCall: Sendable {
         self.client = client
     }
 
-    /// Gives the answer, its body still arriving.
+    /// Returns the answer, whose body is still arriving.
     func run(
         _ request: HTTPRequest,
         _ body: RequestBody?,
@@ -63,7 +63,8 @@ struct ResourceCall: Sendable {
         }
     }
 
-    /// Of the address, the query is left out: it may be a key, in an address that a storage service signed for example.
+    /// The query of the address is not logged: it may be a key, for example in an address that a storage service
+    /// signed.
     private func note(
         _ message: Logger.Message,
         _ route: ResourceRoute,
@@ -100,10 +101,10 @@ struct ResourceCall: Sendable {
 }
 
 extension HTTPExchange {
-    /// Takes the body of an answer that nobody wants, where it is short: then the connection can be used again.
+    /// Reads the body of an unused answer, if it is short, so that the connection can be reused.
     fileprivate func takeLittle() async {
         guard let length = response.contentLength, length <= 64 << 10 else { return }
-        // However it ends, nobody wants it.
+        // Every failure is ignored, because the answer is unused.
         _ = try? await wholeBody(atMost: 64 << 10)
     }
 }
@@ -116,12 +117,12 @@ extension HTTPRequest.Method {
 }
 
 extension WebAddress {
-    /// For a log.
+    /// The address without its query, for logs.
     var withoutQuery: String { origin + path }
 }
 
 extension HTTPRequest {
-    /// With the body's type, unless the request says one.
+    /// Returns the request with the body's type, unless the request names a type.
     fileprivate func describing(_ body: RequestBody?) -> HTTPRequest {
         guard let type = body?.contentType, headerFields[.contentType] == nil else { return self }
         var request = self

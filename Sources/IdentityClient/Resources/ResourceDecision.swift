@@ -3,18 +3,18 @@
 import HTTPTypes
 import OAuthWire
 
-/// What is done about a resource's answer that is no redirect.
+/// The next step after a resource's answer that is not a redirect.
 enum ResourceDecision: Hashable, Sendable {
-    /// It is the program's.
+    /// Return the answer to the program.
     case deliver
-    /// The token is renewed, with these claims where there are any, and the request repeated.
+    /// Renew the token, with these claims if there are any, and repeat the request.
     case renew(claims: String?)
-    /// Renewed already, and the resource still demands these claims.
+    /// Ask the person: the token was renewed already, and the resource still demands these claims.
     case askPerson(claims: String)
-    /// The server asked to wait before the request is repeated; for idempotent methods alone.
+    /// Wait as the server asked, then repeat the request; for idempotent methods only.
     case wait(Duration)
 
-    /// What was done so far.
+    /// The steps so far.
     struct History: Hashable, Sendable {
         /// Whether the token was sent with the request.
         var sentToken: Bool
@@ -29,10 +29,10 @@ enum ResourceDecision: Hashable, Sendable {
 
     static let maximumWaits = 5
 
-    /// Decides.
+    /// Decides on the next step.
     /// - Parameters:
-    ///   - waitLimit: The most that is waited in all.
-    ///   - now: Unix seconds.
+    ///   - waitLimit: The longest total wait.
+    ///   - now: The current time in Unix seconds.
     init(_ response: HTTPResponse, after history: History, waitLimit: Duration, now: Int64) {
         switch response.status.code {
         case 401 where history.sentToken:

@@ -4,10 +4,12 @@ public import FoundationEssentials
 public import HTTPTypes
 
 extension AuthenticatedClient {
-    /// The pages of a collection that is handed out with `@odata.nextLink`, each fetched when it is asked for.
+    /// Returns the pages of a collection that is linked by `@odata.nextLink`. Each page is fetched when it is
+    /// requested.
     ///
-    /// A next link has to be of the same scheme, host and port as `url`: the token is sent nowhere else, and without it
-    /// a page would be of no use. It has to be another one than any before, and after `limit` pages it is enough.
+    /// A next link must have the same scheme, host and port as `url`: the token is sent nowhere else, and a page
+    /// without the token would be useless. It must also differ from all links before it. The loop ends after `limit`
+    /// pages.
     ///
     /// ```swift
     /// for try await page in graph.pages(from: users) {
@@ -15,24 +17,25 @@ extension AuthenticatedClient {
     /// }
     /// ```
     /// The loop throws ``UnexpectedResponse`` for an answer outside 200 to 299, `.unexpectedRedirect` for a next link
-    /// that is not followed, `.malformedResponse` for a page that is not JSON, and what ``send(_:body:)`` throws. It gives
-    /// every page that it fetched before that, the one with the refused link included.
+    /// that is not followed, `.malformedResponse` for a page that is not JSON, and the errors of ``send(_:body:)``. It
+    /// returns every page that it fetched before that, including the page with the refused link.
     /// - Parameters:
-    ///   - url: Where the first page is.
-    ///   - limit: How many pages there may be; 10,000 unless given. Where the last of them names another one, the loop gives
-    ///     it, and throws `.unexpectedRedirect` in place of the other.
+    ///   - url: The address of the first page.
+    ///   - limit: The most pages; 10,000 unless given. If the last of these pages has a next link, the loop returns
+    ///     this page, and then throws `.unexpectedRedirect`.
     /// - SeeAlso: [OData JSON Format 4.01 §4.6.5](https://docs.oasis-open.org/odata/odata-json-format/v4.01/odata-json-format-v4.01.html#sec_ControlInformationnextLinkodatanextLink)
     public func pages(from url: URL, limit: Int = 10_000) -> ResourcePages {
         pages(from: .json(url), limit: limit)
     }
 
-    /// The same for a request with header fields or a query of its own, which every page is asked with.
+    /// Returns the pages for a request with its own header fields or query. Every page's request has the same header
+    /// fields.
     public func pages(from request: HTTPRequest, limit: Int = 10_000) -> ResourcePages {
         ResourcePages(client: self, request: request, limit: limit)
     }
 }
 
-/// The pages of a collection, one after the other. Every loop begins with the first page.
+/// The pages of a collection, in order. Every loop begins with the first page.
 ///
 /// ```swift
 /// for try await page in client.pages(from: url) {
@@ -40,30 +43,31 @@ extension AuthenticatedClient {
 /// }
 /// ```
 public struct ResourcePages: AsyncSequence, Sendable {
-    /// A page.
+    /// The type of a page.
     public typealias Element = ResourcePage
 
     let client: AuthenticatedClient
     let request: HTTPRequest
     let limit: Int
 
-    /// Begins with the first page.
+    /// Starts a loop with the first page.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(client: client, next: .success(request), left: limit)
     }
 
-    /// Where a loop is.
+    /// The position of a loop.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let client: AuthenticatedClient
-        /// What the next step is: a request, or the error of a link that is not followed.
+        /// The next step: a request, or the error for a link that is not followed.
         var next: Result<HTTPRequest, any Error>?
         var left: Int
         var seen: Set<String> = []
 
-        /// Fetches the next page; `nil` after the last one, and after an error.
+        /// Fetches the next page; returns `nil` after the last page and after an error.
         ///
-        /// - Throws: As ``AuthenticatedClient/send(_:body:)``; ``UnexpectedResponse`` for an answer outside 200 to 299,
-        ///   `.unexpectedRedirect` for a next link that is not followed, `.malformedResponse` for a page that is not JSON.
+        /// - Throws: The errors of ``AuthenticatedClient/send(_:body:)``; ``UnexpectedResponse`` for an answer outside
+        ///   200 to 299, `.unexpectedRedirect` for a next link that is not followed, `.malformedResponse` for a page
+        ///   that is not JSON.
         public mutating func next() async throws -> ResourcePage? {
             guard let step = next else { return nil }
             next = nil
@@ -95,7 +99,7 @@ public struct ResourcePages: AsyncSequence, Sendable {
     }
 }
 
-/// One page of a collection.
+/// A page of a collection.
 ///
 /// ```swift
 /// for try await page in client.pages(from: url) {
@@ -109,7 +113,7 @@ public struct ResourcePage: Sendable {
     /// The page's JSON.
     public let body: [UInt8]
 
-    /// Where the next page is, as the server wrote it; `nil` on the last one.
+    /// The address of the next page, as the server wrote it; `nil` on the last page.
     public let nextLink: String?
 
     private struct Links: Decodable {
@@ -130,7 +134,7 @@ public struct ResourcePage: Sendable {
         nextLink = try Self.decode(Links.self, from: body, with: JSONDecoder()).nextLink
     }
 
-    /// The members of the page's `value`.
+    /// Returns the members of the page's `value`.
     ///
     /// - Throws: `AuthenticationError.Code.malformedResponse` when they are not of this type.
     public func values<Value: Decodable>(
@@ -157,7 +161,7 @@ public struct ResourcePage: Sendable {
     }
 }
 
-/// An answer that is no page: its status is outside 200 to 299.
+/// The error for an answer that is not a page: its status is outside 200 to 299.
 ///
 /// ```swift
 /// } catch let error as UnexpectedResponse {
@@ -168,10 +172,10 @@ public struct UnexpectedResponse: Error, Sendable, CustomStringConvertible {
     /// The answer's head.
     public let response: HTTPResponse
 
-    /// The answer's body, in which many servers say why.
+    /// The answer's body. Many servers put the reason into it.
     public let body: [UInt8]
 
-    /// Creates the error; a program's tests do this.
+    /// Creates the error, for a program's tests.
     public init(response: HTTPResponse, body: [UInt8]) {
         self.response = response
         self.body = body

@@ -2,19 +2,23 @@
 
 import HTTPTypes
 
-/// Where a request goes, redirects included, and whether the token goes there too.
+/// The route of a request: its address after redirects, and whether the token goes there too.
 struct ResourceRoute: Sendable {
     let address: WebAddress
-    /// Without the token.
+    /// The request, without the token.
     let request: HTTPRequest
-    /// Not any more once the request was sent to another origin, even if it comes back.
+    /// Whether the request carries the token. `false` after a redirect to another origin, even if a later redirect
+    /// leads back.
     let carriesToken: Bool
     private let redirects: Int
 
-    /// Longer than the addresses of a provider's endpoints: pages and signed addresses of storage services.
+    /// The longest address in bytes. It exceeds the limit for a provider's endpoints, because of pages and signed
+    /// addresses of storage services.
     static let maximumAddressLength = 8192
     private static let maximumRedirects = 10
 
+    /// Creates the route of a request.
+    ///
     /// - Throws: `.invalidArgument` when the request is not to https, or http on this computer.
     init(_ request: HTTPRequest) throws {
         let text = "\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "/")"
@@ -55,11 +59,11 @@ struct ResourceRoute: Sendable {
         )
     }
 
-    /// The route after `response`, or `nil` when it is no redirect that is followed: of `GET` and `HEAD` alone, and with
-    /// a `Location`.
+    /// Returns the route after `response`, or `nil` if that is not a redirect to follow. Only redirects of `GET` and
+    /// `HEAD` with a `Location` are followed.
     ///
-    /// - Throws: `.unexpectedRedirect` when it leads from https to http, to an address that is not acceptable, or on
-    ///   and on.
+    /// - Throws: `.unexpectedRedirect` when the redirect leads from https to http or to an address that is not
+    ///   acceptable, or when there are too many redirects.
     /// - SeeAlso: [RFC 9110 §15.4](https://www.rfc-editor.org/rfc/rfc9110#section-15.4)
     func following(_ response: HTTPResponse) throws -> ResourceRoute? {
         guard request.method == .get || request.method == .head,
@@ -90,7 +94,7 @@ struct ResourceRoute: Sendable {
 }
 
 extension HTTPFields {
-    /// The fields that tell another origin nothing it could use: keys and cookies may be in any other.
+    /// The fields that are useless to another origin. Any other field may contain keys or cookies.
     fileprivate var harmless: HTTPFields {
         let names: Set<HTTPField.Name> = [
             .accept, .acceptLanguage, .range, .userAgent, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifRange,
@@ -101,7 +105,7 @@ extension HTTPFields {
 }
 
 extension WebAddress {
-    /// The address that `reference` means here, or `nil` when it is not acceptable.
+    /// Returns the address that `reference` denotes relative to this address, or `nil` if it is not acceptable.
     ///
     /// - SeeAlso: [RFC 3986 §5.2](https://www.rfc-editor.org/rfc/rfc3986#section-5.2)
     func resolving(_ reference: String) -> WebAddress? {
@@ -117,7 +121,7 @@ extension WebAddress {
             text = origin + path + reference
         } else {
             let queryStart = reference.firstIndex(of: "?") ?? reference.endIndex
-            // Of an address without a path it is the root.
+            // The root, for an address without a path.
             let directory = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
             let absolute = reference.hasPrefix("/") ? reference[..<queryStart] : directory + reference[..<queryStart]
             text = origin + Self.withoutDots(String(absolute)) + reference[queryStart...]
@@ -130,7 +134,7 @@ extension WebAddress {
         return true
     }
 
-    /// RFC 3986 §5.2.4, for a path that begins with a slash.
+    /// Removes dot segments (RFC 3986 §5.2.4) from a path that begins with a slash.
     private static func withoutDots(_ path: String) -> String {
         var kept: [Substring] = []
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()

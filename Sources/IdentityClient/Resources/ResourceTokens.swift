@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// The access tokens of one client. Callers whose token was refused at the same time share one renewal.
+/// The access tokens of one client. Callers whose tokens were refused at the same time share one renewal.
 final class ResourceTokens: Sendable {
     private struct Renewal: Hashable, Sendable {
         let refusedToken: String
@@ -12,7 +12,7 @@ final class ResourceTokens: Sendable {
     private let application: PublicClientApplication
     private let parameters: SilentParameters
     private let renewals = SingleFlight<Renewal, AuthenticationResult>()
-    /// The token that met a claims challenge last, and the claims.
+    /// The token that last met a claims challenge, and the claims.
     private let meeting = Mutex<Renewal?>(nil)
 
     init(application: PublicClientApplication, parameters: SilentParameters) {
@@ -24,9 +24,9 @@ final class ResourceTokens: Sendable {
         try await application.acquireTokenSilently(parameters)
     }
 
-    /// Another token than the one that was refused, meeting `claims` where there are any.
+    /// Returns a token other than the refused token. It meets `claims` if there are any.
     ///
-    /// - Throws: As `acquireTokenSilently(_:)`; when a person is needed, with the claims.
+    /// - Throws: The errors of `acquireTokenSilently(_:)`; if a person is needed, with the claims.
     func renewed(_ refused: AuthenticationResult, claims: String?) async throws -> AuthenticationResult {
         let renewal = Renewal(refusedToken: refused.accessToken, claims: claims)
         do {
@@ -37,7 +37,7 @@ final class ResourceTokens: Sendable {
     }
 
     private func renew(_ renewal: Renewal) async throws -> AuthenticationResult {
-        // Somebody else may have been faster.
+        // Another caller may have renewed the token already.
         let current = try await current()
         if current.accessToken != renewal.refusedToken {
             let met = Renewal(refusedToken: current.accessToken, claims: renewal.claims)
@@ -55,7 +55,7 @@ final class ResourceTokens: Sendable {
 }
 
 extension AuthenticationError {
-    /// The same, with the claims that the next sign-in has to meet.
+    /// Returns the same error, with the claims that the next sign-in has to meet.
     fileprivate func demanding(_ claims: String?) -> AuthenticationError {
         AuthenticationError(
             code,

@@ -1,16 +1,16 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// The body of an answer, piece by piece, for one loop. Leaving it ends the connection.
+/// The body of an answer, piece by piece, for one loop. Leaving the loop ends the connection.
 ///
-/// Where the loop is slow, the server is slowed down: no more than a bounded buffer is held. A body that ends early
-/// ends the loop with `AuthenticationError.network`; a cancelled task with `CancellationError`.
+/// If the loop is slow, the server is slowed down: the buffer is bounded. A body that ends early ends the loop with
+/// `AuthenticationError.network`; a cancelled task ends it with `CancellationError`.
 ///
 /// ```swift
 /// let (_, body) = try await client.stream(HTTPRequest(.get, to: url))
 /// for try await piece in body { consume(piece) }
 /// ```
 public struct ResponseBody: AsyncSequence, Sendable {
-    /// Bytes, at least one.
+    /// A piece of the body: at least one byte.
     public typealias Element = [UInt8]
 
     private let exchange: any HTTPExchange
@@ -19,11 +19,11 @@ public struct ResponseBody: AsyncSequence, Sendable {
         self.exchange = exchange
     }
 
-    /// What the loop asks.
+    /// The iterator of the loop.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let exchange: any HTTPExchange
 
-        /// The next piece; `nil` after the whole body.
+        /// Returns the next piece; `nil` after the whole body.
         ///
         /// - Throws: `AuthenticationError.network` when the body ends early; `CancellationError` when the task was cancelled.
         public mutating func next() async throws -> [UInt8]? {
@@ -31,7 +31,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         }
     }
 
-    /// Begins the loop.
+    /// Starts the loop.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(exchange: exchange)
     }

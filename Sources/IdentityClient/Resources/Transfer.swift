@@ -3,7 +3,7 @@
 public import HTTPTypes
 import Synchronization
 
-/// How far an upload or a download is.
+/// The progress of an upload or a download.
 ///
 /// ```swift
 /// for await progress in transfer.progress {
@@ -11,18 +11,18 @@ import Synchronization
 /// }
 /// ```
 public struct TransferProgress: Hashable, Sendable {
-    /// The bytes of the body so far.
+    /// The transferred bytes of the body so far.
     public let completedBytes: Int64
 
-    /// All bytes of the body; `nil` where the server did not say.
+    /// The size of the body in bytes; `nil` if the server did not say.
     public let totalBytes: Int64?
 
-    /// From 0 to 1; `nil` where the total is not known.
+    /// The transferred fraction, from 0 to 1; `nil` if the size is unknown.
     public var fraction: Double? {
         totalBytes.map { $0 > 0 ? min(1, Double(completedBytes) / Double($0)) : 1 }
     }
 
-    /// Creates a progress; a program's tests do this.
+    /// Creates a progress value, for a program's tests.
     public init(completedBytes: Int64, totalBytes: Int64?) {
         self.completedBytes = completedBytes
         self.totalBytes = totalBytes
@@ -37,8 +37,8 @@ public struct TransferProgress: Hashable, Sendable {
 /// let (response, body) = try await transfer.value
 /// ```
 public final class Transfer: Sendable {
-    /// How far it is: at most twenty times a second, always the newest, and the last when it ends well. The sequence
-    /// ends with the transfer. For one loop; nobody has to listen.
+    /// The progress: at most twenty times a second, always the newest value, and the last value if the transfer
+    /// succeeds. The sequence ends with the transfer. It supports one loop, and it need not be read.
     public let progress: AsyncStream<TransferProgress>
 
     private let task: Task<(HTTPResponse, [UInt8]), any Error>
@@ -56,9 +56,9 @@ public final class Transfer: Sendable {
         task.cancel()
     }
 
-    /// The answer, when the transfer has ended. Cancelling a task that waits for it cancels the transfer.
+    /// The answer, once the transfer has ended. Cancelling a task that waits for it cancels the transfer.
     ///
-    /// - Throws: What the method that began the transfer says; `CancellationError`.
+    /// - Throws: The errors of the method that started the transfer; `CancellationError`.
     public var value: (response: HTTPResponse, body: [UInt8]) {
         get async throws {
             try await withTaskCancellationHandler {
@@ -69,13 +69,13 @@ public final class Transfer: Sendable {
         }
     }
 
-    /// Ends the transfer. ``value`` then throws `CancellationError`, unless the transfer had ended.
+    /// Cancels the transfer. ``value`` then throws `CancellationError`, unless the transfer had ended.
     public func cancel() {
         task.cancel()
     }
 }
 
-/// Counts the bytes of one transfer, and tells of them now and then.
+/// A meter that counts the bytes of one transfer and reports them at intervals.
 final class ProgressMeter: Sendable {
     private struct State {
         var completed: Int64 = 0
@@ -93,7 +93,7 @@ final class ProgressMeter: Sendable {
         (progress, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// From the beginning, perhaps once more.
+    /// Starts to count from zero, possibly again.
     func begin(total: Int64?) {
         state.withLock { $0 = State(total: total) }
         tell(force: true)
@@ -107,7 +107,7 @@ final class ProgressMeter: Sendable {
         tell(force: isComplete)
     }
 
-    /// It is complete: where the total was not known, it is now.
+    /// Marks the transfer as complete: if the total was unknown, it is now known.
     func finish() {
         state.withLock { $0.total = $0.completed }
         tell(force: true)
@@ -123,7 +123,7 @@ final class ProgressMeter: Sendable {
             if !force, let last = state.lastTold, now - last < Self.pause {
                 guard !state.isDue else { return }
                 state.isDue = true
-                // Where nothing moves any more, the newest value is told all the same.
+                // Report the newest value even if no more data moves.
                 Task {
                     try? await Task.sleep(for: Self.pause)
                     self.tell(force: true)

@@ -3,7 +3,7 @@
 import Glibc
 import OAuthWire
 
-/// Where files of transfers are read and written: calls that may wait for a disk.
+/// The executor of file calls for transfers, which may wait for a disk.
 enum TransferFiles {
     static let executor = QueueExecutor("identity-client.transfers", width: 4)
 
@@ -57,14 +57,15 @@ final class ReadableFile: Sendable {
     }
 }
 
-/// What a download is written to: a file that gets its name when it is complete.
+/// The destination of a download: a file that gets its name when it is complete.
 ///
-/// What has the name already, and is no file (a FIFO, a device), stays what it is: it is written as the bytes come. So is a
-/// file that is named by a descriptor (`/dev/stdout`): whoever opened it goes on writing to it.
+/// If the path names something other than a regular file (a FIFO, a device), it stays what it is, and the bytes are
+/// written as they arrive. The same applies to a file that is named by a descriptor (`/dev/stdout`), because the
+/// program that opened it goes on writing to it.
 final class PartialFile: Sendable {
     private let path: String
     private let descriptor: Int32
-    /// What the file is called until it is complete, and then; `nil` for what is no file.
+    /// The names of the file before and after it is complete; `nil` if the destination is not a regular file.
     private let names: (part: String, final: String)?
 
     private init(_ path: String, _ descriptor: Int32, _ names: (part: String, final: String)? = nil) {
@@ -77,7 +78,7 @@ final class PartialFile: Sendable {
         Glibc.close(descriptor)
     }
 
-    /// Opens what is at `path`, or begins a file; waits until somebody reads where it is a FIFO.
+    /// Opens the destination at `path`, or creates a file. For a FIFO, waits for a reader.
     static func open(_ path: String) async throws -> PartialFile {
         while true {
             if let file = try await TransferFiles.executor.run({ try openNow(path) }) { return file }
@@ -85,12 +86,12 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// - Returns: `nil` for a FIFO that nobody reads yet.
+    /// - Returns: `nil` for a FIFO without a reader.
     private static func openNow(_ path: String) throws -> PartialFile? {
         var status = stat()
         let named = descriptor(namedBy: path)
         if let named {
-            // One that is open for reading could be opened anew for writing, where nobody would see what is written.
+            // A descriptor that is open for reading could be opened anew for writing, where the bytes would be lost.
             let flags = fcntl(named, F_GETFL)
             guard flags >= 0, flags & O_ACCMODE != O_RDONLY else {
                 throw TransferFiles.failure("written", path, number: EBADF)
@@ -98,7 +99,7 @@ final class PartialFile: Sendable {
         }
         guard unsafe stat(path, &status) == 0 else {
             let number = errno
-            // An empty name, and a link to nothing, are no places for a file.
+            // An empty name and a link to nothing cannot name a file.
             guard number == ENOENT, !path.isEmpty, unsafe lstat(path, &status) != 0 else {
                 throw TransferFiles.failure("written", path, number: number)
             }
@@ -127,7 +128,8 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// The descriptor of this process that a path stands for: `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`, or a link to one.
+    /// Returns the descriptor of this process that a path denotes: `/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`, or a
+    /// link to such a path.
     private static func descriptor(namedBy path: String) -> Int32? {
         var name = path
         for _ in 0..<8 {
@@ -145,12 +147,12 @@ final class PartialFile: Sendable {
         return nil
     }
 
-    /// - Parameter mode: That of the file which has the name now.
+    /// - Parameter mode: The mode of the file that has the name now.
     private static func begin(_ path: String, at final: String, mode: mode_t?) throws -> PartialFile {
         let part = "\(final).part\(SecureRandom.token(bytes: 6))"
         let descriptor = unsafe Glibc.open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode ?? 0o666)
         guard descriptor >= 0 else { throw TransferFiles.failure("written", path, number: errno) }
-        // Where this fails, the process's mask has left less than the mode.
+        // If this fails, the process's mask has left less than the mode.
         if let mode { fchmod(descriptor, mode) }
         return PartialFile(path, descriptor, (part, final))
     }
@@ -165,7 +167,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// - Returns: How many bytes were taken; none where a FIFO is full.
+    /// - Returns: The number of bytes written; 0 if a FIFO is full.
     private func writeNow(_ bytes: ArraySlice<UInt8>) throws -> Int {
         while true {
             let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -175,12 +177,12 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Puts it on the disk, and in its place.
+    /// Syncs the file to the disk and gives it its name.
     func finish() async throws {
         guard let names else { return }
         try await TransferFiles.executor.run {
             while fsync(self.descriptor) != 0 {
-                // Some file systems cannot, and say so in this way.
+                // Some file systems cannot sync, and report it with this error.
                 if errno == EINVAL { break }
                 if errno != EINTR { throw TransferFiles.failure("written", self.path, number: errno) }
             }
@@ -190,7 +192,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Leaves nothing of a file that is not complete. Not left to `deinit`: the program may end before it.
+    /// Removes an incomplete file. This is not left to `deinit`, because the program may end before it.
     func discard() async {
         guard let names else { return }
         _ = try? await TransferFiles.executor.run { unsafe unlink(names.part) }  // nothing throws
