@@ -3,8 +3,8 @@
 import FoundationEssentials
 import Testing
 
-/// Every input that fuzzing has kept, old faults among them, is read as the fuzzer reads it: a reading that ends the
-/// program or does not end fails the run. Scripts/fuzz looks for new ones.
+/// Reads every input that fuzzing has kept, including old faults, as the fuzzer reads it. A reading that crashes or hangs
+/// fails the run. Scripts/fuzz searches for new inputs.
 @Suite struct CorpusTests {
     private static let corpus = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Corpus")
 

@@ -10,7 +10,7 @@ private let subject: Subject = {
     return subject
 }()
 
-/// What libFuzzer calls with each input. Only Scripts/fuzz builds it.
+/// The function that libFuzzer calls with each input. Only Scripts/fuzz builds it.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     unsafe subject.read(Array(UnsafeBufferPointer(start: bytes, count: count)))

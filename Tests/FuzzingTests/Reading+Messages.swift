@@ -8,7 +8,7 @@ import OAuthWire
 @testable import IdentityClient
 
 extension Reading {
-    /// The first byte chooses the status, the rest is the body.
+    /// The first byte chooses the status; the rest is the body.
     static func tokenAnswer(_ bytes: [UInt8]) {
         guard let first = bytes.first else { return }
         let statuses = [200, 400, 401, 302, 408, 429, 500, 503]
@@ -29,7 +29,7 @@ extension Reading {
         }
     }
 
-    /// What comes before a person acts: a code for another device, or the reference to a pushed request.
+    /// Answers before the person acts: a code for another device, or the reference to a pushed request.
     static func deviceAnswer(_ bytes: [UInt8]) {
         guard let json = object(bytes) else { return }
         if let response = try? DeviceAuthorizationResponse(json) {

@@ -39,7 +39,7 @@ extension Reading {
         }
     }
 
-    /// The same bytes, of which the half arrives first; `nil` where that is enough for an answer.
+    /// The same bytes in two halves; `nil` if the first half is enough for an answer.
     private static func inTwoPieces(_ bytes: [UInt8], _ parser: RequestParser) -> RequestParser.Step? {
         var progress = RequestParser.Progress()
         guard case .incomplete = parser.parse(Array(bytes.prefix(bytes.count / 2)), &progress) else { return nil }

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What is fuzzed: each thing that reads what a server, a browser, a file or another program wrote.
+/// The fuzzed readers: each one that reads data from a server, a browser, a file or another program.
 enum Subject: String, CaseIterable {
     case cacheRecord = "cache-record"
     case fileHeader = "file-header"
@@ -13,7 +13,7 @@ enum Subject: String, CaseIterable {
     case challenge
     case clientInfo = "client-info"
 
-    /// Reads `bytes` as the library would. Ends the program where something does not hold that must hold.
+    /// Reads `bytes` as the library would. Ends the program if an invariant does not hold.
     func read(_ bytes: [UInt8]) {
         switch self {
         case .cacheRecord: Reading.cacheRecord(bytes)

@@ -13,7 +13,7 @@ import Testing
     private static let here = row("0100007F:1F90 0100007F:C350", "01", user: 1000, inode: 77)
     private static let hungUp = row("0100007F:1F90 0100007F:C350", "08", user: 1000, inode: 77)
     private static let there = row("0100007F:C350 0100007F:1F90", "01", user: 1001, inode: 78)
-    /// The other end, of a program that has ended: it has no inode, and counts as root's.
+    /// The other end belongs to a program that has ended: it has no inode, and its user is listed as root.
     private static let left = row("0100007F:C350 0100007F:1F90", "05", user: 0, inode: 0)
     private static let mapped = row(
         "0000000000000000FFFF00000100007F:C350 0000000000000000FFFF00000100007F:1F90",
@@ -35,10 +35,10 @@ import Testing
             ([[hungUp]], .gone),
             ([[elsewhere]], .gone),
             ([[]], .gone),
-            // It was reset between the two rows of the first look.
+            // The connection was reset between the two rows of the first lookup.
             ([[here], []], .gone),
             ([[here], [here, there]], .user(1001)),
-            // Somewhere that these tables do not show.
+            // The other end is not in these tables.
             ([[here], [here]], .unknown),
             ([], .unknown),
         ] as [([[String]], LoopbackPeer.Owner)]
@@ -73,7 +73,7 @@ import Testing
         #expect(owners.withLock { $0 } == [.user(geteuid())])
     }
 
-    /// Whoever does not wait for the answer is nobody's: it may have sent its request for the effect alone.
+    /// A client that does not wait for the answer has no owner: it may have sent the request only for its effect.
     @Test(arguments: [false, true]) func knowsThatItHasHungUp(isReset: Bool) async throws {
         let (requests, received) = AsyncStream.makeStream(of: LoopbackRequest.self)
         let (goOn, isOver) = AsyncStream.makeStream(of: Void.self)

@@ -70,7 +70,7 @@ import Testing
         #expect(try await exchange(get, port: server.port).hasPrefix("HTTP/1.1 200 "))
     }
 
-    /// Cookies for `localhost` come from all of its ports, whoever set them.
+    /// A browser sends the cookies of all ports of `localhost`, whichever program set them.
     @Test func takesTheCookiesOfADevelopersBrowser() async throws {
         let server = try echo()
         defer { server.close() }
@@ -122,7 +122,7 @@ import Testing
         #expect(ContinuousClock.now - started >= .milliseconds(290))
     }
 
-    /// A browser waits for the answer to its ClientHello as long as it is let.
+    /// A browser waits for the answer to its ClientHello as long as the connection is open.
     @Test func closesAtOnceWhatBeginsWithTLS() async throws {
         let visits = Mutex(0)
         let server = try LoopbackServer.start(
@@ -165,7 +165,7 @@ import Testing
 
     @Test func freesThePortAndEndsConnectionsWhenClosed() async throws {
         var shortest = Duration.seconds(60)
-        // The best of several, because other tests may hold the processor for a while.
+        // The best of several attempts, because other tests may occupy the processor.
         for _ in 0..<5 {
             let server = try echo(hosts: [.ipv4, .ipv6])
             let kept = try RawConnection(port: server.port)
@@ -201,7 +201,7 @@ import Testing
         connection.send(get)
         var iterator = events.makeAsyncIterator()
         #expect(await iterator.next() == "asked")
-        // Not read yet when the server closes, and still no reset.
+        // These bytes are still unread when the server closes, and the connection must not be reset.
         connection.send("more")
         server.close()
         #expect(await iterator.next() == "cancelled")

@@ -3,7 +3,7 @@
 import Glibc
 import LoopbackHTTP
 
-/// A client that can misbehave: what is sent is what the test says, byte for byte.
+/// A client that can misbehave: it sends exactly the bytes that the test names.
 final class RawConnection: Sendable {
     struct Failure: Error {
         var call: String
@@ -14,7 +14,7 @@ final class RawConnection: Sendable {
 
     init(port: UInt16, overIPv6: Bool = false) throws {
         raw = socket(overIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        // A test that waits for what never comes fails instead of hanging.
+        // A test that waits in vain fails instead of hanging.
         var timeout = timeval(tv_sec: 20, tv_usec: 0)
         unsafe setsockopt(raw, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         var on: Int32 = 1
@@ -48,13 +48,13 @@ final class RawConnection: Sendable {
         close(raw)
     }
 
-    /// From now on its end is a reset, which leaves nothing behind.
+    /// From now on, closing resets the connection and leaves nothing behind.
     func resetsWhenClosed() {
         var option = linger(l_onoff: 1, l_linger: 0)
         unsafe setsockopt(raw, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// Sends all of it, or as much as the other side takes before it breaks the connection.
+    /// Sends all bytes, or as many as the other side accepts before it closes the connection.
     func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -70,7 +70,7 @@ final class RawConnection: Sendable {
         send(Array(text.utf8))
     }
 
-    /// All that arrives until the other side ends the connection, or until `isEnough`.
+    /// Returns everything that arrives until the other side closes the connection, or until `isEnough`.
     func receive(until isEnough: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
             do {
@@ -94,20 +94,20 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// The next bytes that end with `ending`.
+    /// Returns the next bytes up to and including `ending`.
     func receive(endingWith ending: String) async throws -> String {
         try await receive { $0.reversed().starts(with: ending.utf8.reversed()) }
     }
 }
 
-/// Sends one request on a connection of its own and gives all of the answer.
+/// Sends one request on a new connection and returns the whole answer.
 func exchange(_ request: String, port: UInt16, overIPv6: Bool = false) async throws -> String {
     let connection = try RawConnection(port: port, overIPv6: overIPv6)
     connection.send(request)
     return try await connection.receive()
 }
 
-/// Waits for `condition`, 10 s at most.
+/// Waits for `condition`, for 10 s at most.
 func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
     let deadline = ContinuousClock.now + .seconds(10)
     while ContinuousClock.now < deadline {
@@ -117,5 +117,5 @@ func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
     return false
 }
 
-/// Whether this machine has the address `::1`; containers often have not.
+/// Whether this machine has the address `::1`. Containers often lack it.
 let machineHasIPv6 = (try? LoopbackServer.start(hosts: [.ipv6]) { _ in .dropped }) != nil

@@ -72,7 +72,8 @@ import Testing
         #expect(status(text) == nil)
     }
 
-    /// What is known is kept: otherwise a sender of single bytes would keep the thread busy that serves the browser.
+    /// The parser keeps its progress. Otherwise a client that sends single bytes would occupy the thread that serves the
+    /// browser.
     @Test(.timeLimit(.minutes(1))) func looksAtNoByteAgainForEachThatFollows() {
         let parser = RequestParser(LoopbackServer.Limits())
         let head = "POST /\(String(repeating: "a", count: 8000)) HTTP/1.1\r\nHost: a\r\nContent-Length: 65536\r\n"

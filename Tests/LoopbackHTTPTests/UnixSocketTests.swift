@@ -7,7 +7,8 @@ import Testing
 @testable import LoopbackHTTP
 
 @Suite struct UnixSocketTests {
-    /// Another program removes the name of a socket that refuses it. So the name may not be there before somebody listens.
+    /// Another program removes the name of a socket that refuses connections, so the name must not exist before the socket
+    /// listens.
     @Test func appearsWhenSomebodyListens() throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "socket-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -18,7 +19,7 @@ import Testing
         let socket = try UnixSocket.listen(at: directory.appending(path: "a-name").path)
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = unsafe read(watch, &buffer, buffer.count)
-        // Each event: watch, mask, cookie and length, four bytes each; then the name, filled up with zeros.
+        // Each event has a watch, mask, cookie and length of four bytes each, then the name, padded with zeros.
         var events: [(mask: UInt32, name: String)] = []
         var rest = buffer.prefix(max(0, count))
         while rest.count >= 16 {

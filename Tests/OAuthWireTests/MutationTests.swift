@@ -3,7 +3,7 @@
 import OAuthWire
 import Testing
 
-/// Broken inputs give errors, never a crash, and what is accepted can be written and read again.
+/// Broken inputs lead to errors, never to a crash. Accepted inputs can be written and read again.
 @Suite struct MutationTests {
     private static let seeds = [
         #"{"access_token":"a","token_type":"Bearer","expires_in":"3600","scope":"a b","foci":"1"}"#,

@@ -33,7 +33,7 @@ struct AccountStoreTests {
         return type
     }
 
-    /// Each call is another process.
+    /// Each call stands for another process.
     private func store() throws -> AccountStore {
         try AccountStore([type("work", stage), type("shop", shop)])
     }
@@ -106,14 +106,14 @@ struct AccountStoreTests {
         shop.clock.advance(by: .seconds(5))
         let result = try await task.value
         #expect(try await store.accounts().map(\.account) == [result.account])
-        // Nothing has to be said.
+        // The parameters are optional.
         let other = Task { try await store.acquireTokenWithDeviceCode(ofType: "shop") { show.yield($0) } }
         _ = await shown.first { _ in true }
         other.cancel()
         await #expect(throws: CancellationError.self) { try await other.value }
     }
 
-    /// An API, and wherever it sends its caller, is nobody to whom a gateway's key is to be told.
+    /// An API, and any host that it redirects to, must not receive a gateway's key.
     @Test func sendsExtraHeadersToTheProviderAlone() async throws {
         let network = Network(provider: shop.transport)
         let store = try AccountStore([
@@ -131,11 +131,11 @@ struct AccountStoreTests {
         #expect(network.visits.value["elsewhere.example.test"] == ["-"])
         let atProvider = try #require(network.visits.value[shop.provider.authority.environment])
         #expect(atProvider.count >= 3 && Set(atProvider) == ["blue"])
-        // What the library says itself stays.
+        // The library's own header fields stay.
         let token = try #require(shop.transport.requests.last { $0.method == .post })
         #expect(token.headerFields[.accept] == "application/json")
         #expect(token.headerFields[.contentType] == "application/x-www-form-urlencoded")
-        // And large bodies are streamed as before.
+        // Large bodies are still streamed.
         let streaming = try type("shop", shop) {
             $0.configuration.transport = CurlTransport()
             $0.extraHeaders = ["X-Tenant": "blue"]
@@ -177,7 +177,7 @@ struct AccountStoreTests {
         #expect(try await other.userData(of: account) == Folder(name: "Inbox"))
         try await other.updateUserData(Folder.self, of: account) { $0?.count += 1 }
         #expect(try await store.userData(of: account) == Folder(name: "Inbox", count: 1))
-        // Another form is an error to read, and can be replaced.
+        // Data of another type throws an error when it is read, and can be replaced.
         try await expectError(.invalidArgument) { try await store.userData(Int.self, of: account) }
         try await store.setUserData(7, of: account)
         #expect(try await store.userData(Int.self, of: account) == 7)
@@ -236,7 +236,7 @@ struct AccountStoreTests {
             return
         }
         #expect(error.code == .signInExpired && change.old == account && change.new == account)
-        // A lost token is no lost account.
+        // The account survives the loss of its token.
         #expect(try await store.accounts() == [account])
 
         try await other.signOut(account)
@@ -283,7 +283,7 @@ struct AccountStoreTests {
     }
 }
 
-/// A provider, and an API that sends its callers elsewhere; keeps each host's `X-Tenant`.
+/// A provider, and an API that redirects its callers. Records the `X-Tenant` that each host received.
 private final class Network: HTTPTransport {
     let visits = Shared<[String: [String]]>([:])
     private let provider: any HTTPTransport

@@ -68,7 +68,7 @@ import Testing
             return encrypted ? EncryptedTokenCache(files, key: secret) : files
         }
         let (first, second) = (try app(cache()), try app(cache(), .bob))
-        // Nothing but a hint would be in time.
+        // Only a hint arrives in time.
         let pace = CachePace(polling: .seconds(3600), sweeping: .seconds(3600))
         var changes = try await first.accountChanges(pace: pace).makeAsyncIterator()
         let bob = try await signIn(second)
@@ -222,7 +222,7 @@ import Testing
     }
 }
 
-/// A cache that gives no hints, or none that mean anything, and fails on demand.
+/// A cache that gives no hints, or meaningless ones, and fails on demand.
 private final class SilentCache: TokenCache {
     struct Unavailable: Error {}
 

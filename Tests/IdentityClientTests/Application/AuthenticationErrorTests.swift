@@ -10,7 +10,7 @@ import Testing
     private static let then = Date(timeIntervalSince1970: 1_764_000_000.9)
     private static let id = UUID(uuidString: "C970D58C-7429-4D47-AE01-2903778D98CA")
 
-    /// A transport of the program's own, whose error is some time old.
+    /// A program's own transport that throws an error with an older time.
     private struct Broken: HTTPTransport {
         func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
             throw AuthenticationError(.connectionFailed, "Broken.", timestamp: AuthenticationErrorTests.then)

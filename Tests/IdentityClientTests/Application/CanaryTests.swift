@@ -7,7 +7,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// A secret that must show up nowhere: not in descriptions, not in dumps, not in mirrors, not in errors.
+/// A secret that must not appear in descriptions, dumps, mirrors or errors.
 @Suite struct CanaryTests {
     static let secret = "c4n4ry"
 
@@ -81,7 +81,7 @@ import Testing
         )
     }
 
-    /// The net catches what it is there for.
+    /// The checks do find a leaked secret.
     @Test func findsASecretThatIsShown() {
         struct Careless { let token: String }
         #expect(everythingSaid(about: [Careless(token: Self.secret)]).contains(Self.secret))
@@ -122,7 +122,7 @@ import Testing
         for value in values { #expect(!everythingSaid(about: value).contains(Self.secret)) }
     }
 
-    /// Whatever the server sends beside or instead of what was asked for.
+    /// Content that the server sends beside or instead of the expected answer.
     @Test(arguments: [
         (200, #"{"access_token":"c4n4ry","token_type":7,"refresh_token":"c4n4ry","id_token":"c4n4ry"}"#),
         (200, #"{"access_token":"c4n4ry x","token_type":"Bearer"}"#),

@@ -31,7 +31,7 @@ import Testing
         #expect(((try? RedirectURI.custom(url)) != nil) == isAccepted)
     }
 
-    /// Microsoft's providers expect `localhost`, the others what RFC 8252 §7.3 prefers; what was named stays.
+    /// Microsoft's providers expect `localhost`, the others the address that RFC 8252 §7.3 prefers. A named host stays.
     @Test func spellsTheLoopbackHostAsTheProviderExpects() throws {
         let entra = try Authority.entra()
         let other = try Authority.openIDConnect(issuer: "https://h")
@@ -83,7 +83,7 @@ import Testing
         #expect(["a"].appendingMissing(["b", "a", "openid"]) == ["a", "b", "openid"])
     }
 
-    /// OpenID Connect Core §5.5; `xms_cc` tells Microsoft what the program can handle.
+    /// OpenID Connect Core §5.5; `xms_cc` tells Microsoft which challenges the program can handle.
     @Test(
         arguments: [
             (nil, [], nil), ("", [], nil), (#"{ "a" : 1 }"#, [], #"{ "a" : 1 }"#),

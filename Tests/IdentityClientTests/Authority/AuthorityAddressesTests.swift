@@ -82,7 +82,7 @@ import Testing
         #expect(authority.configurationURLs.isEmpty && authority.partition == "oauth2|https://h/t")
     }
 
-    /// protocol.md §1.1, tenant replacement: only `common` and `organizations` give way to the home tenant.
+    /// protocol.md §1.1, tenant replacement: the home tenant replaces only `common` and `organizations`.
     @Test(
         arguments: [
             ("common", "uid.home", "home", "home"), ("organizations", "uid.home", "home", "home"),
@@ -149,7 +149,7 @@ import Testing
         #expect(issuers[0] != issuers[1])
     }
 
-    /// B2C names its policy in the query of endpoints that it publishes without it.
+    /// B2C expects its policy in the query of its endpoints, but publishes them without it.
     @Test(arguments: [
         ("https://h/token", "https://h/token?p=B2C_1_x"), ("https://h/token?a=b", "https://h/token?a=b&p=B2C_1_x"),
         ("https://h/token?p=other", "https://h/token?p=other"),

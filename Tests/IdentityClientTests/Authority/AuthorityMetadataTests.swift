@@ -146,7 +146,7 @@ import Testing
         }
         #expect(cache.recordCount == 0)
         #expect(try await resolver.metadata(for: authority, context: Fixture.context).tokenEndpoint == "https://h/t")
-        // The good one is kept, in memory and for the next process.
+        // The correct configuration is kept, in memory and for the next process.
         _ = try await resolver.metadata(for: authority, context: Fixture.context)
         _ = try await self.resolver(transport, cache).metadata(for: authority, context: Fixture.context)
         #expect(transport.sentPaths.count == 3)
@@ -174,7 +174,7 @@ import Testing
         #expect(transport.sentPaths.count == 2)
     }
 
-    /// protocol.md §1.4, §11 item 7: an unknown host is asked about, and no certain answer means no.
+    /// protocol.md §1.4, §11 item 7: the library asks about an unknown host, and refuses it without a certain answer.
     @Test(
         arguments: [
             .answer(400, #"{"error":"invalid_instance"}"#),
@@ -215,7 +215,7 @@ import Testing
         #expect(transport.sentPaths == ["/common/v2.0/.well-known/openid-configuration"])
     }
 
-    /// protocol.md §11 item 7: known hosts work from the table while nobody answers.
+    /// protocol.md §11 item 7: known hosts work from the table while no server answers.
     @Test(arguments: [.failure(.networkTimedOut), .answer(503, ""), .answer(429, "")] as [ScriptedTransport.Step])
     func usesTheTemplatesWhileMicrosoftCannotBeAsked(step: ScriptedTransport.Step) async throws {
         let metadata = try await resolver(ScriptedTransport([step]), InMemoryTokenCache()).metadata(
@@ -230,7 +230,7 @@ import Testing
         #expect(error.map { .network ~= $0.code || .serverUnavailable ~= $0.code } == true)
     }
 
-    /// Nobody is sent to an address that is guessed, where a browser would only say that there is no way to it.
+    /// No browser opens at a guessed address, because the page would show only a connection error.
     @Test(arguments: [AuthenticationError.Code.nameNotResolved, .connectionFailed, .tlsFailed, .proxyFailed])
     func guessesNoEndpointsWhereThereIsNoWayToMicrosoft(code: AuthenticationError.Code) async throws {
         let error = await #expect(throws: AuthenticationError.self) {
@@ -285,7 +285,7 @@ import Testing
         let answer = ScriptedTransport.Step.answer(200, Self.good, header.map { ["Cache-Control": $0] } ?? [:])
         let (transport, cache) = (ScriptedTransport([answer, answer]), InMemoryTokenCache())
         let authority = try Authority.openIDConnect(issuer: "https://h")
-        // Each is another process: what it goes by lies in the cache.
+        // Each stands for another process, which knows only the contents of the cache.
         for (age, requests) in [(0, 1), (seconds - 1, 1), (seconds, 2)] {
             let documents = DiscoveryCache(
                 client: EndpointClient(transport: transport),

@@ -5,7 +5,7 @@ import Testing
 @testable import IdentityClient
 
 @Suite struct AuthorityRecognitionTests {
-    /// The forms of an authority address and what becomes of them: canonical address and partition.
+    /// The forms of an authority address, each with its canonical address and partition.
     @Test(arguments: [
         (
             "https://login.microsoftonline.com/common", "https://login.microsoftonline.com/common/",
@@ -101,7 +101,7 @@ import Testing
         #expect(error?.code == .invalidArgument)
     }
 
-    /// protocol.md §1.3: every host of a cloud means the same credentials; clouds never mix.
+    /// protocol.md §1.3: all hosts of one cloud share the same credentials; clouds never share.
     @Test func aliasesShareOnePartition() throws {
         let clouds = [
             ["login.microsoftonline.com", "login.windows.net", "login.microsoft.com", "sts.windows.net"],

@@ -72,7 +72,7 @@ import Testing
         #expect(error?.message.contains(claim) == true)
     }
 
-    /// Which way the clock is off stands in the text: it is the most common cause.
+    /// The message says whether the clock is fast or slow, because a wrong clock is the most common cause.
     @Test func saysWhichWayTheClockIsOff() throws {
         let expired = #expect(throws: AuthenticationError.self) {
             try expectation().check(claims([("exp", "\(Self.now - 400)")]), algorithm: .rs256, at: Self.now)
@@ -132,7 +132,7 @@ import Testing
         #expect(((try? expectation.check(claims, algorithm: .rs256, at: Self.now)) != nil) == isBelieved)
     }
 
-    /// OpenID Connect Core §12.2: no nonce is expected, but the same person.
+    /// OpenID Connect Core §12.2: no nonce is expected, but the person must be the same.
     @Test func asksARefreshForTheSamePerson() throws {
         var expectation = try expectation()
         expectation.nonce = nil

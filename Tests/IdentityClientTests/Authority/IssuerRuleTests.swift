@@ -45,7 +45,7 @@ import Testing
         #expect(try Authority(url: authority).accepts(publishedIssuer: issuer) == expected)
     }
 
-    /// The issuer of an External ID tenant has its own host, also where people see a custom domain.
+    /// The issuer of an External ID tenant has its own host, even if people see a custom domain.
     @Test(
         arguments: [
             (nil, "https://\(guid).ciamlogin.com/\(guid)/v2.0", true),
@@ -90,7 +90,7 @@ import Testing
         #expect(!authority.accepts(tokenIssuer: "https://h", tenantID: nil, published: "https://h"))
     }
 
-    /// protocol.md §4, rule 2: what an ID token's `iss` and `tid` may be.
+    /// protocol.md §4, rule 2: allowed values of an ID token's `iss` and `tid`.
     @Test(
         arguments: [
             ("common", "https://login.microsoftonline.com/\(guid)/v2.0", guid, true),
@@ -121,7 +121,7 @@ import Testing
         #expect(authority.accepts(tokenIssuer: issuer, tenantID: tid, published: nil) == expected)
     }
 
-    /// A tenant that is named by one of its domains: its identifier stands in the published issuer.
+    /// A tenant that is named by one of its domains. The published issuer contains its identifier.
     @Test(
         arguments: [
             (guid, guid, true), (guid, guid.uppercased(), true), (consumers, guid, false),

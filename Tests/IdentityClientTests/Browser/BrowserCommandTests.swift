@@ -30,7 +30,7 @@ import Testing
         #expect(candidates.map { ([$0.program] + $0.arguments).joined(separator: " ") } == expected)
     }
 
-    /// As Windows' have, which WSL finds below `/mnt/c`.
+    /// Paths of Windows programs contain spaces. WSL finds them below `/mnt/c`.
     @Test(arguments: [
         ("DIR/Program Files/firefox", "DIR/Program Files/firefox", []),
         ("DIR/Program Files/firefox -P  me", "DIR/Program Files/firefox", ["-P", "me"]),

@@ -12,7 +12,7 @@ import Testing
 struct CustomSchemeRedirectReceiverTests {
     private static let uri = "msauth.com.example.app://auth"
 
-    /// Opens redirects as the desktop does: by delivering them.
+    /// Delivers redirects, as the desktop does when it opens them.
     private struct Desktop: BrowserLauncher {
         let browser: ScriptedBrowser
         let receiver: CustomSchemeRedirectReceiver
@@ -24,7 +24,7 @@ struct CustomSchemeRedirectReceiverTests {
             let redirect = try await browser.redirectURL()
             let (receiver, deliveries, before) = (receiver, deliveries, before)
             Task {
-                // The right answer at the wrong address is none either.
+                // A correct answer at the wrong address does not count.
                 let elsewhere = redirect.absoluteString.split(separator: "?").joined(separator: "/elsewhere?")
                 for address in before + [elsewhere] {
                     let isTaken = try await receiver.deliver(try #require(URL(string: address)))
@@ -70,7 +70,7 @@ struct CustomSchemeRedirectReceiverTests {
         #expect(try await waitFor(5, deliveries) == [false, false, false, false, true])
         let sent = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
         #expect(sent["redirect_uri"] == Self.uri && sent["response_mode"] == "query")
-        // Nothing stays behind.
+        // No files remain.
         let left = try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/redirects")
         #expect(left.isEmpty)
     }
@@ -116,7 +116,7 @@ struct CustomSchemeRedirectReceiverTests {
         let listener = try await receiver.start(for: uri, responseMode: .query)
         let name = try #require(try FileManager.default.contentsOfDirectory(atPath: place).first)
         await listener.close()
-        // As after a crash: the name is there, and behind it nobody.
+        // As after a crash: the socket's name exists, but no process listens.
         let dead = "\(place)/\(name.prefix(13))dead"
         let server = try LoopbackServer.start(unixSocket: dead) { _ in LoopbackResponse(status: 200) }
         server.close()

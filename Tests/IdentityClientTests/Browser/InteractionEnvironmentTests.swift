@@ -40,9 +40,9 @@ import Testing
 
     @Test(arguments: [
         Row(facts: "browser display person", method: .browser, reason: opens),
-        // A program with windows is no worse than one at a terminal.
+        // A program with windows can do as much as one at a terminal.
         Row(facts: "browser display", method: .browser, reason: opens),
-        // $BROWSER counts without a display: editors forward it to the computer where the person is.
+        // $BROWSER counts without a display, because editors forward it to the person's computer.
         Row(facts: "browser person ssh", method: .browser, reason: opens),
         Row(facts: "browser missing display ssh container", method: .browser, reason: opens),
         Row(facts: "person", method: .manualPaste, reason: headless),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// Ports, and how the wait ends.
+/// Ports, and the end of the wait.
 @Suite(.timeLimit(.minutes(1))) struct LoopbackRedirectListenerTests {
     private func start(_ redirectURI: RedirectURI = .loopback) async throws -> (any RedirectListener, port: UInt16) {
         let listener = try await LoopbackRedirectReceiver().start(for: redirectURI, responseMode: .query)
@@ -72,7 +72,7 @@ import Testing
 
     @Test func freesThePortAtOnceInACancelledTask() async throws {
         var shortest = Duration.seconds(60)
-        // The best of several, because other tests may hold the processor for a while.
+        // The best of several attempts, because other tests may occupy the processor.
         for _ in 0..<5 {
             let (listener, port) = try await start()
             let browser = try redirect(port)
@@ -130,7 +130,7 @@ import Testing
         let port = UInt16(try #require(listener.redirectURI.port))
         let browser = try redirect(port)
         let redirect = try await listener.receive()
-        // Longer than a request may take to arrive: a silent connection that came later is ended first.
+        // Waits longer than a request may take to arrive: the server closes this silent later connection first.
         let silent = try RawConnection(port: port)
         #expect(try await silent.receive().isEmpty)
         await listener.answer(redirect, with: RedirectPage(outcome: .succeeded))

@@ -81,7 +81,7 @@ import Testing
         await listener.close()
     }
 
-    /// Cookies for `localhost` come from all of its ports: a developer's browser has many.
+    /// A browser sends the cookies of all ports of `localhost`; a developer's browser has many.
     @Test func takesARedirectWithManyCookies() async throws {
         let (listener, port) = try await start()
         let refused = try await visit("/?code=x&state=s", port, cookies: 64 * 1024)
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    /// What a browser gets that is sent to the page, and the page itself, for which the listener's end waits.
+    /// The redirect to the page, and the page itself. The listener waits for its delivery before it ends.
     private func pageElsewhere(
         _ browser: RawConnection,
         _ listener: any RedirectListener,
@@ -171,7 +171,7 @@ import Testing
         #expect(answer.contains("No &quot;luck&quot; &amp; &#39;no&#39; joy"))
     }
 
-    /// Providers that do not heed what they were asked for; the code leaves the address bar as ever.
+    /// Some providers ignore the requested response mode. The code still disappears from the address bar.
     @Test func showsThePageElsewhereWhenTheAnswerCameInTheQuery() async throws {
         let (listener, port) = try await start(try .loopback(path: "/back"), .formPost)
         let browser = try RawConnection(port: port)

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct PageDeliveriesTests {
     private let deliveries = PageDeliveries()
 
-    /// A task that waits longer than the test may take.
+    /// A task that waits longer than the test's time limit.
     private func wait() -> Task<Void, Never> {
         Task.immediate { [deliveries] in await deliveries.ended(within: .seconds(600)) }
     }
@@ -32,7 +32,8 @@ import Testing
         deliveries.end(1)
         deliveries.redirect(2)
         deliveries.endAllRedirected()
-        // One page is under way, so that this ends by its timeout. Whoever was released too early has gone on by then.
+        // One page is still in progress, so this call ends by its timeout. By then, any task that was released too early has
+        // continued.
         await deliveries.ended(within: .milliseconds(50))
         isLast.withLock { $0 = true }
         deliveries.end(3)

@@ -10,7 +10,7 @@ import Testing
             ([:], []),
             (["APPDIR": "/tmp/.mount_notes"], ["/tmp/.mount_notes"]),
             (["APPDIR": "/tmp/.mount_notes//"], ["/tmp/.mount_notes"]),
-            // Somebody's own variable: no AppImage is there.
+            // A variable that someone set by hand, without an AppImage.
             (["APPDIR": "/srv/app"], []),
             (["APPDIR": "relative"], []), (["APPDIR": "/"], []), (["APPDIR": ""], []),
             (["SNAP": "/snap/notes/1", "SNAP_NAME": "notes", "SNAP_REVISION": "1"], ["/snap/notes/1"]),
@@ -25,7 +25,7 @@ import Testing
     @Test(arguments: [
         ("LD_LIBRARY_PATH", "/b/usr/lib:/usr/lib:/b/lib", "/usr/lib"),
         ("LD_LIBRARY_PATH", "/b/usr/lib", nil),
-        // What is left of `$APPDIR/usr/lib:$LD_LIBRARY_PATH` would be the current directory.
+        // The remaining empty entry of `$APPDIR/usr/lib:$LD_LIBRARY_PATH` would mean the current directory.
         ("LD_LIBRARY_PATH", "/b/usr/lib:", nil),
         ("PATH", "/b:/b/usr/bin:/usr/bin:/bin", "/usr/bin:/bin"),
         ("XDG_DATA_DIRS", "/b/usr/share:/usr/share", "/usr/share"),

@@ -82,7 +82,7 @@ import Testing
             html = template.html(RedirectPage(outcome: slot.outcome))
         }
         #expect(html.components(of: "⁂&lt;script&gt;&#39;&quot;&amp;  &lt;/title&gt;") == slot.count)
-        // The name is put in once, and not searched for places.
+        // The name is inserted once, and a placeholder in it is not replaced.
         #expect(html.components(of: "&lt;/title&gt;<bdi>A{application}&lt;i&gt;</bdi>y\u{301}y") == 1)
         #expect(html.components(of: "<script") == 0 && html.components(of: "</title>") == 1)
         #expect(!html.unicodeScalars.contains { ["\u{0}", "\u{85}"].contains($0) })
@@ -97,7 +97,7 @@ import Testing
         #expect(html.unicodeScalars.count { $0 == "\u{301}" } == 50)
     }
 
-    /// Of the page and of the English message in it, each for itself.
+    /// The direction of the page, and of the English message in it, each declared separately.
     @Test func leavesTheDirectionToTheTexts() throws {
         let arabic = try RedirectPage.Texts(language: "ar")
         #expect(html(.succeeded, nil, arabic).contains("<main dir=\"auto\">"))
@@ -135,7 +135,7 @@ import Testing
         #expect(response.closesConnection)
     }
 
-    /// A text, a page that shows it, and how often: a title stands in the tab as well.
+    /// A text, a page that shows it, and the number of occurrences: a title also appears in the tab.
     struct Slot: Sendable {
         var path: any WritableKeyPath<RedirectPage.Texts, String> & Sendable
         var outcome: RedirectPage.Outcome
@@ -161,7 +161,7 @@ import Testing
 }
 
 extension String {
-    /// By scalars, as a browser reads.
+    /// Compares scalars, as a browser does.
     fileprivate func components(of text: String) -> Int {
         let (all, wanted) = (Array(unicodeScalars), Array(text.unicodeScalars))
         return all.indices.count { all[$0...].starts(with: wanted) }

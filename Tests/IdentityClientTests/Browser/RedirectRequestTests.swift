@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// GitLab and WSO2 Identity Server publish the form, and answer so all the same.
+    /// GitLab and WSO2 Identity Server publish form posts, but answer in the query.
     @Test(arguments: [
         ("GET", "/?code=a&state=b", nil),
         ("GET", "/?error=access_denied&state=b", nil),
@@ -116,7 +116,7 @@ import Testing
         #expect(try decide(posted("code=a&state=b", to: "/"), .query) == .refused(status: 405))
     }
 
-    /// A frame, an image or a script of a web page is not where a person ends a sign-in.
+    /// A sign-in ends in a window, not in a frame, image or script of a web page.
     @Test(
         arguments: [
             (["Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Site": "cross-site"], true),
@@ -132,7 +132,7 @@ import Testing
         #expect((decision == .refused(status: 403)) == !isTaken)
     }
 
-    /// RFC 6749 appendix A.11: a code has any visible character.
+    /// RFC 6749 appendix A.11: a code may contain any visible character.
     @Test(arguments: [("GET", "%20"), ("POST", "+"), ("POST", "%20")])
     func keepsEveryCharacterOfACode(_ method: String, _ space: String) throws {
         let form = "code=a%2Bb%2Fc%3Dd%25e%26f%23g\(space)h&state=s"
@@ -155,7 +155,7 @@ import Testing
         #expect(code == "a+b/c=d%e&f#g h" && answer.state == "s")
     }
 
-    /// In the address of the form, nothing counts.
+    /// Parameters in the address of a form post do not count.
     @Test func readsTheFormAlone() throws {
         #expect(try decide(posted("state=b", to: "/?code=a"), .formPost) == .refused(status: 400))
     }
@@ -169,7 +169,8 @@ import Testing
         )
     }
 
-    /// Whatever a browser leaves unescaped, the address is valid and means the same; duplicates are for the flow to see.
+    /// The address is valid and has the same meaning, even if a browser leaves characters unescaped. Duplicate parameters
+    /// stay, so that the flow sees them.
     @Test(arguments: [
         ("code=a+b%20c&state=%C3%A4", "code=a+b%20c&state=%C3%A4"),
         ("code=a%2fb", "code=a%2Fb"),

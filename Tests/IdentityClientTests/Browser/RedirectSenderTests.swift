@@ -39,7 +39,7 @@ import Testing
         await listener.close()
     }
 
-    /// It tells how the sign-in ended, and its delivery ends the wait for it.
+    /// The page tells how the sign-in ended, and its delivery ends the wait.
     @Test func showsThePageToNoOtherUser() async throws {
         let inbox = RedirectInbox(
             responseMode: .query,
@@ -54,7 +54,7 @@ import Testing
         #expect(answer.hasPrefix("HTTP/1.1 403"))
     }
 
-    /// As above with a real one, which then gives way to the person's own browser.
+    /// As above, with another user of the computer, whose request must not replace the person's own.
     @Test(.enabled(if: geteuid() == 0, "only root can become somebody else"))
     func waitsOnWhereAnotherUserSentSomething() async throws {
         let listener = try await LoopbackRedirectReceiver().start(for: .loopback, responseMode: .query)
@@ -73,7 +73,7 @@ import Testing
         await listener.close()
     }
 
-    /// What a script prints that another user runs.
+    /// Runs a script as another user and returns its output.
     private func asNobody(_ script: String) async throws -> String {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/setpriv")

@@ -48,7 +48,7 @@ import Testing
         for (answer, status) in others {
             #expect(answer.hasPrefix("HTTP/1.1 \(status) ") && !answer.contains("id.example"))
         }
-        // None of them used it up.
+        // None of these requests used up the address.
         #expect(try await ask(start).hasPrefix("HTTP/1.1 302 "))
     }
 

@@ -27,7 +27,7 @@ private struct FakeSystem: ~Copyable {
         try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path(name))
     }
 
-    /// What a script wrote, once it is complete.
+    /// Returns the lines that a script wrote, once they are complete.
     func report(_ name: String) async throws -> String {
         var text = ""
         _ = try await eventually {
@@ -57,10 +57,10 @@ private struct FakeSystem: ~Copyable {
     }
 }
 
-/// One after the other: a script cannot be started while a process that is just being forked has it open for writing.
+/// Serialized: a script cannot be started while a process that is just being forked has it open for writing.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct SystemBrowserLauncherTests {
     private let address = "https://login.example/authorize?a=1&b=%20%25s;$(x)&c='d'"
-    /// What it is passed as: a script on the way expands nothing in it.
+    /// The address as it is passed on: a script in between must not expand any part of it.
     private let passed = "https://login.example/authorize?a=1&b=%20%25s;%24(x)&c='d'"
 
     private func url(_ text: String) throws -> URL {
@@ -80,7 +80,7 @@ private struct FakeSystem: ~Copyable {
 
     @Test func startsItWithTheAddressAloneAndNothingOfOurs() async throws {
         let system = try FakeSystem()
-        // A descriptor that a careless library left open for children.
+        // A descriptor that a careless library leaves open for child processes.
         let inherited = dup(STDERR_FILENO)
         defer { close(inherited) }
         try system.install(
@@ -100,13 +100,13 @@ private struct FakeSystem: ~Copyable {
         try await system.launcher().open(url(address))
         let lines = try await system.report("report").split(separator: "\n").map(String.init)
         #expect(lines.prefix(4) == ["1", passed, "own session", "DISPLAY=:0"])
-        // `10 -> …/xdg-open` is the shell reading its script.
+        // `10 -> …/xdg-open` is the shell that reads its script.
         let descriptors = lines.filter { $0.contains(" -> ") && !$0.hasSuffix("/xdg-open") }
             .map { $0.split(separator: " ").suffix(3).joined(separator: " ") }
         #expect(descriptors == ["0 -> /dev/null", "1 -> /dev/null", "2 -> /dev/null"])
     }
 
-    /// Other users read command lines: there they find an address that leads none of them anywhere.
+    /// Other users can read command lines. The address there is useless to them.
     @Test func keepsTheAddressOutOfTheCommandLine() async throws {
         let system = try FakeSystem()
         try system.install("xdg-open", "echo \"$1\" end > '\(system.path("report"))'")
@@ -166,7 +166,7 @@ private struct FakeSystem: ~Copyable {
         let process = try #require(report.split(separator: "\n").first.flatMap { pid_t($0) })
         #expect(kill(process, 0) == 0)
         kill(process, SIGKILL)
-        // Not even as a zombie.
+        // The process is not left as a zombie either.
         #expect(try await eventually { !FileManager.default.fileExists(atPath: "/proc/\(process)") })
     }
 

@@ -3,7 +3,7 @@
 import IdentityClient
 import Synchronization
 
-/// A cache that breaks one promise.
+/// A cache that breaks one rule of the protocol.
 final class BrokenCache: TokenCache {
     enum Defect: String, CaseIterable, Sendable {
         case inventsRecords, forgetsGroup, forgetsKind, insertsOverRecord, storesWhatItRefuses, comparesAddresses
@@ -76,7 +76,7 @@ final class BrokenCache: TokenCache {
         }
     }
 
-    /// Compares first and stores later, as if nobody could come between.
+    /// Compares first and stores later, as if no other writer could intervene.
     private func replaceInTwoSteps(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws
         -> Bool
     {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// What a program sees whose encrypted records cannot be read.
+/// A program's view of encrypted records that cannot be read.
 @Suite struct EncryptedSignInTests {
     let provider: TestIdentityProvider
     let directory: TemporaryDirectory

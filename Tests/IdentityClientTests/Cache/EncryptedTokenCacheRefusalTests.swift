@@ -6,7 +6,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// What is not what this key wrote here is refused, and stays.
+/// Records that this key did not write here are refused, and stay.
 @Suite struct EncryptedTokenCacheRefusalTests {
     let base = InMemoryTokenCache()
     let secret = EncryptionKey.random()
@@ -140,7 +140,7 @@ import Testing
         }
         #expect(try await cache.records(of: .account, in: key.group).count == 1)
         #expect(provider.calls.withLock { $0 } == 1)
-        // A caller's question is not asked again for those who wait for its answer.
+        // Callers that wait for the same key share one request.
         let reader = UnreliableProvider()
         let others = EncryptedTokenCache(InMemoryTokenCache(), keyFrom: reader)
         #expect(try await others.replace(nil, with: one, for: key))
@@ -152,7 +152,7 @@ import Testing
         #expect(reader.calls.withLock { $0 } == 1)
     }
 
-    /// Somebody has removed the records and their key, and another program has begun with a new one.
+    /// The records and their key were removed, and another program has started with a new key.
     @Test func writesANewRecordWithTheKeyThatOthersHaveNow() async throws {
         let new = EncryptionKey.random()
         let provider = UnreliableProvider(.random())

@@ -157,7 +157,7 @@ import Testing
         base.refusedWrites = [.account]
         let cache = EncryptedTokenCache(base, keyFrom: provider)
         await #expect(throws: UnreliableCache.Failure.self) { try await cache.checkWritable(in: key.group) }
-        // A keyring is not opened for nothing.
+        // The keyring is not opened unnecessarily.
         #expect(provider.calls.withLock(\.self) == 0)
         base.refusedWrites = []
         let error = await #expect(throws: AuthenticationError.self) { try await cache.checkWritable(in: key.group) }
@@ -179,7 +179,7 @@ import Testing
     }
 }
 
-/// A provider of keys that fails at first.
+/// A key provider that fails at first.
 final class UnreliableProvider: EncryptionKeyProvider {
     struct Unplugged: Error {}
 
@@ -209,7 +209,7 @@ final class UnreliableProvider: EncryptionKeyProvider {
     }
 }
 
-/// Lets something happen just before the first replace.
+/// Runs some work just before the first `replace`.
 private final class DisturbedCache: TokenCache {
     private let base: any TokenCache
     private let disturbance: @Sendable () async throws -> Void

@@ -6,7 +6,7 @@ import Testing
 @testable import IdentityClient
 
 @Suite struct FileCacheErrorTests {
-    /// Quotas among them, which only some machines can be made to have.
+    /// Includes quotas, which only some machines can set up.
     @Test(
         arguments: [
             (ENOSPC, .cacheFull), (EDQUOT, .cacheFull), (EROFS, .cachePermissions), (EACCES, .cachePermissions),
@@ -19,13 +19,13 @@ import Testing
         #expect(error.message.contains("/var/tokens"))
     }
 
-    /// A service may have `/nonexistent` or `/` for its home.
+    /// A service may have `/nonexistent` or `/` as its home directory.
     @Test(arguments: [EACCES, EPERM, EROFS]) func namesTheWayOutOfAHomeThatIsNone(_ number: Int32) {
         let error = AuthenticationError(SystemCallError("mkdir", "/nonexistent/.local", number: number))
         #expect(error.message.contains("set XDG_STATE_HOME or name a directory"))
     }
 
-    /// exFAT, CIFS and Windows' drives under WSL give every file the same mode, whatever was asked for.
+    /// exFAT, CIFS and Windows drives under WSL give every file the same mode and ignore the requested one.
     @Test(
         arguments: [
             (0o777, false, true), (0o755, false, false), (0o700, true, false), (0o600, true, false),

@@ -41,7 +41,7 @@ import Testing
         #expect(memory.entry(for: key) === new)
         memory.forget(key)
         #expect(memory.entry(for: key) == nil)
-        // A larger one drops it.
+        // A larger record drops it.
         memory.remember(old, for: key)
         #expect(memory.entry(for: key) === old)
         memory.remember(entry(bytes: 9_500), for: CacheKey(group: key.group, kind: .account, name: "b"))
@@ -83,7 +83,7 @@ import Testing
         #expect(known >= 10 && memory.cost <= 10_000)
     }
 
-    /// A sweep reads each record once: what is in use does not give way to it, and a second sweep finds what the first left.
+    /// A sweep reads each record once. It does not displace records in use, and a second sweep finds those that the first left.
     @Test func aSweepDropsNothing() throws {
         var memory = FileMemory(limit: 10_000)
         let group = try CacheGroup("suite")

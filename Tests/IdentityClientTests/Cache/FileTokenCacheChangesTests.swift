@@ -132,7 +132,7 @@ import Testing
                 await reader.value
                 #expect(cache.hints.watchCount == 0)
             }
-            // A few are the runtime's own, for timers and queues.
+            // The runtime uses a few for timers and queues.
             #expect(try await eventually { try open() < before + 10 })
         }
     }
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    /// Whether `key` is among the next hints; a change may be told twice.
+    /// Whether `key` is among the next hints. A change may be reported twice.
     private func next(_ hints: AsyncStream<CacheKey>, is key: CacheKey) async -> Bool {
         for await hint in hints where hint == key { return true }
         return false

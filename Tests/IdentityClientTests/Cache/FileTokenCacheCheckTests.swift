@@ -5,7 +5,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// Whether records could be written; full and read-only disks are mounted in `UnwritableTests`.
+/// The check whether records can be written. `UnwritableTests` mounts full and read-only disks.
 @Suite(.timeLimit(.minutes(1)))
 struct FileTokenCacheCheckTests {
     private let directory: TemporaryDirectory
@@ -20,7 +20,7 @@ struct FileTokenCacheCheckTests {
         FileTokenCache(directory: "\(directory.path)/\(path)")
     }
 
-    /// What is there but for locks, which are never removed.
+    /// The files that exist, except locks, which are never removed.
     private func names() throws -> [String] {
         try directory.names(in: "cache/suite").filter { !$0.hasPrefix(".lock-") }
     }
@@ -31,7 +31,7 @@ struct FileTokenCacheCheckTests {
         #expect(try await cache().records(of: .lease, in: group).isEmpty)
     }
 
-    /// Each has a lock of its own open, as processes have.
+    /// Each instance opens its own lock, as separate processes do.
     @Test func failsForNoneOfManyWhoAskAtOnce() async throws {
         try await withThrowingTaskGroup { tasks in
             for _ in 0..<16 {

@@ -38,7 +38,7 @@ import Testing
         #expect(try directory.names(in: "cache/suite").allSatisfy { !$0.hasPrefix(".new-") })
     }
 
-    /// 200 operations on records of its own, whose every outcome is known, and on a counter that all share.
+    /// Runs 200 operations on its own records, each with a known outcome, and on a counter that all tasks share.
     private func mixedOperations(
         _ cache: FileTokenCache,
         number: Int,

@@ -6,7 +6,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// What only a process of its own can try: another umask, user or environment.
+/// Tests that need a separate process: another umask, user or environment.
 @Suite struct FileTokenCacheProcessTests {
     static let isRoot = geteuid() == 0
 
@@ -38,7 +38,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func saysThatADirectoryIsReadOnlyAndStillReads() async {
         await #expect(processExitsWith: .success) {
-            // Made before: where temporary files are made may be closed to others.
+            // Created earlier, because other users may not have access to the directory of temporary files.
             let directory = try TemporaryDirectory(in: "/tmp")
             if geteuid() == 0 {
                 _ = unsafe chown(directory.path, 65_534, 65_534)

@@ -20,14 +20,14 @@ import Testing
         #expect(try await cache.replace(nil, with: record, for: key))
     }
 
-    /// A cache that has read nothing yet.
+    /// A cache that has not read any record yet.
     var cache: FileTokenCache { FileTokenCache(directory: root) }
     var root: String { "\(directory.path)/cache" }
     var group: String { "\(root)/suite" }
     var file: String { "\(group)/account-\(key.name).json" }
     var lock: String { "\(group)/.lock-\(FileCacheName.stripe("account-\(key.name).json"))" }
 
-    /// Expects that neither a reader nor a writer accepts what is there, and that the message names it.
+    /// Expects that reading and writing both refuse the file, and that the message names it.
     private func expectRefusal(
         naming path: String,
         _ remedy: String = "",

@@ -23,7 +23,7 @@ import Testing
 
     var file: String { "\(directory.path)/cache/suite/account-\(key.name).json" }
 
-    /// The cost among 10,000 records is measured in memory: on a disk their syncs take minutes.
+    /// The cost among 10,000 records is measured in memory, because syncing them to a disk takes minutes.
     @Test(.timeLimit(.minutes(5))) func conforms() async throws {
         let path = "\(directory.path)/cache"
         try await TokenCacheConformance(costRecords: nil) { FileTokenCache(directory: path) }.run()
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// Writes of one size within one tick of the kernel's clock, and on an inode that is used again.
+    /// Writes of the same size within one tick of the kernel's clock, and on a reused inode.
     @Test func takesNobodyElsesWriteForItsOwn() async throws {
         let other = FileTokenCache(directory: "\(directory.path)/cache")
         for _ in 0..<50 {

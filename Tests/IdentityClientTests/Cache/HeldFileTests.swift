@@ -7,7 +7,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// Files that are kept open to be asked whether they changed.
+/// Files that are kept open to detect changes.
 @Suite struct HeldFileTests {
     let directory: TemporaryDirectory
     let clock = Stopwatch()
@@ -27,7 +27,7 @@ import Testing
     var file: String { "\(group)/account-\(key.name).json" }
     var heldCount: Int { cache.memory.withLock { $0.heldCount } }
 
-    /// Stores `one`, and reads it until its file is kept open.
+    /// Stores `one` and reads it until its file is kept open.
     private func hold() async throws {
         #expect(try await cache.replace(nil, with: one, for: key))
         try await readUntilHeld(key, count: 1)
@@ -51,7 +51,7 @@ import Testing
         #expect(try descriptors(of: file) == 1)
     }
 
-    /// A lease is not synced, so that it can be read within the tick in which it was written.
+    /// A lease is not synced, so it can be read within the same tick in which it was written.
     @Test func isNotHeldWhileItsTimesProveNothing() async throws {
         #expect(try await cache.replace(nil, with: one, for: key.lease))
         #expect(try await cache.record(for: key.lease) == one)
@@ -89,12 +89,12 @@ import Testing
         defer { close(handle) }
         let written = unsafe write(handle, "two", 3)
         #expect(written == 3)
-        // As if nothing had been: only the time of the change tells.
+        // Only the change time (ctime) shows that the file changed.
         try CallFailed.check(unsafe futimens(handle, [times.st_atim, times.st_mtim]), "futimens")
         #expect(try await cache.record(for: key) == two)
     }
 
-    /// A backup of links, as `cp -al` makes it: the old file keeps a name.
+    /// A backup of hard links, as `cp -al` makes it: the old file keeps a name.
     @Test func seesAtOnceThatItWasReplacedWhereABackupKeepsIt() async throws {
         try await hold()
         let (new, backup) = (try newFile("two"), "\(directory.path)/backup")
@@ -126,7 +126,7 @@ import Testing
             clock.advance(by: .milliseconds(1000))
             #expect(try await cache.record(for: key) == one)
         }
-        // What was found again counts from then on.
+        // A record that is found again counts from then on.
         try CallFailed.check(unsafe rename(group, "\(group)-old"), "rename")
         clock.advance(by: .milliseconds(999))
         #expect(try await cache.record(for: key) == one)
@@ -141,7 +141,7 @@ import Testing
         for key in keys { #expect(try await cache.record(for: key) == one) }
         #expect(heldCount == 16)
         #expect(try descriptors(in: group) == 16)
-        // All but the first have not been asked for in ten seconds; one of them makes room.
+        // All but the first were not read in the last ten seconds; one of them makes room.
         clock.advance(by: .seconds(10))
         #expect(try await cache.record(for: keys[0]) == one)
         clock.advance(by: .milliseconds(1))
@@ -206,7 +206,7 @@ import Testing
 }
 
 extension HeldFileTests {
-    /// A coarse clock that stands still until it is moved.
+    /// A coarse clock that moves only when a test advances it.
     final class Stopwatch: Sendable {
         private let nanoseconds = Atomic<Int64>(0)
 
@@ -230,12 +230,12 @@ extension HeldFileTests {
         return status
     }
 
-    /// Whether a change of the file is sure to be seen in its times.
+    /// Whether every change of the file is certain to show in its times.
     private func old(_ path: String) -> Bool {
         SystemCall.fingerprint(of: path)?.isSettled(at: SystemCall.now) == true
     }
 
-    /// How many descriptors of this process are open on what `path` names, or named when it was removed.
+    /// The number of descriptors of this process that are open on the file at `path`, also after its removal.
     private func descriptors(of path: String) throws -> Int {
         try opened().count { $0 == path || $0 == "\(path) (deleted)" }
     }
@@ -246,7 +246,7 @@ extension HeldFileTests {
 
     private func opened() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
-            // One that was closed meanwhile is not open.
+            // A descriptor that was closed meanwhile does not count.
             try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
         }
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// Files on a disk that others write to as well, and that may stop to answer: two mounts of one directory, by FUSE.
+/// Files on a disk that other computers also write to, and that may stop answering: two FUSE mounts of one directory.
 @Suite(.serialized, .timeLimit(.minutes(1)), .enabled(if: RemoteDisk.isPossible, RemoteDisk.reason))
 struct RemoteDiskTests {
     let disk: RemoteDisk
@@ -19,7 +19,7 @@ struct RemoteDiskTests {
         key = CacheKey(group: try CacheGroup("suite"), kind: .account, name: String(repeating: "c3", count: 32))
     }
 
-    /// Where the credential that is read under the lease is older than the lease, a spent refresh token is sent again.
+    /// If the credential read under the lease is older than the lease, a spent refresh token is sent again.
     @Test func readsWhatIsStoredOnceItHasTheLease() async throws {
         let (here, there) = (FileTokenCache(directory: disk.here), FileTokenCache(directory: disk.there))
         #expect(try await here.replace(nil, with: one, for: key))
@@ -35,7 +35,7 @@ struct RemoteDiskTests {
         #expect(try await here.record(for: key) == two)
     }
 
-    /// As many reads as hang on a disk, nothing else of the program stands still, and a task that is cancelled does not wait.
+    /// However many reads hang on a disk, the rest of the program continues, and a canceled task does not wait.
     @Test func holdsUpNothingElseWhereReadsHang() async throws {
         let cache = FileTokenCache(directory: disk.here)
         let keys = (0..<16).map {
@@ -60,7 +60,7 @@ struct RemoteDiskTests {
 
 }
 
-/// A directory that is mounted at two places as a disk on another computer would be.
+/// A directory that is mounted at two places, as a disk on another computer would be.
 final class RemoteDisk: Sendable {
     private static let program = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Support/remote-disk/mount").standardizedFileURL.path
@@ -100,7 +100,7 @@ final class RemoteDisk: Sendable {
         }
     }
 
-    /// Lets no read of a record end, or lets them.
+    /// Blocks or unblocks reads of records.
     func hang(_ hangs: Bool) throws {
         let path = "\(directory.path)/disk/.hang"
         if hangs { try Data().write(to: URL(filePath: path)) } else { try FileManager.default.removeItem(atPath: path) }
@@ -108,7 +108,7 @@ final class RemoteDisk: Sendable {
 
     deinit {
         try? FileManager.default.removeItem(atPath: "\(directory.path)/disk/.hang")
-        // What is mounted would be emptied with the directory.
+        // Removing the directory would also empty the mounted disk.
         for place in ["here", "there"] { _ = try? Self.run(["/bin/umount", "-l", "\(directory.path)/\(place)"]) }
     }
 

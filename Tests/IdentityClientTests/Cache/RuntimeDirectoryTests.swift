@@ -6,7 +6,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// Where what need not outlast a session is kept.
+/// The directory for files that need not outlast a session.
 @Suite struct RuntimeDirectoryTests {
     @Test(arguments: ["mail", "mail_work"])
     func makesTheDirectoryThatASnapMayWriteTo(_ snap: String) throws {

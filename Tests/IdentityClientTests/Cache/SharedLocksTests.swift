@@ -9,7 +9,7 @@ import Testing
 @Suite struct SharedLocksTests {
     let directory: TemporaryDirectory
     let key: CacheKey
-    /// As two processes have them.
+    /// Two sets of locks, as two processes have them.
     let ours: SharedLocks
     let theirs: SharedLocks
 
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func tellsOfAChangeFromItsBeginningToItsEnd() async throws {
-        // Who asks first makes the file.
+        // The first caller creates the file.
         let counter = try await ours.counter(for: key)
         let before = try #require(counter.value)
         let counts = try await ours.counts(in: key.group)
@@ -51,7 +51,7 @@ import Testing
         next.endChange()
         #expect(try #require(counter.value) > before)
         #expect(try await ours.counts(in: key.group).areCurrent)
-        // Nothing is under way.
+        // No work is in progress.
         let after = counter.value
         next.endChange()
         #expect(counter.value == after)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// A lock file of a size that no record may have.
+    /// A lock file larger than any record may be.
     @Test(.timeLimit(.minutes(1))) func countsOnWhereManyHaveChangedSomething() async throws {
         let counter = try await ours.counter(for: key)
         let lock = try await theirs.take(for: key)

@@ -3,7 +3,7 @@
 import FoundationEssentials
 import Glibc
 
-/// A directory of its own for one test, removed with it.
+/// A directory for one test, removed with it.
 final class TemporaryDirectory: Sendable {
     let path: String
 
@@ -17,13 +17,13 @@ final class TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// The names in a directory below, hidden ones included.
+    /// The names in a subdirectory, including hidden ones.
     func names(in directory: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: "\(path)/\(directory)").sorted()
     }
 }
 
-/// Why a call of a test's own to the system failed.
+/// The failure of a system call that a test makes itself.
 struct CallFailed: Error {
     let call: String
     let number = errno

@@ -99,7 +99,7 @@ import Testing
     }
 }
 
-/// A cache that takes its time where a task is not in a hurry, and does nothing for a cancelled one.
+/// A cache with slow writes that does nothing for a canceled task.
 private struct SlowCache: TokenCache {
     private let base: InMemoryTokenCache
 
@@ -122,7 +122,7 @@ private struct SlowCache: TokenCache {
     }
 }
 
-/// The shortest cache there is.
+/// The shortest possible cache.
 private actor DictionaryCache: TokenCache {
     private var records: [CacheKey: CacheRecord] = [:]
 

@@ -30,7 +30,7 @@ struct RelyingPartyTests {
         #expect(try await application.allAccounts() == [result.account])
     }
 
-    /// RFC 6749 §3.1: a parameter comes once at most.
+    /// RFC 6749 §3.1: a parameter occurs at most once.
     @Test func aCodeThatComesTwiceIsNotRedeemed() async throws {
         let stage = try Stage()
         let application = try stage.application()
@@ -65,7 +65,7 @@ struct RelyingPartyTests {
         #expect(try await stage.signedIn().1.source == .identityProvider)
     }
 
-    /// The module lets a client refuse, or find the key by trying those that fit.
+    /// The module allows a client to refuse, or to try all keys that fit.
     @Test func test_kid_absent_multiple_jwks() async throws {
         let stage = try Stage()
         stage.provider.rotateSigningKey(keepsOldKeys: true)

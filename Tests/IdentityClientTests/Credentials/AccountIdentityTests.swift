@@ -54,7 +54,7 @@ import Testing
         #expect(try identity("https://sts.h/adfs", ("u", "t"), nil) == nil)
     }
 
-    /// Never empty, never ambiguous: different people never share an identifier.
+    /// Never empty and never ambiguous: two people never share an identifier.
     @Test func twoPeopleAreNeverEqual() throws {
         let url = "https://login.microsoftonline.com/common"
         let infos = ["a", "b", "a.b", "b.c", "a|b", "|", "."].flatMap { uid in

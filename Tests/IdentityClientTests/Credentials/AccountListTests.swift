@@ -22,7 +22,7 @@ import Testing
         return CredentialSnapshot(key: key, record: nil, credentials: credentials)
     }
 
-    /// Several records tell of the same few people, under names that change and that others have too.
+    /// Several records describe the same few people, with names that change and that other people share.
     @Test func patchingGivesWhatMakingItAnewGives() {
         var random = SystemRandomNumberGenerator()
         var records: [Int: CredentialSnapshot] = [:]
@@ -49,7 +49,7 @@ import Testing
         #expect(list.accounts.count > 1)
     }
 
-    /// The claims do not count when accounts are compared, and are the newest all the same.
+    /// Comparing accounts ignores the claims, yet the claims are always the newest.
     @Test func aPatchBringsTheNewClaims() {
         let old = snapshot(1, person: 1, name: "ann")
         var credentials = old.credentials

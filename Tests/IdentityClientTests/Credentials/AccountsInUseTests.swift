@@ -3,7 +3,7 @@
 import IdentityClient
 import Testing
 
-/// Who is the current account, who was before, and who has to be asked.
+/// The current account, the previous one, and the one that the next sign-in must ask for.
 @Suite struct AccountsInUseTests {
     private let alice = Account(id: Account.ID(rawValue: "a"), environment: "id.test", username: "Alice@id.test")
     private let bob = Account(id: Account.ID(rawValue: "b"), environment: "id.test", username: "bob@id.test")

@@ -60,7 +60,7 @@ import Testing
         #expect(after[0].unknown == before.profiles[1].unknown)
     }
 
-    /// Scopes already held, and whether the older token stays beside a new one for `read write`.
+    /// The scopes of the older token, and whether it stays beside a new token for `read write`.
     @Test(arguments: [
         (["read"], false), (["write", "x"], false), (["x"], true), ([], true), (["openid"], true), (["Read"], true),
     ])
@@ -162,7 +162,7 @@ import Testing
         #expect(after.refreshToken == before.refreshToken)
         #expect(after.profiles == before.profiles)
         #expect(after.accessTokens.contains { $0.secret == "a" })
-        // Those that live longest stay.
+        // The tokens with the longest remaining lifetime stay.
         #expect(after.accessTokens.count >= 8 && after.accessTokens.contains { $0.secret == big + "19" })
         #expect(!after.accessTokens.contains { $0.secret == big + "0" })
     }

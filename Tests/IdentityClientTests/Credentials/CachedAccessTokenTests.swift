@@ -13,12 +13,12 @@ import Testing
             (3600, 0, 300, true), (3600, 3299, 300, true), (3600, 3300, 300, false), (3600, 3600, 300, false),
             (3600, 3600, 0, false),
             (3600, 3599, 0, true), (3600, 4000, 0, false),
-            // A tenth of the lifetime, where that is less: a token of a minute is used for 54 s.
+            // At most a tenth of the lifetime: a token that lives for a minute is used for 54 s.
             (60, 53, 300, true), (60, 54, 300, false), (9, 8, 300, true),
-            // From the future: the clock was set back.
+            // A token from the future: the clock was set back.
             (3600, -300, 300, true), (3600, -301, 300, false),
             (0, 0, 0, false), (-1, 0, 0, false), (-3600, -10, 0, false),
-            // More than ten years are somebody's mistake; ten are what is read of any longer time.
+            // A lifetime of more than ten years is a mistake, and is read as ten years.
             (315_360_000, 0, 300, true), (315_360_001, 0, 300, false), (9_000_000_000, 0, 300, false),
         ] as [(Int64, Int64, Int64, Bool)]
     )
@@ -27,17 +27,17 @@ import Testing
         #expect(token.isUsable(at: Self.now, leeway: leeway) == expected)
     }
 
-    /// Lifetime, age, what is asked for at least.
+    /// Lifetime, age, requested minimum validity.
     @Test(
         arguments: [
             (3600, 0, 0, true), (3600, 1799, 1800, true), (3600, 1800, 1800, false), (3600, 0, 3599, true),
             (3600, 359, 3599, true), (3600, 360, 3599, false), (3600, 359, 3250, true), (3600, 360, 3239, true),
-            // The leeway counts on.
+            // The leeway still applies.
             (3600, 3299, 10, true), (3600, 3300, 10, false),
-            // A tenth of its lifetime is used up before, and not every call renews it.
+            // The token is renewed only after a tenth of its lifetime, so that not every call renews it.
             (3600, 0, 3600, true), (3600, 359, 3600, true), (3600, 360, 3600, false), (3600, 359, 90_000, true),
             (3600, 360, 90_000, false), (5, 0, 60, true), (5, 1, 60, false), (1, 0, 60, true),
-            // None at all stays none.
+            // An invalid token stays invalid.
             (0, 0, 60, false), (-1, 0, 60, false), (3600, 3600, 60, false), (3600, -301, 60, false),
         ] as [(Int64, Int64, Int64, Bool)]
     )
@@ -83,7 +83,7 @@ import Testing
         #expect(kind(credentials.selection(for: request, at: Self.now)) == expected)
     }
 
-    /// A request that names no API gets no API's token, however long that lives: the program would send it to another one.
+    /// A request that names no API never gets the token of an API: the program might send it to another API.
     @Test(arguments: [[], ["openid"], ["openid", "profile", "email", "offline_access"]])
     func answersARequestWithoutAnAPIWithATokenThatWasAskedForWithout(scopes: [String]) {
         let request = CredentialRequest(scopes: Fixture.scopes(scopes))
@@ -99,7 +99,7 @@ import Testing
         #expect(credentials.survivor(for: request, at: Self.now) == nil)
     }
 
-    /// RFC 6749 §3.3: case counts; Microsoft's providers ignore it.
+    /// RFC 6749 §3.3: scopes are case-sensitive; Microsoft's providers ignore case.
     @Test func comparesScopesAsTheProviderDoes() throws {
         for (partition, ignores) in [
             ("entra|h", true), ("b2c|h|t|p", true), ("externalid|h|t", true), ("adfs|h", true), ("oidc|h", false),
@@ -117,7 +117,7 @@ import Testing
         #expect(ScopeRule(ignoresCase: false).matchable(["OpenID", "openid"]) == ["OpenID"])
     }
 
-    /// Fewer scopes than asked for: the same question gets the same answer, without asking the server each time.
+    /// Fewer scopes than requested: the same request gets the same answer without asking the server each time.
     @Test func answersTheSameRequestWithAReducedGrant() {
         let token = Fixture.accessToken(scopes: ["read"], requested: ["read", "write", "openid"])
         let credentials = Fixture.credentials(accessTokens: [token])
@@ -182,7 +182,7 @@ import Testing
         #expect(kind(credentials.selection(for: request, at: Self.now)) == "refreshable refresh")
     }
 
-    /// Where a longer one can be had, and else the one there is.
+    /// A token that is not valid for long enough is renewed if possible, and used otherwise.
     @Test(
         arguments: [
             (1800, true, "valid access"), (1801, true, "refreshable refresh"), (1801, false, "valid access"),
@@ -197,7 +197,7 @@ import Testing
         #expect(credentials.survivor(for: request, at: Self.now) == token)
     }
 
-    /// Nearly expired: not chosen, but better than nothing when the refresh fails.
+    /// A nearly expired token is not chosen, but is used when the refresh fails.
     @Test func keepsASurvivor() {
         let token = Fixture.accessToken(cachedAt: Self.now - 3500)
         let credentials = Fixture.credentials(accessTokens: [token])

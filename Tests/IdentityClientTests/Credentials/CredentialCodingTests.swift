@@ -21,7 +21,7 @@ import Testing
         "AccessToken":{"k":{"secret":"at","realm":"r","target":"read","cached_at":"1700000000","expires_on":"1700003600","extra":"4"}}}
         """
 
-    /// Members that another version or library wrote survive at every level.
+    /// Members that another version or library wrote are kept at every level.
     @Test func keepsUnknownMembers() throws {
         let text = String(decoding: try decode(Self.record).encoded(), as: UTF8.self)
         for kept in [#""more":{"deep":[1,1.50,null]}"#, #""AppMetadata":{"k":{"family_id":"1"}}"#] {
@@ -65,7 +65,7 @@ import Testing
         #expect(entity.string("credential_type") == "AccessToken")
     }
 
-    /// Absent in what an earlier version wrote; that version keeps it as an unknown member.
+    /// Earlier versions do not write this member; they keep it as an unknown one.
     @Test func tellsWhichScopesWereDeclined() throws {
         #expect(try decode(Self.record).refreshToken?.declinedScopes == [])
         var credentials = try decode(Self.record)
@@ -103,7 +103,8 @@ import Testing
         #expect(throws: (any Error).self) { try decode(text) }
     }
 
-    /// Truncated anywhere, changed anywhere: never a crash, and what is read can be written and read again.
+    /// Records that are truncated or changed anywhere never cause a crash. Every record that is read can be written and read
+    /// again.
     @Test func survivesEveryMutation() throws {
         let bytes = Array(Self.record.utf8)
         var generator = SeededGenerator(seed: 7)

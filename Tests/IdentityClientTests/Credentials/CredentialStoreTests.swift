@@ -88,7 +88,7 @@ import Testing
         #expect(try await store.snapshot(for: id) == nil)
     }
 
-    /// Where nothing can be set aside, a sign-in replaces it, and the other accounts are still listed.
+    /// If a damaged record cannot be set aside, a sign-in replaces it, and the other accounts are still listed.
     @Test func aDamagedRecordDoesNotAffectOtherAccounts() async throws {
         try await put(Fixture.credentials())
         let broken = RecordID(partition: "oidc|x", accountID: "broken")
@@ -134,7 +134,7 @@ import Testing
         #expect(try await other.snapshot(for: id)?.credentials == next)
     }
 
-    /// The second rotation must not be lost because the first one was never written.
+    /// A second rotation must not be lost because the first was never written.
     @Test func laterRotationsBuildOnWhatCouldNotBeWritten() async throws {
         let start = Fixture.credentials(refreshToken: "r0")
         try await put(start)
@@ -186,7 +186,7 @@ import Testing
         for id in ids.suffix(8) { #expect(try await cache.storage.record(for: store.key(for: id)) != nil) }
     }
 
-    /// It belongs to a newer program, which is still signed in with it.
+    /// The record belongs to a newer program, which is still signed in with it.
     @Test func leavesARecordOfANewerVersionAlone() async throws {
         let cache = KeepingCache()
         let store = CredentialStore(cache: cache, group: group, clientID: "client")
@@ -206,9 +206,9 @@ import Testing
         #expect(isFailed(stored?.persistence, .cacheNewerVersion))
         #expect(cache.kept.value.isEmpty)
         #expect(try await cache.record(for: store.key(for: other)) == newer)
-        // It is told once; the others are listed.
+        // The damaged record is reported once; the other accounts are listed.
         #expect(try await store.allSnapshots().snapshots[store.key(for: id)] != nil)
-        // Whoever signs out means it.
+        // An explicit sign-out removes it.
         #expect(try await store.take(store.key(for: other)).wasThere)
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// Refreshes in a row make of a record what they would make one after the other.
+/// A combined change has the same effect on a record as its refreshes one after the other.
 @Suite struct RefreshChangeTests {
     private static let now = Fixture.now
 
@@ -19,7 +19,7 @@ import Testing
         return credentials
     }
 
-    /// A refresh from `r<index>` to the next one, for a scope.
+    /// A refresh from `r<index>` to the next refresh token, for one scope.
     private static func change(_ index: Int, _ scope: String = "read", rotates: Bool = true) throws -> RefreshChange {
         let rotated = rotates ? #","refresh_token":"r\#(index + 1)""# : ""
         let grant = try Fixture.grant(
@@ -50,7 +50,7 @@ import Testing
         #expect(Self.secrets(result) == ["a2", "a3", "a4"] && result?.refreshToken?.secret == "r5")
     }
 
-    /// A provider that rotates now and then: the refresh token of the older answer is the last there is.
+    /// A provider that rotates only sometimes: the refresh token of the older answer is the latest.
     @Test func keepsTheLastRefreshTokenWhereLaterAnswersBringNone() throws {
         let change = try #require(
             try Self.change(0).followed(by: Self.change(1, rotates: false))?.followed(
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// A write that failed and was done all the same is known by what was found in the record, however long ago that was.
+    /// A write that reported a failure but was done is recognized by the refresh token in the record, however old that is.
     @Test func remembersTheRefreshTokenThatWasFoundInTheRecord() throws {
         var change = try Self.change(0)
         for index in 1..<100 { change = try #require(change.followed(by: Self.change(index), stored: "r3")) }

@@ -17,12 +17,12 @@ import Testing
         arguments: [
             (sibling, 0, 0, false, false), (sibling, 44_999, 44_998, false, false), (sibling, 45_000, 0, false, true),
             (sibling, 0, 0, true, true),
-            // Who cannot see the holder goes by how long it has watched the lease itself.
+            // A process that cannot see the holder relies on how long it has watched the lease.
             (container, 99_999, 44_999, false, false), (container, 0, 45_000, false, true),
             (container, 0, 0, true, false),
             (otherHost, 999_999, 0, true, false), (otherHost, 0, 45_000, false, true),
             (nobody, 999_999, 0, true, false),
-            // A deadline that is no honest one does not bind longer than the duration says.
+            // A dishonest deadline does not bind for longer than the lease's duration.
             (sibling, -999_999, 45_000, false, true),
         ] as [(ProcessIdentity, Int64, Int64, Bool, Bool)]
     )
@@ -53,7 +53,7 @@ import Testing
         #expect(RefreshLease(decoding: lease.encoded()) == lease)
     }
 
-    /// A damaged or hostile lease binds nobody, or not for long.
+    /// A damaged or hostile lease blocks no process, or only briefly.
     @Test(arguments: [
         (#""duration":45000"#, #""duration":0"#), (#""duration":45000"#, #""duration":-1"#),
         (#""duration":45000"#, #""duration":"soon""#),

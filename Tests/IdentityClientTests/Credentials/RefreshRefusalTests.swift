@@ -48,7 +48,7 @@ import Testing
         #expect(token.refused("", at: Self.now, until: Self.now + 7).refusedFor("", at: Self.now) == 7)
     }
 
-    /// Whoever shares the cache can write it: no wait is longer than an hour.
+    /// Any program that shares the cache can write this value, so no wait is longer than an hour.
     @Test func cutsWhatIsWrittenThere() throws {
         let known = try #require(try decoded("d 1 99999999999 99999999999").refusals.first)
         #expect(known.count == 1000 && known.pause == 3600)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// What becomes of commits whose write failed: it may have been done, several callers may try it again at a time, and the
+/// Commits whose write failed. The write may have been done all the same, several callers may retry it at once, and the
 /// account may be signed out meanwhile.
 @Suite(.timeLimit(.minutes(1))) struct UnsavedCommitTests {
     private let cache = InterruptedCache()
@@ -26,7 +26,7 @@ import Testing
         return credentials
     }
 
-    /// A sign-in, as `SignInCommit` makes it.
+    /// A sign-in, as `SignInCommit` commits it.
     @discardableResult
     private func signIn(_ incarnation: String, _ refreshToken: String) async throws -> CredentialSnapshot? {
         let fresh = Self.credentials(incarnation, refreshToken)
@@ -60,7 +60,7 @@ import Testing
         get async throws { try await other.snapshot(for: id)?.credentials }
     }
 
-    /// Whoever refreshed meanwhile has spent the refresh token of the sign-in.
+    /// A refresh in the meantime has spent the sign-in's refresh token.
     @Test func aSignInThatWasWrittenAllTheSameIsNotWrittenAgain() async throws {
         cache.afterNextWrite(of: .account) { throw Timeout() }
         #expect(try await signIn("1", "r1")?.record == nil)
@@ -70,7 +70,7 @@ import Testing
         #expect(try await stored?.refreshToken?.secret == "r2")
     }
 
-    /// The older one would make the newer one look as if it were not there.
+    /// Writing the older one would hide the newer one.
     @Test func norIsTheOlderOneOfTwo() async throws {
         for (incarnation, token) in [("1", "r1"), ("2", "r2")] {
             cache.afterNextWrite(of: .account) { throw Timeout() }
@@ -82,7 +82,7 @@ import Testing
         #expect(credentials.incarnation == "2" && credentials.refreshToken?.secret == "r3")
     }
 
-    /// A refresh that builds on it is not lost.
+    /// A refresh that builds on the sign-in is not lost.
     @Test func aRefreshIsWrittenOverASignInThatWasNot() async throws {
         cache.beforeNextWrite(of: .account) { throw Timeout() }
         try await signIn("1", "r1")
@@ -96,7 +96,7 @@ import Testing
         #expect(try await stored?.refreshToken?.secret == "r2")
     }
 
-    /// Nothing was known of the record before the write that failed.
+    /// The record was unknown before the failed write.
     @Test func aSignOutElsewhereOfWhatWasToBeReplacedCounts() async throws {
         _ = try await other.update(id) { _ in Self.credentials("1", "r1") }
         cache.beforeNextWrite(of: .account) { throw Timeout() }
@@ -107,7 +107,7 @@ import Testing
         #expect(try await stored == nil)
     }
 
-    /// Readable, not writable: what is in memory is older than what is read.
+    /// The storage is readable but not writable: the value in memory is older than the stored one.
     @Test func aRecordThatCanBeReadCounts() async throws {
         try await signIn("1", "r1")
         cache.afterNextWrite(of: .account) { throw Timeout() }
@@ -132,7 +132,7 @@ import Testing
         #expect(try await stored == nil && store.unsaved(id) == nil)
     }
 
-    /// What it sent goes on without it.
+    /// The write continues without the caller.
     @Test func norDoesOneWhoseCallerGaveUp() async throws {
         cache.beforeNextWrite(of: .account) { throw Timeout() }
         try await signIn("1", "r1")
@@ -153,7 +153,7 @@ import Testing
         try await wait { try await stored == nil }
     }
 
-    /// The other one has written it, and it was removed then; nothing is unsaved any more.
+    /// Another caller wrote the commit, and the record was removed afterwards, so nothing is unsaved.
     @Test func norDoesTheSecondOfTwo() async throws {
         cache.beforeNextWrite(of: .account) { throw Timeout() }
         try await signIn("1", "r1")
@@ -165,7 +165,7 @@ import Testing
         #expect(try await stored == nil)
     }
 
-    /// One that began while the account was being removed.
+    /// A refresh that began while the account was being removed.
     @Test func norDoesOneThatBeginsInTheMiddleOfIt() async throws {
         try await signIn("1", "r0")
         _ = try await store.take(key)
@@ -182,7 +182,7 @@ import Testing
     func norDoesARefreshOverASignInThatWasNotWritten(_ fails: Bool) async throws {
         cache.beforeNextWrite(of: .account) { throw Timeout() }
         try await signIn("1", "r1")
-        // The first write is the sign-in's.
+        // The first write belongs to the sign-in.
         cache.beforeNextWrite(of: .account) { [cache, store, key] in
             if fails { cache.afterNextWrite(of: .account) { throw Timeout() } }
             cache.beforeNextWrite(of: .account) { _ = try await store.take(key) }
@@ -192,7 +192,7 @@ import Testing
         #expect(try await stored == nil && store.unsaved(id) == nil)
     }
 
-    /// The person signed in anew: that is another incarnation.
+    /// The person signed in again, which created another incarnation.
     @Test func aSignInAfterTheSignOutStays() async throws {
         cache.beforeNextWrite(of: .account) { throw Timeout() }
         try await signIn("1", "r1")
@@ -232,7 +232,7 @@ import Testing
             return cache.state.value.writes >= 4
         }
         #expect(ContinuousClock.now - begin >= pause * 3)
-        // Whoever is to send the refresh token has to know what is stored.
+        // A caller that sends the refresh token must know what is stored.
         for _ in 0..<3 { _ = try await store.snapshot(for: id) }
         #expect(cache.state.value.writes >= 7)
         cache.state.withLock { $0.writeFailure = nil }
@@ -242,7 +242,7 @@ import Testing
         }
     }
 
-    /// A keyring that stays locked for weeks. What each refresh yields builds on the one before.
+    /// A keyring that stays locked for weeks. Each refresh builds on the previous one.
     @Test func refreshesWithoutEndAreOne() async throws {
         let cache = UnreliableCache()
         let store = CredentialStore(cache: cache, group: key.group, clientID: "client")
@@ -256,7 +256,8 @@ import Testing
         #expect(stored.refreshToken?.secret == "r10000" && stored.accessTokens.map(\.secret) == ["r10000"])
     }
 
-    /// Signed out elsewhere, which this process has not seen; then the person signs in, and nothing can be read or written.
+    /// The account was signed out elsewhere, unnoticed by this process. Then the person signs in, while the storage can be
+    /// neither read nor written.
     @Test func aSignInIsWrittenThoughTheRecordInMemoryWasGone() async throws {
         let cache = UnreliableCache()
         let store = CredentialStore(cache: cache, group: key.group, clientID: "client")

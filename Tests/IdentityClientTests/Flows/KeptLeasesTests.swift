@@ -10,7 +10,7 @@ import Testing
     private let store: CredentialStore
     private let leases: KeptLeases
     private let id = RecordID(partition: "oidc|x", accountID: "person")
-    /// A lease of 10 s does not outlast it, and is renewed each time.
+    /// Nearly as long as a lease of 10 s, so that the lease is renewed each time.
     private static let request = Duration.seconds(9)
 
     init() throws {
@@ -25,7 +25,7 @@ import Testing
         get async throws { try await storage.record(for: key).flatMap(RefreshLease.init) }
     }
 
-    /// Gives a lease back under which nothing could be written: one write of an account was refused by then.
+    /// Gives back a lease without having written the record: one write of the account was refused.
     private func giveBack(
         refusing kinds: Set<CacheKey.Kind> = [.account],
         meanwhile: () async throws -> Void = {}
@@ -92,7 +92,7 @@ import Testing
         #expect(try await stored == theirs)
     }
 
-    /// It cannot be written any more, and whoever wrote that record can go on with it.
+    /// The pending refresh can no longer be written, and the newer version can continue with its own record.
     @Test func givesItBackWhereANewerVersionWroteTheRecord() async throws {
         _ = try await giveBack()
         let newer = CacheRecord(bytes: Array(#"{"v":2,"incarnation":"x"}"#.utf8))

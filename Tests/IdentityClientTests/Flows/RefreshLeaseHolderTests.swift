@@ -34,7 +34,7 @@ import Testing
         #expect(try await cache.record(for: key) == nil)
     }
 
-    /// Storage that heeds cancellation must not keep it: this process would wait for itself.
+    /// Storage that reacts to cancellation must not keep the lease, or this process would wait for itself.
     @Test func givesItBackInATaskThatWasCancelled() async throws {
         let directory = try TemporaryDirectory()
         let files = FileTokenCache(directory: directory.path)

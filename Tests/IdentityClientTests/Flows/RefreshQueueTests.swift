@@ -49,7 +49,7 @@ import Testing
         #expect(try await joined.value == "done")
     }
 
-    /// Who forces a refresh wants one that begins after the call.
+    /// A forced refresh must begin after the call.
     @Test func aForcedOneNeverJoinsARunningOneButAQueuedOne() async throws {
         let gate = Barrier()
         let order = Shared<[String]>([])
@@ -128,7 +128,7 @@ import Testing
         try await queue.finish()
     }
 
-    /// They would wait for as long as the first one, one after the other.
+    /// Otherwise each queued refresh would run into its own time-out, one after the other.
     @Test(arguments: [
         AuthenticationError.Code.network, .networkTimedOut, .connectionFailed, .nameNotResolved,
     ])
@@ -169,7 +169,7 @@ import Testing
         try await queue.finish()
         #expect(runs.value == 1 && told.value == [code.rawValue])
         #expect(try await elsewhere.value == "elsewhere")
-        // Who asks afterwards tries anew, whether forced or not.
+        // Later callers start a new attempt, forced or not.
         #expect(try await queue.run("wish 1", of: first, isForced: true) { "again" } == "again")
         #expect(try await queue.run("wish 2", of: first, isForced: false) { "again" } == "again")
     }
@@ -205,7 +205,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct InteractionGateTests {
     private let gate = InteractionGate()
 
-    /// A sign-in that is under way until `finish` or its cancellation.
+    /// Starts a sign-in that lasts until `finish` or its cancellation.
     private func begin(_ finish: Barrier) async throws -> Task<String, any Error> {
         let begun = Barrier()
         let task = Task.immediate { [gate] in
@@ -263,7 +263,7 @@ import Testing
         #expect(error?.code == .interactionSuperseded)
     }
 
-    /// Which of those that wait comes first is left to chance, and the newest may have ended when the other one comes.
+    /// The order of the waiting sign-ins is random, and the newest may have ended before the other one starts.
     @Test func theNewestTakesItsPlace() async throws {
         for _ in 0..<50 {
             let (finish, begun) = (Barrier(), Barrier())

@@ -46,7 +46,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    /// The holder has stored what was wanted, but not yet given its lease back.
+    /// The holder has stored the wanted token, but not yet given back its lease.
     @Test func aHintThatTheMatterIsSettledEndsTheWaitForALease() async throws {
         let cache = HintingCache()
         let holder = RefreshLeaseHolder(cache: cache, key: key, duration: .seconds(60))
@@ -61,7 +61,7 @@ import Testing
     }
 }
 
-/// A cache in memory that tells of what a test says.
+/// A cache in memory whose hints come from the test.
 private final class HintingCache: TokenCache {
     private let base = InMemoryTokenCache()
     private let listeners = Shared([AsyncStream<CacheKey>.Continuation]())

@@ -5,7 +5,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// protocol.md §5, msal-cache.md §3.4 and what two real providers answer (providers.md).
+/// protocol.md §5, msal-cache.md §3.4, and the answers of two real providers (providers.md).
 @Suite struct ServerRefusalTests {
     typealias Code = AuthenticationError.Code
 
@@ -15,14 +15,15 @@ import Testing
         return ServerRefusal(words, status: status, grant: grant, context: Fixture.context).error
     }
 
-    /// Keycloak's word for a wrong client secret: no sign-in mends it, and it is Gitea's for a refresh token that expired.
+    /// Keycloak's error for a wrong client secret, which no sign-in corrects. Gitea uses the same error for an expired refresh
+    /// token.
     @Test(arguments: [(400, Code.signInExpired), (401, .clientNotRegistered)])
     func tellsAWrongSecretFromAnExpiredRefreshToken(_ status: Int, _ code: Code) throws {
         let words = #"{"error":"unauthorized_client"}"#
         #expect(try refusal(words, status: status, grant: .refreshToken).code == code)
     }
 
-    /// Answer, as the answer to a refresh token, to a code, and through the browser.
+    /// An answer, and its meaning for a refresh token, for a code, and through the browser.
     @Test(
         arguments: [
             (#"{"error":"invalid_grant"}"#, .signInExpired, .loginRequired, .loginRequired),
@@ -33,21 +34,21 @@ import Testing
                 #"{"error":"account_selection_required"}"#, .accountSelectionRequired, .accountSelectionRequired,
                 .accountSelectionRequired
             ),
-            // A refresh asks nobody.
+            // No person is asked during a refresh.
             (#"{"error":"access_denied"}"#, .signInExpired, .accessDenied, .accessDenied),
             (#"{"error":"access_denied","error_subcode":"cancel"}"#, .signInExpired, .userCancelled, .userCancelled),
             (#"{"error":"expired_token"}"#, .signInExpired, .interactionTimedOut, .interactionTimedOut),
-            // Zoho's.
+            // Zoho's error.
             (
                 #"{"error":"Access Denied","error_description":"You have made too many requests continuously."}"#,
                 .throttled, .throttled, .throttled
             ),
             (#"{"error":"Access Denied","error_description":"No."}"#, .signInExpired, .configuration, .configuration),
-            // Slack's for faults of its own, with status 200.
+            // Slack's errors for its own faults, with status 200.
             (#"{"error":"internal_error"}"#, .serverUnavailable, .serverUnavailable, .serverUnavailable),
             (#"{"error":"fatal_error"}"#, .serverUnavailable, .serverUnavailable, .serverUnavailable),
             (#"{"error":"invalid_client"}"#, .clientNotRegistered, .clientNotRegistered, .clientNotRegistered),
-            // Gitea and Forgejo say so of a refresh token that expired or was used before; Microsoft of a client.
+            // Gitea and Forgejo use this error for an expired or reused refresh token, Microsoft for a client.
             (#"{"error":"unauthorized_client"}"#, .signInExpired, .clientNotRegistered, .clientNotRegistered),
             (
                 #"{"error":"unauthorized_client","error_description":"token was already used"}"#,
@@ -74,7 +75,7 @@ import Testing
                 .clientNotRegistered, .clientNotRegistered, .clientNotRegistered
             ),
             (#"{"error":"invalid_scope"}"#, .invalidScope, .invalidScope, .invalidScope),
-            // No sign-in makes an API known.
+            // A sign-in cannot make an API known.
             (
                 #"{"error":"invalid_resource","error_codes":[500011]}"#, .invalidScope, .invalidScope, .invalidScope
             ),
@@ -92,7 +93,7 @@ import Testing
             (#"{"error":"invalid_code"}"#, .signInExpired, .loginRequired, .loginRequired),
             (#"{"error":"something_new"}"#, .signInExpired, .configuration, .configuration),
             (#"{"error":"not_allowed"}"#, .signInExpired, .invalidScope, .invalidScope),
-            // B2C says it in the description alone.
+            // B2C reports it only in the description.
             (
                 #"{"error":"access_denied","error_description":"AADB2C90118: The user has forgotten their password."}"#,
                 .passwordResetRequired, .passwordResetRequired, .passwordResetRequired
@@ -105,7 +106,7 @@ import Testing
                 #"{"error":"access_denied","error_description":"Not AADB2C90118"}"#, .signInExpired, .accessDenied,
                 .accessDenied
             ),
-            // Entra's numbers tell an administrator's consent from a person's.
+            // Entra's error numbers distinguish an administrator's consent from a person's.
             (
                 #"{"error":"invalid_grant","error_codes":[65001],"suberror":"consent_required"}"#, .consentRequired,
                 .consentRequired, .consentRequired
@@ -171,14 +172,14 @@ import Testing
         )
         #expect(error.code == expected)
         #expect(error.serverError?.suberror == suberror)
-        // Not where the error is of another kind.
+        // The sub-error does not count if the error is of another kind.
         #expect(
             try refusal(#"{"error":"invalid_scope","suberror":"\#(suberror)"}"#, status: 400, grant: .refreshToken).code
                 == .invalidScope
         )
     }
 
-    /// Empty and unreadable bodies are told by their status (providers.md).
+    /// Empty and unreadable bodies are classified by their status (providers.md).
     @Test(
         arguments: [
             (400, .signInExpired, .loginRequired), (401, .signInExpired, .configuration),
@@ -192,7 +193,7 @@ import Testing
         #expect(try refusal(nil, status: status, grant: .authorizationCode).code == code)
     }
 
-    /// Rauthy says with 404 that it no longer knows the refresh token, others that there is nothing of the kind.
+    /// For Rauthy, 404 means an unknown refresh token. For others, it means a missing endpoint.
     @Test(arguments: [
         ("NotFound", Code.signInExpired), ("not_found", .configuration), ("Realm does not exist", .configuration),
     ])
@@ -202,7 +203,7 @@ import Testing
         #expect(try refusal(json, status: 404, grant: .authorizationCode).code == .configuration)
     }
 
-    /// protocol.md §5, first row: claims to be passed on.
+    /// protocol.md §5, first row: claims to pass on.
     @Test(
         arguments: [
             (#"{"error":"invalid_grant","claims":"{\"a\":1}"}"#, .claimsChallenge),

@@ -41,10 +41,10 @@ import Testing
             (401, #"{"error":"invalid_client"}"#, .refused, .clientNotRegistered), (404, "", .refused, .configuration),
             (405, "", .refused, .signInExpired), (401, "<html>", .refused, .signInExpired),
             (403, "", .refused, .signInExpired), (400, "{}", .refused, .signInExpired),
-            // A gateway's JSON.
+            // JSON from a gateway.
             (403, "{}", .refused, .malformedResponse), (403, #"{"message":"Forbidden"}"#, .refused, .malformedResponse),
             (404, #"{"error":{"code":404}}"#, .refused, .malformedResponse),
-            // A page with such a status is a proxy's or a firewall's, not the token endpoint's (RFC 6749 §5.2).
+            // A page with such a status comes from a proxy or firewall, not from the token endpoint (RFC 6749 §5.2).
             (403, "<html>", .refused, .malformedResponse), (404, "<html>", .refused, .malformedResponse),
             (407, "[]", .refused, .malformedResponse), (451, "Blocked", .refused, .malformedResponse),
             (499, "\u{0}", .refused, .malformedResponse),
@@ -62,7 +62,7 @@ import Testing
         #expect(error?.retryAfter == nil)
     }
 
-    /// RFC 9110 §10.2.3: seconds or a date. A server that says when is asked again then, not at once.
+    /// RFC 9110 §10.2.3: seconds or a date. The request is repeated at the given time, not at once.
     @Test(
         arguments: [
             ("7", 7), ("0", 0), ("99999", 3600), ("-5", 0), ("Tue, 14 Nov 2023 22:13:30 GMT", 10),
@@ -93,7 +93,7 @@ import Testing
         )
     }
 
-    /// RFC 6749 §4.1.2: a code that comes twice looks like theft, so whatever happens it is sent once.
+    /// RFC 6749 §4.1.2: a code that arrives twice looks like theft, so it is never sent twice.
     @Test(
         arguments: [
             .answer(500, ""), .answer(503, ""), .answer(408, ""), .answer(200, "<html>"), .answer(429, ""),
@@ -111,7 +111,7 @@ import Testing
         #expect(transport.sentPaths == ["/t?p=x"])
     }
 
-    /// First answer, whether the refresh token is sent once more.
+    /// The first answer, and whether the refresh token is sent a second time.
     @Test(
         arguments: [
             (.answer(500, ""), true), (.answer(408, ""), true), (.answer(200, "<html>"), true),

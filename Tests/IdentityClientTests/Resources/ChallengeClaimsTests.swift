@@ -4,9 +4,9 @@ import FoundationEssentials
 import IdentityClient
 import Testing
 
-/// For programs that call their API themselves.
+/// Claims challenges, for programs that call their API themselves.
 @Suite struct ChallengeClaimsTests {
-    /// Written differently in base64 and base64url.
+    /// Text with different forms in base64 and base64url.
     private static let claims = #"{"access_token":{"nbf":{"essential":true,"value":"¿?>~"}}}"#
 
     private static var base64: String { Data(claims.utf8).base64EncodedString() }

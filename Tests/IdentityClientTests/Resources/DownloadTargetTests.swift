@@ -7,7 +7,7 @@ import IdentityTesting
 import LoopbackHTTP
 import Testing
 
-/// What becomes of what has the name of a download already.
+/// Downloads to a path that already exists.
 @Suite(.timeLimit(.minutes(1)))
 struct DownloadTargetTests {
     private static let content = [UInt8](repeating: 7, count: 1_000_000)
@@ -86,7 +86,7 @@ struct DownloadTargetTests {
         #expect(server.requests.isEmpty && mode(path) == S_IFIFO | 0o600)
     }
 
-    /// What takes the name meanwhile cannot be replaced.
+    /// A directory that takes the path meanwhile cannot be replaced.
     @Test func leavesNothingWhenItCannotBePutInPlace() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/target"

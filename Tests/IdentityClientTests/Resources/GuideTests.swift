@@ -7,7 +7,7 @@ import IdentityTesting
 import LoopbackHTTP
 import Testing
 
-/// The steps of the guide *Calling an API*, as they are written there.
+/// The steps of the guide *Calling an API*, exactly as written there.
 @Suite(.timeLimit(.minutes(1)))
 struct CallingAnAPIGuideTests {
     private struct Person: Decodable {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// Where the client follows, and who gets the token then.
+/// Which redirects the client follows, and which hosts get the token.
 @Suite(.timeLimit(.minutes(1)))
 struct ResourceRedirectTests {
     @Test(arguments: [301, 302, 303, 307, 308])
@@ -95,7 +95,7 @@ struct ResourceRedirectTests {
         HTTPResponse(status: .found, headerFields: [.location: location])
     }
 
-    /// RFC 3986 §5.4, as far as it is of the web; the base is `https://a/b/c/d;p?q`.
+    /// The examples of RFC 3986 §5.4 that apply to the web; the base is `https://a/b/c/d;p?q`.
     static let references = [
         ("g", "https://a/b/c/g"), ("./g", "https://a/b/c/g"), ("g/", "https://a/b/c/g/"), ("/g", "https://a/g"),
         ("//g", "https://g"), ("?y", "https://a/b/c/d;p?y"), ("g?y", "https://a/b/c/g?y"),

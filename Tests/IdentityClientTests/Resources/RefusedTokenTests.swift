@@ -7,14 +7,14 @@ import LoopbackHTTP
 import OAuthWire
 import Testing
 
-/// What the client does when a resource refuses the token.
+/// The client's reaction when a resource refuses the token.
 @Suite(.timeLimit(.minutes(1)))
 struct RefusedTokenTests {
     private static let claims = #"{"access_token":{"acrs":{"essential":true,"value":"c1"}}}"#
     private static let challenge =
         "Bearer realm=\"\", error=\"insufficient_claims\", claims=\"\(Base64URL.encode(Array(claims.utf8)))\""
 
-    /// Refuses `token`, and takes any other.
+    /// Refuses `token` and accepts any other.
     private func server(refusing token: String, with challenge: String) throws -> ResourceServer {
         try ResourceServer { request in
             guard let given = request.headers["Authorization"], given != token else { return .unauthorized(challenge) }
@@ -95,7 +95,7 @@ struct RefusedTokenTests {
         #expect(try await client.get(server.url()).response.status == .ok)
         let last = try #require(stage.provider.requests.last { $0.endpoint == .token })
         #expect(last["claims"] == Self.claims && last["grant_type"] == "refresh_token")
-        // What was had so is kept: the next call needs no challenge.
+        // The new token is kept: the next call needs no challenge.
         #expect(try await client.get(server.url()).response.status == .ok)
         #expect(server.requests.count == 3 && stage.provider.count(of: .token) == 2)
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// Bodies out of bytes and files.
+/// Bodies from bytes and files.
 @Suite struct RequestBodyTests {
     private func read(_ body: RequestBody) async throws -> (bytes: [UInt8], pieces: Int, length: Int64) {
         let reader = try await BodyReader.open(body, nil)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// What is done about an answer, without a server.
+/// The decision about each answer, without a server.
 @Suite struct ResourceDecisionTests {
     private static let challenge = "Bearer error=\"insufficient_claims\", claims=\"eyJhIjoxfQ\""
 

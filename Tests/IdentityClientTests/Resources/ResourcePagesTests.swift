@@ -34,7 +34,7 @@ struct ResourcePagesTests {
         var people: [Person] = []
         for try await page in client.pages(from: try server.url("/users")) {
             people += try page.values()
-            // Nothing is fetched before it is asked for.
+            // No page is fetched before it is requested.
             #expect(server.requests.count == people.count / 2)
         }
         #expect(people.map(\.name) == ["a1", "b1", "a2", "b2", "a3", "b3"])
@@ -72,7 +72,7 @@ struct ResourcePagesTests {
         #expect(pages == 1)
     }
 
-    /// What was fetched is given, whatever it links to; the error comes with the step after it, once.
+    /// A fetched page is returned even if its link is refused. The next step throws the error, once.
     @Test func givesThePageWhoseLinkIsRefused() async throws {
         let stage = try Stage()
         let (client, _) = try await stage.resourceClient()

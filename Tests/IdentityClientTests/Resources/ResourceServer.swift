@@ -5,7 +5,7 @@ import HTTPTypes
 import IdentityClient
 import LoopbackHTTP
 
-/// An API on the loopback interface that keeps what it was asked.
+/// An API on the loopback interface that records its requests.
 final class ResourceServer: Sendable {
     private let server: LoopbackServer
     private let log = Shared<[LoopbackRequest]>([])
@@ -22,7 +22,7 @@ final class ResourceServer: Sendable {
         }
     }
 
-    /// One that answers 200 with `text`.
+    /// A server that answers 200 with `text`.
     convenience init(answering text: String) throws {
         try self.init { _ in LoopbackResponse(status: 200, text: text) }
     }
@@ -30,7 +30,7 @@ final class ResourceServer: Sendable {
     var requests: [LoopbackRequest] { log.value }
     var origin: String { "http://127.0.0.1:\(server.port)" }
 
-    /// The values of `Authorization`, `-` where there was none.
+    /// The values of `Authorization`; `-` stands for a missing one.
     var authorizations: [String] { requests.map { $0.headers["Authorization"] ?? "-" } }
 
     func url(_ path: String = "/") throws -> URL {

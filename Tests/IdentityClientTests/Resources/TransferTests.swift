@@ -84,7 +84,7 @@ struct TransferTests {
             for await progress in transfer.progress { completed.withLock { $0 = progress.completedBytes } }
         }
         #expect(await happens { server.requests.count == 1 && completed.value > 0 })
-        // It comes to rest: what the sockets' buffers hold, and some pieces.
+        // The transfer stops when the sockets' buffers and a few pieces are full.
         var last: Int64 = -1
         for _ in 0..<100 where last != completed.value {
             last = completed.value
@@ -96,7 +96,7 @@ struct TransferTests {
         await listener.value
     }
 
-    /// Held in memory, it would show beyond what other tests need at the same time.
+    /// Holding the body in memory would exceed what other tests need at the same time.
     @Test func needsLittleMemoryForALargeUpload() async throws {
         let stage = try Stage()
         let (client, _) = try await stage.resourceClient()
@@ -116,7 +116,7 @@ struct TransferTests {
         #expect(peak - before < 128 << 20)
     }
 
-    /// The memory of this process that is not in files.
+    /// This process's memory that is not backed by files.
     private func residentBytes() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("RssAnon:") })
@@ -244,7 +244,7 @@ struct TransferTests {
         #expect(response.status == .ok)
         var iterator = body.makeAsyncIterator()
         #expect(try await iterator.next() != nil)
-        // Nobody reads on, and the server comes to rest.
+        // No reader continues, and the server stops sending.
         var last = -1
         for _ in 0..<100 where last != server.bytesSent {
             last = server.bytesSent

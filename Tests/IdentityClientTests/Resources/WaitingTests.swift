@@ -6,7 +6,7 @@ import IdentityTesting
 import LoopbackHTTP
 import Testing
 
-/// Waits that a server asks for, and those that have to end.
+/// Waits that a server requests, and waits with a limit.
 @Suite(.timeLimit(.minutes(1)))
 struct ResourceWaitingTests {
     private func busyServer(for count: Int, retryAfter: String) throws -> ResourceServer {

@@ -74,7 +74,7 @@ struct AccountScenarioTests {
             #expect(try await application.account(withID: account.id) == account)
             #expect(try await application.account(withHomeAccountID: first.account.homeAccountID) == account)
         }
-        // Each policy has tokens of its own.
+        // Each policy has its own tokens.
         let hit = try await susi.acquireTokenSilently(scopes: ["api.read"], account: second.account)
         #expect(hit.source == .cache && hit.accessToken == first.accessToken)
         let parameters = SilentParameters(scopes: ["api.read"], account: first.account, authority: resetAuthority)
@@ -132,7 +132,7 @@ struct AccountScenarioTests {
         let alone = try stage.application()
         let first = try await one.acquireTokenInteractively(scopes: ["api.read"])
         #expect(try await other.allAccounts() == [first.account])
-        // The person is known, but this program has no token of its own yet: a token is bound to its client.
+        // The person is known, but this program has no token yet: a token is bound to its client.
         try await expectError(.noTokensFound) {
             try await other.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }

@@ -4,11 +4,11 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// An application of Entra ID with claims mapping: its signing key is not among those that are published for all, but in a
-/// set of its own, which has its name (`appid`) in the address.
+/// An Entra ID application with claims mapping. Its signing key is not in the set for all applications, but in a separate
+/// set whose address contains the application's identifier (`appid`).
 @Suite(.timeLimit(.minutes(1)))
 struct ApplicationKeyTests {
-    /// The key of RFC 7515 appendix A.3, under a name that no token has.
+    /// The key of RFC 7515 appendix A.3, under a name that no token uses.
     private static let commonKeys: TestIdentityProvider.Fault = .changing(
         "keys",
         to: """
@@ -18,7 +18,7 @@ struct ApplicationKeyTests {
             """
     )
 
-    /// Whose keys were asked for, in turn; `-` for those of all.
+    /// The applications whose keys were requested, in order; `-` stands for the set for all.
     private func askedFor(_ stage: Stage) -> [String] {
         stage.provider.requests.filter { $0.endpoint == .keys }.map { $0["appid"] ?? "-" }
     }
@@ -28,7 +28,7 @@ struct ApplicationKeyTests {
         stage.provider.failNext(.keys, with: Self.commonKeys)
         let (application, first) = try await stage.signedIn()
         #expect(askedFor(stage) == ["-", "test-client"])
-        // Neither a refresh nor a program that starts anew asks again while both sets are fresh.
+        // While both sets are fresh, neither a refresh nor a newly started program requests them again.
         var before = first
         for application in [application, try stage.application()] {
             stage.clock.advance(by: .seconds(3600))
@@ -50,7 +50,7 @@ struct ApplicationKeyTests {
         #expect(askedFor(stage) == ["-", "test-client", "test-client"])
     }
 
-    /// What one application was given is not taken for everybody's, nor for another's.
+    /// One application's set is not used for all applications, nor for another one.
     @Test func keepsTheSetsOfTwoApplicationsApart() async throws {
         let stage = try Stage(.entra, clients: [.init(), .init(id: "other-client")])
         let group = try CacheGroup("shared")
@@ -74,7 +74,7 @@ struct ApplicationKeyTests {
         #expect(askedFor(stage) == ["-", "test-client"])
     }
 
-    /// No sign-in hangs on a set that most applications do not need.
+    /// No sign-in depends on a set that most applications do not need.
     @Test func findsANewCommonKeyWhereTheOwnSetCannotBeHad() async throws {
         let stage = try Stage(.entra)
         let (application, first) = try await stage.signedIn()
@@ -86,7 +86,7 @@ struct ApplicationKeyTests {
         #expect(askedFor(stage) == ["-", "test-client", "-"])
     }
 
-    /// The set for all says that nobody known signed it, whatever becomes of the other.
+    /// The set for all does not contain the key, so the signer is unknown even if the other set cannot be fetched.
     @Test func refusesAForgedTokenWhereTheOwnSetCannotBeHad() async throws {
         let stage = try Stage(.entra)
         let (application, _) = try await stage.signedIn()
@@ -97,7 +97,7 @@ struct ApplicationKeyTests {
         }
     }
 
-    /// A server that hangs would otherwise be waited for once for each place.
+    /// Otherwise a hanging server would cost one wait for each place that needs the keys.
     @Test(arguments: [(TestIdentityProvider.Profile.openIDConnect, 1), (.entra, 2)])
     func asksASetThatCannotBeHadOnce(_ profile: TestIdentityProvider.Profile, _ count: Int) async throws {
         let stage = try Stage(profile)

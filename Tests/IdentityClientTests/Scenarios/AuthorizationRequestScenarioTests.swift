@@ -6,7 +6,7 @@ import IdentityTesting
 import OAuthWire
 import Testing
 
-/// What goes over the wire when somebody signs in, and signing in by hand in two steps.
+/// The requests of a sign-in, and a sign-in in two steps.
 @Suite(.timeLimit(.minutes(1)))
 struct AuthorizationRequestScenarioTests {
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra])
@@ -109,7 +109,7 @@ struct AuthorizationRequestScenarioTests {
         #expect(stage.browser.openedURLs.isEmpty)
     }
 
-    /// The provider chose it, and nobody can change it to sign in again.
+    /// The provider chose the username, and the person cannot change it to sign in again.
     @Test(arguments: [
         ("alice@example.test", true), ("alice\u{7}", false), (String(repeating: "a", count: 1001), false),
     ])

@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// A cache that fails is not a person who is signed out.
+/// A failing cache does not count as a signed-out person.
 @Suite(.timeLimit(.minutes(1)))
 struct CacheFailureTests {
     @Test func tellsThatTheCacheCannotBeRead() async throws {
@@ -59,7 +59,7 @@ struct CacheFailureTests {
         #expect(shared.accessToken == first.accessToken)
     }
 
-    /// A lock that a stopped process holds, or a keyring that does not answer, says so after seconds.
+    /// A lock held by a stopped process, or a keyring that does not answer, leads to an error within seconds.
     @Test(arguments: [AuthenticationError.Code.cacheBusy, .keyringTimedOut])
     func waitsOnceForAStuckWriteAndNotWithEveryCall(code: AuthenticationError.Code) async throws {
         let cache = UnreliableCache()
@@ -84,7 +84,7 @@ struct CacheFailureTests {
         }
         #expect(try await application.account(withID: first.account.id) == first.account)
         #expect(cache.refusalCount <= before + 1)
-        // Who ends now waits as long as it takes.
+        // A program that ends now waits as long as necessary.
         cache.refusedWrites = []
         try await application.finishPendingRefreshes()
         #expect(try await stage.application().allAccounts() == [first.account])
@@ -133,7 +133,7 @@ struct CacheFailureTests {
         #expect(hit.source == .cache && hit.accessToken == next.accessToken)
     }
 
-    /// A refresh waits for the storage; meanwhile the person signs in anew; neither can be written.
+    /// A refresh waits for the storage while the person signs in again; neither can be written.
     @Test func keepsTheSignInThatFailsToBeWrittenBeforeAnOlderRefreshDoes() async throws {
         let cache = InterruptedCache()
         let stage = try Stage(cache: cache)
@@ -161,7 +161,7 @@ struct CacheFailureTests {
         }
     }
 
-    /// The refresh was never written, and is over with the sign-in that it was of.
+    /// The refresh was never written, and ends with its sign-in.
     @Test func keepsASignInThatComesAfterASignOutElsewhere() async throws {
         let storage = InMemoryTokenCache()
         let cache = UnreliableCache(storage)

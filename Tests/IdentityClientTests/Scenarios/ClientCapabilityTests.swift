@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// Entra ID challenges only programs that say in each request that they can handle it (`xms_cc`).
+/// Entra ID challenges only programs that declare in each request that they can handle it (`xms_cc`).
 @Suite(.timeLimit(.minutes(1)))
 struct ClientCapabilityTests {
     private static let claims = #"{"access_token":{"xms_cc":{"values":["cp1"]}}}"#

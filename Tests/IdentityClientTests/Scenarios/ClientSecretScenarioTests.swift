@@ -5,18 +5,18 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// Providers that give a secret to installed programs, and take no request for tokens without it.
+/// Providers that issue a secret to installed programs and refuse token requests without it.
 @Suite(.timeLimit(.minutes(1)))
 struct ClientSecretScenarioTests {
     private static let secret: ClientSecret = "not so: secret/+é"
-    /// By hand: `test-client:not%20so%3A%20secret%2F%2B%C3%A9` in base64 (RFC 6749 §2.3.1).
+    /// Computed by hand: `test-client:not%20so%3A%20secret%2F%2B%C3%A9` in base64 (RFC 6749 §2.3.1).
     private static let basic = "Basic dGVzdC1jbGllbnQ6bm90JTIwc28lM0ElMjBzZWNyZXQlMkYlMkIlQzMlQTk="
 
     private func stage(_ change: (inout TestIdentityProvider.Settings) -> Void = { _ in }) throws -> Stage {
         try Stage(clients: [TestIdentityProvider.Client(secret: Self.secret)], change)
     }
 
-    /// What the provider publishes, and whether that leaves HTTP Basic alone.
+    /// The published methods, and whether HTTP Basic is the only choice.
     static let published: [(String?, Bool)] = [
         (#"["client_secret_basic"]"#, true), (#"["none","client_secret_basic"]"#, true),
         (#"["client_secret_basic","client_secret_post"]"#, false), (#"["client_secret_post"]"#, false), ("[]", false),
@@ -48,11 +48,11 @@ struct ClientSecretScenarioTests {
             for request in requests {
                 #expect(request.header("Authorization") == (isBasic ? Self.basic : nil), "\(endpoint)")
                 #expect(request["client_secret"] == (isBasic ? nil : Self.secret.rawValue), "\(endpoint)")
-                // Named once, but for the authorization request, of which the client is a part.
+                // The client is named once, except in the authorization request, which contains it as a parameter.
                 #expect(request["client_id"] == (isBasic && endpoint != pushed ? nil : "test-client"), "\(endpoint)")
             }
         }
-        // What the browser was sent with is in its history.
+        // The browser keeps its addresses in its history, so they must not contain the secret.
         #expect(
             stage.provider.requests.allSatisfy { request in request.query.allSatisfy { $0.name != "client_secret" } }
         )

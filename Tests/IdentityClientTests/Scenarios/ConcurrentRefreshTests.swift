@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// One refresh for any number of callers, and none of them can spoil it.
+/// One refresh serves any number of callers, and no caller can break it for the others.
 @Suite(.timeLimit(.minutes(1)))
 struct ConcurrentRefreshTests {
     @Test func refreshesOnceForAHundredCallers() async throws {
@@ -32,7 +32,7 @@ struct ConcurrentRefreshTests {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
         let (one, gate) = try await stage.heldRefresh(by: application, for: first.account)
-        // It has joined when this returns: nothing before that waits.
+        // The caller has joined when this returns, because nothing before that suspends.
         let other = Task.immediate {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
@@ -105,7 +105,7 @@ struct ConcurrentRefreshTests {
         #expect(stage.provider.count(of: .token) == 2)
     }
 
-    /// Whoever takes another program's token needs neither the provider's documents nor a connection.
+    /// Taking another program's token requires neither the provider's documents nor a connection.
     @Test func asksNothingOfTheProviderWhileAnotherProgramRefreshes() async throws {
         let cache = CountingCache()
         let stage = try Stage(cache: cache)
@@ -119,7 +119,7 @@ struct ConcurrentRefreshTests {
         let (one, gate) = try await stage.heldRefresh(by: holder, for: first.account)
         let reads = cache.state.value.reads
         let two = Task { try await other.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
-        // The sign-in, the lease, and the lease again once it listens.
+        // The reads: the sign-in, the lease, and the lease again after listening has begun.
         while cache.state.value.reads < reads + 3 { await Task.yield() }
         gate.open()
         #expect(try await two.value.accessToken == one.value.accessToken)
@@ -141,7 +141,7 @@ struct ConcurrentRefreshTests {
         }
     }
 
-    /// The new sign-in relies on the refresh token that the refresh has just spent.
+    /// The new sign-in uses the refresh token that the refresh has just spent.
     @Test func keepsTheRotatedTokenWhenASignInMeanwhileBroughtNone() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
@@ -164,7 +164,7 @@ struct ConcurrentRefreshTests {
         try await application.remove(first.account)
         let again = try await application.acquireTokenInteractively(scopes: ["api.read"])
         gate.open()
-        // The waiting caller gets the new sign-in's token, or is told; never that of the old one.
+        // The waiting caller gets the new sign-in's token or an error, never the token of the old sign-in.
         let late = try? await task.value
         #expect(late == nil || late?.accessToken == again.accessToken)
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)

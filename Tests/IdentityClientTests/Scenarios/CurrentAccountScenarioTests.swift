@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// One person at a time, or several by choice; and a sign-out that the next sign-in remembers.
+/// One person at a time, several people by choice, and a sign-out that the next sign-in takes into account.
 @Suite(.timeLimit(.minutes(1)))
 struct CurrentAccountScenarioTests {
     private func signIn(
@@ -53,7 +53,7 @@ struct CurrentAccountScenarioTests {
         #expect(stage.provider.count(of: .authorization) == 1)
         stage.transport.isOffline = false
         stage.provider.revokeSessions(of: .alice)
-        // For the account that it was: another person's sign-in is refused.
+        // The sign-in is for the given account: another person's sign-in is refused.
         stage.browser.forgetCookies()
         stage.browser.person = .bob
         try await expectError(.accountMismatch) {

@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// What is asked for beside the program's own scopes.
+/// Scopes that are requested in addition to the program's own.
 @Suite(.timeLimit(.minutes(1)))
 struct DefaultScopesTests {
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .adfs])
@@ -25,7 +25,7 @@ struct DefaultScopesTests {
         #expect(result.idToken != nil)
     }
 
-    /// Before the person has signed in for nothing.
+    /// The sign-in is refused before the person signs in in vain.
     @Test(arguments: [[], ["offline_access"]] as [Set<Scope>])
     func refusesASignInThatCannotSayWhoItIs(_ scopes: Set<Scope>) async throws {
         let stage = try Stage()
@@ -61,7 +61,7 @@ struct DefaultScopesTests {
         let pushed = try await expectError(.invalidScope) {
             try await pushing.application().acquireTokenInteractively(scopes: ["api.read"])
         }
-        // Keycloak, of a person who may not have tokens for a time without a session.
+        // Keycloak's answer if the person may not have offline tokens.
         let permissive = try Stage()
         permissive.provider.failNext(.token, with: .refusal("not_allowed"))
         let afterwards = try await expectError(.invalidScope) {

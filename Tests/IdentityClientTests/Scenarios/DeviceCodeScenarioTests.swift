@@ -9,7 +9,7 @@ import Testing
 /// Signing in on another device (RFC 8628).
 @Suite(.timeLimit(.minutes(1)))
 struct DeviceCodeScenarioTests {
-    /// A sign-in that is under way, and what it shows.
+    /// Starts a sign-in and returns its prompt.
     private func start(
         _ application: PublicClientApplication,
         _ change: (inout DeviceCodeParameters) -> Void = { _ in }
@@ -28,7 +28,7 @@ struct DeviceCodeScenarioTests {
         return (task, prompt)
     }
 
-    /// Lets the program ask once more, `wait` after the last time, and not before.
+    /// Lets the program ask once more, `wait` after its last request and not earlier.
     private func advance(_ stage: Stage, by wait: Duration, toQuestion count: Int) async throws {
         try await stage.clock.waitForSleepers()
         stage.clock.advance(by: wait - .milliseconds(1))
@@ -46,7 +46,7 @@ struct DeviceCodeScenarioTests {
         #expect(prompt.message.contains(prompt.userCode))
         #expect(prompt.message.contains(prompt.verificationURI.absoluteString))
         #expect(prompt.expiresOn == stage.clock.now.addingTimeInterval(900))
-        // Entra ID gives no address with the code in it.
+        // Entra ID returns no address that contains the code.
         #expect((prompt.verificationURIComplete == nil) == (profile == .entra))
         try await advance(stage, by: .seconds(5), toQuestion: 1)
         try await stage.clock.waitForSleepers()
@@ -63,7 +63,7 @@ struct DeviceCodeScenarioTests {
         #expect(next.source == .identityProvider)
     }
 
-    /// Keycloak demands it of a client that is set to need PKCE.
+    /// Keycloak demands PKCE from a client that is configured to require it.
     @Test func provesThatItAskedForTheCode() async throws {
         let stage = try Stage()
         let application = try stage.application()
@@ -155,7 +155,7 @@ struct DeviceCodeScenarioTests {
         #expect(stage.provider.count(of: .token) == 2)
     }
 
-    /// As a device's clock does that is set by the network after it was started.
+    /// As on a device whose clock is set by the network after the start.
     @Test(arguments: [-86_400.0, 86_400.0])
     func goesOnWhenTheClockIsSet(_ offset: Double) async throws {
         let stage = try Stage()
@@ -239,7 +239,7 @@ struct DeviceCodeScenarioTests {
         task.cancel()
     }
 
-    /// A page that is one program in the browser has its places behind the `#`.
+    /// A single-page application keeps its location after the `#`.
     @Test(arguments: ["https://id.example.test/#/device", "https://id.example.test#device?x=1", "https://a.test/d?x#"])
     func showsTheWholeAddressOfASinglePageApplication(_ address: String) async throws {
         let stage = try Stage()
@@ -269,7 +269,7 @@ struct DeviceCodeScenarioTests {
         try await expectError(.unsupported) { try await start(try stage.application()) }
     }
 
-    /// As GitLab has one and does not publish it.
+    /// GitLab has such an endpoint and does not publish it.
     @Test func takesTheEndpointThatTheProgramNames() async throws {
         let stage = try Stage()
         stage.provider.failNext(.discovery, with: .changing("device_authorization_endpoint", to: nil))
@@ -282,7 +282,7 @@ struct DeviceCodeScenarioTests {
         #expect(stage.provider.approveDevice(userCode: prompt.userCode, as: .alice))
         try await advance(stage, by: .seconds(5), toQuestion: 1)
         let account = try await task.value.account
-        // Whoever is signed in there is so with and without it.
+        // The account is the same with and without the named endpoint.
         #expect(try await stage.application().allAccounts() == [account])
     }
 
@@ -297,7 +297,7 @@ struct DeviceCodeScenarioTests {
     }
 }
 
-/// A wall clock that is set while a program runs.
+/// A wall clock that is changed while a program runs.
 private final class AdjustableClock: WallClock {
     let offset = Shared(0.0)
     private let base: ManualClock

@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// A sign-out that is cancelled, fails, meets what others left behind, or comes between two steps of somebody else.
+/// A sign-out that is canceled, fails, meets leftovers of other programs, or runs between two steps of another program.
 @Suite(.timeLimit(.minutes(1)))
 struct DisturbedSignOutTests {
     private var revoking: SignOutParameters {
@@ -37,7 +37,7 @@ struct DisturbedSignOutTests {
         stage.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
-        // And where it succeeds, that one is taken back.
+        // If the sign-out succeeds, the unwritten refresh token is revoked.
         cache.refusedWrites = [.account]
         stage.clock.advance(by: .seconds(3600))
         _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
@@ -47,7 +47,7 @@ struct DisturbedSignOutTests {
         #expect(stage.provider.count(of: .revocation) == 2)
     }
 
-    /// Cancelled while the account is taken out, or when it is gone: nobody could ask for the rest again.
+    /// Canceled while the account is being removed, or afterwards: no later call could do the rest.
     @Test(arguments: [CacheKey.Kind.account, .application], [false, true])
     func doesTheRestAlthoughItIsCancelled(during kind: CacheKey.Kind, endsBrowserSession: Bool) async throws {
         let cache = InterruptedCache()
@@ -72,7 +72,7 @@ struct DisturbedSignOutTests {
         #expect(stage.provider.count(of: .endSession) == 0)
     }
 
-    /// A keyring may answer too late, and have removed it all the same.
+    /// A keyring may answer too late and have removed the record all the same.
     @Test func takesTheTokensBackAlthoughNobodySaidThatTheAccountIsGone() async throws {
         let cache = InterruptedCache()
         let stage = try Stage(cache: cache)
@@ -106,7 +106,7 @@ struct DisturbedSignOutTests {
         }
     }
 
-    /// The damaged one is told of, and the account is signed out of all programs all the same.
+    /// The damaged record is reported, and the account is still signed out of all programs.
     @Test func isNotKeptByDamagedRecords() async throws {
         let clients = [TestIdentityProvider.Client(), TestIdentityProvider.Client(id: "second-client")]
         let (cache, group) = (InMemoryTokenCache(), try CacheGroup("com.example.suite"))
@@ -126,7 +126,7 @@ struct DisturbedSignOutTests {
         #expect(try await application.allAccounts().isEmpty)
     }
 
-    /// Somebody signs in again, which cannot be written; then the account is signed out elsewhere.
+    /// The person signs in again, which cannot be written; then the account is signed out elsewhere.
     @Test func isNotUndoneByASignInThatIsSavedLater() async throws {
         let storage = InMemoryTokenCache()
         let cache = UnreliableCache(storage)
@@ -143,12 +143,12 @@ struct DisturbedSignOutTests {
         try await expectError(.noTokensFound) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: again.account)
         }
-        // Whoever signs in after that is signed in.
+        // A later sign-in is kept.
         let back = try await application.acquireTokenInteractively(scopes: ["api.read"])
         #expect(try await other.allAccounts() == [back.account])
     }
 
-    /// Of two sign-ins the first could not be written; the second was, and is signed out before it has ended.
+    /// The first of two sign-ins could not be written. The second was written, and is signed out before it ends.
     @Test func isToldToASignInThatItOvertakes() async throws {
         let cache = InterruptedCache()
         let stage = try Stage(cache: cache)

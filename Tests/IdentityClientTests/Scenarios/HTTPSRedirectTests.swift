@@ -6,10 +6,10 @@ import IdentityTesting
 import Logging
 import Testing
 
-/// A browser that keeps to https for the redirect's host.
+/// A browser that insists on https for the redirect's host.
 @Suite(.timeLimit(.minutes(1)))
 struct HTTPSRedirectTests {
-    /// Comes back as often as it was told, by https.
+    /// Returns by https, the given number of times.
     private struct EncryptingBrowser: BrowserLauncher {
         var visits: Int
         let provider: TestIdentityProvider
@@ -54,7 +54,7 @@ struct HTTPSRedirectTests {
         }
         #expect(error.message.hasPrefix("Sign-in was not finished within 5 seconds."))
         #expect(["https", "HSTS", "127.0.0.1"].allSatisfy(error.message.contains) == (visits > 0))
-        // One, however often a browser tries.
+        // One warning, however often the browser tries.
         #expect(warnings.value.count == min(visits, 1))
         #expect(warnings.value.allSatisfy { error.message.hasSuffix($0) })
     }

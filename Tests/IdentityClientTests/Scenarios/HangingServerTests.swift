@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// A server that says nothing does not keep a program waiting.
+/// A silent server does not keep a program waiting.
 @Suite(.timeLimit(.minutes(1)))
 struct HangingServerTests {
     @Test(arguments: [TestIdentityProvider.Endpoint.discovery, .token, .keys])
@@ -43,10 +43,10 @@ struct HangingServerTests {
         #expect(next.source == .identityProvider)
     }
 
-    /// Six wishes of one account are not six time-outs in a row.
+    /// Six requests for one account do not run into six time-outs in a row.
     @Test func waitsOnceForAllWishesOfAnAccount() async throws {
         let stage = try Stage(.entra)
-        // All six are waiting by the time that it is over.
+        // All six wait before the time-out ends.
         let (application, first) = try await stage.signedIn { $0.requestTimeout = .seconds(1) }
         let gate = Gate()
         stage.provider.failAlways(.token, with: .held(by: gate))
@@ -77,7 +77,7 @@ struct HangingServerTests {
         if endpoint != .discovery {
             let port = try #require(stage.provider.redirectPort)
             #expect(throws: RawConnection.Failure.self) { try RawConnection(port: port) }
-            // The port is free at once, so that the browser need not have got an answer; but never that of a success.
+            // The port is free at once, so the browser may not have received an answer, but never one that reports success.
             #expect(stage.browser.pages.allSatisfy { !$0.body.contains("The sign-in is complete") })
         }
         gate.open()

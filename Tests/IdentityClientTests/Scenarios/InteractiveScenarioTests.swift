@@ -7,7 +7,7 @@ import LoopbackHTTP
 import Synchronization
 import Testing
 
-/// What the person in front of the browser does, and what the program gets to know.
+/// The person's actions in the browser, and their results in the program.
 @Suite(.timeLimit(.minutes(1)))
 struct InteractiveScenarioTests {
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .externalID, .b2c, .adfs])
@@ -18,7 +18,7 @@ struct InteractiveScenarioTests {
         parameters.prompt = .none
         try await expectError(.loginRequired) { try await application.acquireTokenInteractively(parameters) }
         #expect(try await stage.storedCredentials(of: application).isEmpty)
-        // Once there is a session in the browser, nobody is asked either, and the sign-in succeeds.
+        // With a session in the browser, the person is not asked either, and the sign-in succeeds.
         _ = try await application.acquireTokenInteractively(scopes: ["api.read"])
         let pages = stage.browser.pages.count
         let result = try await application.acquireTokenInteractively(parameters)
@@ -83,7 +83,7 @@ struct InteractiveScenarioTests {
         let application = try stage.application()
         var port: UInt16 = 0
         var fastest = Duration.seconds(60)
-        // On a machine that is busy with other tests, one attempt says little.
+        // On a machine that is busy with other tests, a single measurement means little.
         for attempt in 1...10 where fastest >= .milliseconds(100) {
             let task = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
             try await stage.provider.waitForRequest(.authorization, count: attempt)
@@ -144,7 +144,7 @@ struct InteractiveScenarioTests {
         let first = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
         try await stage.provider.waitForRequest(.token)
         let others = (0..<3).map { _ in Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) } }
-        // One that waits can be cancelled without a trace.
+        // A waiting sign-in can be canceled without side effects.
         others[0].cancel()
         await #expect(throws: CancellationError.self) { try await others[0].value }
         #expect(stage.browser.openedURLs.count == 1)
@@ -171,7 +171,7 @@ struct InteractiveScenarioTests {
         let application = try stage.application { $0.browser = browser }
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.timeout = .milliseconds(100)
-        // The second one shows that the first is over.
+        // The second sign-in shows that the first has ended.
         for _ in 0..<2 {
             try await expectError(.interactionTimedOut) { try await application.acquireTokenInteractively(parameters) }
         }
@@ -212,11 +212,11 @@ struct InteractiveScenarioTests {
         #expect(page.status == 200 && page.body.contains("Signed in"))
     }
 
-    /// GitLab publishes the form, and its page of consent forgets that it was asked for.
+    /// GitLab publishes form posts, but its consent page forgets the requested mode.
     @Test(arguments: [false, true])
     func takesAnAnswerInTheQueryWhereAFormWasAskedFor(_ listensOnLoopback: Bool) async throws {
         let stage = try Stage(listensOnLoopback: listensOnLoopback) { $0.forgetsResponseMode = true }
-        // What comes this way is looked at as closely as ever.
+        // Answers that arrive this way are checked as strictly.
         stage.browser.mischief = [.forgedFirst("state", value: "guessed")]
         let (application, result) = try await stage.signedIn()
         #expect(try await application.allAccounts() == [result.account])
@@ -299,7 +299,7 @@ extension TestIdentityProvider {
     }
 }
 
-/// A receiver that cannot take form posts, as of custom schemes.
+/// A receiver that cannot take form posts, like the one for custom schemes.
 private struct QueryReceiver: RedirectReceiver {
     let receiver: InMemoryRedirectReceiver
 

@@ -8,7 +8,7 @@ import Testing
 /// A newer version of the library has written the account's record.
 @Suite(.timeLimit(.minutes(1)))
 struct NewerRecordTests {
-    /// Puts a newer record in the place of the account's: of this version's shape, with more in it, or of another.
+    /// Replaces the account's record by a newer one: in this version's format with more members, or in another format.
     private func renew(
         _ application: PublicClientApplication,
         of stage: Stage,
@@ -24,7 +24,7 @@ struct NewerRecordTests {
         return (key, new)
     }
 
-    /// The person has signed in and can work; the newer program stays signed in.
+    /// The person has signed in and can work, and the newer program stays signed in.
     @Test(arguments: [true, false])
     func aSignInDoesNotOverwriteIt(isReadable: Bool) async throws {
         let stage = try Stage()

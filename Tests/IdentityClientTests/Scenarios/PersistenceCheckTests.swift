@@ -6,7 +6,7 @@ import IdentityTesting
 import Synchronization
 import Testing
 
-/// What cannot be kept is known before the person signs in.
+/// A program learns before the sign-in that tokens cannot be kept.
 @Suite(.timeLimit(.minutes(1)))
 struct PersistenceCheckTests {
     private func unwritable() -> UnreliableCache {
@@ -62,7 +62,7 @@ struct PersistenceCheckTests {
         #expect(hit.accessToken == result.accessToken)
     }
 
-    /// Who cancels meanwhile is not told that the cache failed, and no sign-in begins.
+    /// A canceled caller gets no error of the cache, and no sign-in begins.
     @Test func isCancelledWithTheSignIn() async throws {
         let (asked, isAsked) = AsyncStream.makeStream(of: Void.self)
         let cache = WaitingCache(isAsked: isAsked)
@@ -77,7 +77,7 @@ struct PersistenceCheckTests {
     }
 }
 
-/// A keyring whose dialog nobody answers.
+/// A keyring whose dialog stays unanswered.
 private struct WaitingCache: TokenCache {
     let isAsked: AsyncStream<Void>.Continuation
     private let storage = InMemoryTokenCache()

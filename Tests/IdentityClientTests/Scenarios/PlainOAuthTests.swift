@@ -29,7 +29,7 @@ struct PlainOAuthTests {
         return try await stage.signedIn(scopes: scopes) { $0.authority = authority }
     }
 
-    /// A server that names itself in its answers, and what a hostile one makes of that.
+    /// A server that names itself in its answers, and answers of a hostile server.
     @Test(arguments: [nil, "https://evil.example.test", "https://login.example.test/"] as [String?])
     func refusesTheAnswerOfAnotherServer(_ issuer: String?) async throws {
         let stage = try stage()
@@ -48,7 +48,7 @@ struct PlainOAuthTests {
         #expect(stage.provider.count(of: .token) == 0)
     }
 
-    /// What is answered, and what was granted by it of `api.read` and `api.write`.
+    /// The answer's scopes, and those of `api.read` and `api.write` that it grants.
     @Test(
         arguments: [
             ("api.read,api.write", ["api.read", "api.write"]), ("api.write,api.read", ["api.read", "api.write"]),
@@ -76,8 +76,8 @@ struct PlainOAuthTests {
         #expect(next.source == .identityProvider && next.scopes == ["api.read", "api.write"])
     }
 
-    /// LinkedIn's answers have an ID token without a nonce, and there are no keys to check it by: one that anybody wrote would
-    /// do. It counts for nothing, in the answer to a refresh either.
+    /// LinkedIn's answers contain an ID token without a nonce, and there are no keys to check it, so anyone could have written
+    /// it. The library ignores it, also in the answer to a refresh.
     @Test(arguments: ["given", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJtYWxsb3J5In0.AAAA", "not a token"])
     func leavesAnIDTokenOut(_ token: String) async throws {
         let stage = try stage(issuesRefreshTokens: true)
@@ -90,18 +90,18 @@ struct PlainOAuthTests {
         #expect(try await application.allAccounts().map(\.id) == [first.account.id])
     }
 
-    /// RFC 6749 §3.3 allows a comma in a scope. Who asks for one talks to a server that has such scopes.
+    /// RFC 6749 §3.3 allows a comma in a scope. If the program requests one, the server has such scopes.
     @Test func leavesScopesWithACommaWhole() async throws {
         let stage = try stage(issuesRefreshTokens: true)
         let (application, first) = try await signedIn(stage, scopes: ["api.read,all", "api.more"])
         #expect(first.scopes == ["api.read,all", "api.more"] && first.declinedScopes.isEmpty)
-        // Also when this wish has none, and the answer names all that was granted.
+        // The same applies if this request has none, and the answer names all granted scopes.
         stage.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["api.more"], account: first.account)
         #expect(next.source == .identityProvider && next.scopes == ["api.read,all", "api.more"])
     }
 
-    /// Providers of OpenID Connect keep to the specification.
+    /// OpenID Connect providers must follow the specification.
     @Test func splitsNoScopesOfAnOpenIDConnectProvider() async throws {
         let stage = try Stage()
         stage.provider.failNext(.token, with: .changing("scope", to: #""api.read,api.write api.read""#))
@@ -109,7 +109,7 @@ struct PlainOAuthTests {
         #expect(first.scopes == ["api.read,api.write", "api.read"] && first.declinedScopes == ["api.write"])
     }
 
-    /// `expires_in`, whether there is a refresh token, and how long the token counts as good.
+    /// `expires_in`, whether there is a refresh token, and how long the token is considered valid.
     @Test(
         arguments: [
             (nil, false, tenYears), (nil, true, 3600), ("600", false, 600), ("600", true, 600),
@@ -129,7 +129,7 @@ struct PlainOAuthTests {
         let refreshed = try stage(issuesRefreshTokens: true)
         let (application, first) = try await signedIn(refreshed)
         refreshed.clock.advance(by: .seconds(3600))
-        // A refresh token that is not replaced is still there.
+        // A refresh token that the answer does not replace is kept.
         refreshed.provider.failNext(
             .token,
             with: .all(.changing("expires_in", to: nil), .changing("refresh_token", to: nil))
@@ -158,7 +158,7 @@ struct PlainOAuthTests {
         #expect(stage.provider.count(of: .token) == 1)
     }
 
-    /// The API alone knows when such a token ends.
+    /// Only the API knows when such a token expires.
     @Test func aRefusedTokenWithoutEndNeedsThePersonAndNotALoop() async throws {
         let stage = try stage()
         stage.provider.failAlways(.token, with: .changing("expires_in", to: nil))
@@ -174,7 +174,7 @@ struct PlainOAuthTests {
             scopes: ["api.read"],
             transport: CurlTransport()
         )
-        // A year later the token is still given, and the API takes it no more.
+        // A year later the library still returns the token, but the API refuses it.
         stage.clock.advance(by: .seconds(365 * 86_400))
         try await expectError(.noTokensFound) { try await client.get(server.url()) }
         #expect(server.requests.count == 1 && stage.provider.count(of: .token) == 1)

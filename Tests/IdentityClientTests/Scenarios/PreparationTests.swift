@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// When a transport is told that a request will follow.
+/// The moment when a transport learns that a request will follow.
 @Suite(.timeLimit(.minutes(1)))
 struct PreparationTests {
     @Test func tellsTheTransportBeforeItReadsWhatARefreshNeeds() async throws {

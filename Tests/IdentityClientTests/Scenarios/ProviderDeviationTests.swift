@@ -7,19 +7,19 @@ import IdentityTesting
 import OAuthWire
 import Testing
 
-/// Answers that are not what the specifications say: which are accepted, and where.
+/// Answers that deviate from the specifications: which are accepted, and from which providers.
 @Suite(.timeLimit(.minutes(1)))
 struct ProviderDeviationTests {
     private static let algorithms = "id_token_signing_alg_values_supported"
 
-    /// FAPI 2's `invalid-alternate-alg`: the key fits, the algorithm is none that is published.
+    /// FAPI 2's `invalid-alternate-alg`: the key fits, but the algorithm is not published.
     @Test(arguments: [#"["ES256"]"#, #"["HS256"]"#, "[]"])
     func refusesAnAlgorithmThatIsNotPublished(published: String) async throws {
         let stage = try Stage()
         stage.provider.failAlways(.discovery, with: .changing(Self.algorithms, to: published))
         let error = try await expectError(.invalidIDToken) { try await stage.signedIn() }
         #expect(error.message.contains("RS256") && error.message.contains("with the authority"))
-        // What the program names counts in its place.
+        // The algorithms that the program names replace the published ones.
         let authority = try Authority.openIDConnect(
             issuer: "https://login.example.test",
             idTokenAlgorithms: ["RS256", "ES256"]
@@ -44,7 +44,7 @@ struct ProviderDeviationTests {
         #expect(try await stage.signedIn().1.source == .identityProvider)
     }
 
-    /// An administrator chooses another algorithm while the published configuration is kept for a day.
+    /// An administrator chooses another algorithm while the earlier configuration is still cached, for up to a day.
     @Test func fetchesTheConfigurationAnewBeforeItRefusesAnAlgorithm() async throws {
         let stage = try Stage()
         stage.provider.failNext(.discovery, with: .changing(Self.algorithms, to: #"["ES256"]"#))
@@ -59,7 +59,7 @@ struct ProviderDeviationTests {
         }
     }
 
-    /// LinkedIn leaves the type out, and is used as a plain OAuth 2.0 server.
+    /// LinkedIn omits the token type, and is used as a plain OAuth 2.0 server.
     @Test func needsATokenTypeButOfPlainOAuth() async throws {
         let stage = try Stage()
         stage.provider.failAlways(.token, with: .changing("token_type", to: nil))
@@ -97,7 +97,7 @@ struct ProviderDeviationTests {
         #expect(error.message.contains("client_info"))
     }
 
-    /// A transport of the program's own, as URLSession, decompresses and leaves the field in place.
+    /// A program's own transport, such as one over URLSession, decompresses the body and leaves the header field in place.
     @Test func readsAnAnswerThatIsNamedCompressed() async throws {
         let stage = try Stage()
         let transport = NamingCompression(base: stage.provider.transport)
@@ -140,7 +140,7 @@ struct ProviderDeviationTests {
         return try await application.signOut(first.account, parameters: parameters).revocation
     }
 
-    /// As django-oauth-toolkit.
+    /// As django-oauth-toolkit does.
     @Test func revokesWhereTheSecondDocumentSays() async throws {
         let stage = try Stage()
         stage.provider.failNext(.discovery, with: .changing("revocation_endpoint", to: nil))

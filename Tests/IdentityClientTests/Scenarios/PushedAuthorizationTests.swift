@@ -65,7 +65,7 @@ struct PushedAuthorizationTests {
         #expect(names(visit.query) == (isPushed ? ["client_id", "request_uri"] : Self.plainItems))
     }
 
-    /// Each sign-in has a request of its own, with everything random in it made anew.
+    /// Each sign-in pushes its own request, with new random values.
     @Test func pushesEachSignInAnew() async throws {
         let stage = try Stage { $0.pushedAuthorizationRequests = .required }
         let application = try stage.application()
@@ -78,7 +78,7 @@ struct PushedAuthorizationTests {
         #expect(Set(visits.compactMap { $0["request_uri"] }).count == 3)
     }
 
-    /// Some providers heed no response mode in what is pushed: glewlwyd for one.
+    /// Some providers, such as glewlwyd, ignore the response mode of a pushed request.
     @Test(
         arguments: [(nil, "form_post"), (.query, "query"), (.formPost, "form_post")] as [(ResponseMode?, String)],
         [false, true]
@@ -139,7 +139,7 @@ struct PushedAuthorizationTests {
         #expect(page.status == 400 && page.body.contains("has expired"))
     }
 
-    /// The metadata stays good for everything else.
+    /// The metadata stays valid for everything else.
     @Test func refreshesWherePushingIsRequiredAndImpossible() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()

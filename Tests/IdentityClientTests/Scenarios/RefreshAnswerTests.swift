@@ -6,7 +6,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// Answers to a refresh: which are refused with the old credentials kept, and which are accepted.
+/// Answers to a refresh: those that are refused while the old credentials are kept, and those that are accepted.
 @Suite(.timeLimit(.minutes(1)))
 struct RefreshAnswerTests {
     static let wrong: [WrongAnswer.Case] =
@@ -31,12 +31,12 @@ struct RefreshAnswerTests {
     static let unbelievable: [IDTokenTampering] = [
         .issuer("https://evil.example.test"), .audience(["another-client"]), .brokenSignature,
         .unpublishedKey, .algorithm("none"), .claim("sub", nil),
-        // Another nonce or access token excuses nothing.
+        // A different nonce or access token hash does not excuse other faults.
         .all(.nonce("another"), .brokenSignature), .all(.nonce("another"), .issuer("https://evil.example.test")),
         .all(.nonce("another"), .audience(["another-client"])), .all(.accessTokenHash, .brokenSignature),
     ]
 
-    /// The server has spent the old refresh token by then: losing the new one would end the sign-in.
+    /// The server has already invalidated the old refresh token, so losing the new one would end the sign-in.
     @Test(arguments: unbelievable.indices)
     func keepsTheNewRefreshTokenWhenTheIDTokenIsNotBelieved(_ index: Int) async throws {
         let stage = try Stage()
@@ -72,7 +72,7 @@ struct RefreshAnswerTests {
         #expect(sent.count == 2 && Set(sent).count == 2)
     }
 
-    /// An empty refresh token is none: what is stored stays.
+    /// An empty refresh token counts as missing: the stored one is kept.
     @Test func keepsTheOldRefreshTokenWhereAFaultyAnswerHasAnEmptyOne() async throws {
         let stage = try Stage { $0.rotatesRefreshTokens = false }
         let (application, first) = try await stage.signedIn()
@@ -85,14 +85,14 @@ struct RefreshAnswerTests {
         #expect(next.source == .identityProvider)
     }
 
-    /// With which faults the keys of an earlier day do.
+    /// Faults of the key endpoint, and whether the keys of an earlier day are still used.
     static let withoutKeys: [(TestIdentityProvider.Fault, Bool)] = [
         (.html, true), (.oversized(), true), (.drop, true), (.serverError(), true),
         (.throttled(retryAfter: .seconds(9)), true), (.redirect(to: "https://evil.example.test/keys"), true),
         (.answer(status: 404), false), (.answer(status: 403), false),
     ]
 
-    /// The new token is worth more than the ID token beside it.
+    /// The new refresh token matters more than the ID token beside it.
     @Test(arguments: withoutKeys.indices, [false, true])
     func refreshesWhenTheKeysCannotBeHad(_ index: Int, _ signsWithANewKey: Bool) async throws {
         let (fault, leavesTheEarlierKeys) = Self.withoutKeys[index]
@@ -140,8 +140,8 @@ struct RefreshAnswerTests {
         }
     }
 
-    /// Gitea and Forgejo repeat the nonce of the newest sign-in, which may have been on another computer; what
-    /// django-oauth-toolkit answers once more within its grace period was made for another access token.
+    /// Gitea and Forgejo repeat the nonce of the newest sign-in, which may have been on another computer. The ID token that
+    /// django-oauth-toolkit returns again within its grace period was made for another access token.
     @Test(arguments: [IDTokenTampering.nonce("of another computer"), .accessTokenHash])
     func leavesOutAnIDTokenOfAnotherSignInOrAnswer(_ tampering: IDTokenTampering) async throws {
         let stage = try Stage()
@@ -182,7 +182,7 @@ struct RefreshAnswerTests {
         try await expectUnchanged(stage, application, first.account, .subjectMismatch)
     }
 
-    /// The refresh of an expired access token fails with that code, and what is stored stays as it was.
+    /// The refresh of an expired access token fails with that code, and the stored credentials stay unchanged.
     private func expectUnchanged(
         _ stage: Stage,
         _ application: PublicClientApplication,
@@ -258,7 +258,7 @@ struct RefreshAnswerTests {
         }
     }
 
-    /// The provider has rotated the refresh token by then: refusing the answer for a wrong clock would be a sign-out.
+    /// The provider has already rotated the refresh token: refusing the answer because of a wrong clock would end the sign-in.
     @Test(arguments: [-86_400, 86_400])
     func refreshesWithAClockThatIsADayWrong(_ offset: Int) async throws {
         let stage = try Stage()

@@ -6,7 +6,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// A published configuration is believed only where it fits the authority.
+/// A published configuration is accepted only if it fits the authority.
 @Suite(.timeLimit(.minutes(1)))
 struct RefusedDiscoveryTests {
     static let wrong: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
@@ -48,7 +48,7 @@ struct RefusedDiscoveryTests {
         #expect(stage.provider.requests.allSatisfy { $0.endpoint == .discovery })
         #expect(stage.transport.requests.allSatisfy { $0.authority == "login.example.test" })
         #expect(try await stage.storedCredentials(of: application).isEmpty)
-        // It was not kept, so that the right one counts as soon as it is there.
+        // The wrong configuration was not kept, so the right one works as soon as it is published.
         stage.provider.failAlways(.discovery, with: nil)
         if code == .unsupported { stage.clock.advance(by: .seconds(2 * 86_400)) }
         let result = try await application.acquireTokenInteractively(scopes: ["api.read"])

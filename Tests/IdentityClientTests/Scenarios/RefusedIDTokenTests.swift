@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// A forged or misdirected ID token signs nobody in.
+/// A forged or misdirected ID token does not sign in any account.
 @Suite(.timeLimit(.minutes(1)))
 struct RefusedIDTokenTests {
     static let wrong: [(String, IDTokenTampering)] = [
@@ -45,7 +45,7 @@ struct RefusedIDTokenTests {
         #expect(page.status == 400 && page.body == error.message, "The page has to say so, too: \(name)")
     }
 
-    /// authentik signs with HS256 where no key was chosen for it.
+    /// authentik signs with HS256 if no key was chosen.
     @Test(arguments: [
         ("HS256", "HS256"),
         ("\u{1B}[2J" + String(repeating: "x", count: 50), "[2J" + String(repeating: "x", count: 17)),
@@ -60,7 +60,7 @@ struct RefusedIDTokenTests {
         #expect(error.message.contains("choose RS256 or ES256 at the provider"))
     }
 
-    /// Nothing here has the refresh token of a sign-in that was refused: the provider takes it back.
+    /// The refresh token of a refused sign-in is not stored, so the library revokes it.
     @Test(arguments: [IDTokenTampering.brokenSignature, .nonce("another"), .claim("sub", nil)])
     func revokesTheRefreshToken(_ tampering: IDTokenTampering) async throws {
         let stage = try Stage()
@@ -72,7 +72,7 @@ struct RefusedIDTokenTests {
         #expect(stage.provider.requests.last?["token"] != nil)
     }
 
-    /// Some providers would end the sign-in that there is.
+    /// With some providers, this revocation would end the existing sign-in.
     @Test func revokesNothingOfAPersonWhoIsSignedIn() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
@@ -106,7 +106,7 @@ struct RefusedIDTokenTests {
         let application = try stage.application()
         try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
         #expect(try await stage.storedCredentials(of: application).isEmpty)
-        // Another process would find nothing either, and nothing stands in the way of the right answer.
+        // Another process finds nothing either, and the next correct answer is accepted.
         let again = try stage.application { $0.cache = FileTokenCache(directory: directory.path + "/cache") }
         #expect(try await again.allAccounts().isEmpty)
         let result = try await application.acquireTokenInteractively(scopes: ["api.read"])

@@ -6,7 +6,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// A request that cannot be pushed opens no browser, and is not sent through it instead.
+/// If a request cannot be pushed, no browser opens, and the request is not sent through the browser instead.
 @Suite(.timeLimit(.minutes(1)))
 struct RefusedPushTests {
     static let wrong: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
@@ -59,7 +59,7 @@ struct RefusedPushTests {
         #expect(stage.provider.count(of: .pushedAuthorization) == 1, "a request is pushed once")
         #expect(stage.transport.requests.allSatisfy { $0.authority == "login.example.test" })
         #expect(try await stage.storedCredentials(of: application).isEmpty)
-        // The next sign-in finds nothing in its way.
+        // The next sign-in is not affected.
         let result = try await application.acquireTokenInteractively(parameters(shown))
         #expect(result.source == .identityProvider && shown.value == 1)
     }

@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// What comes back through the browser is not believed before it is checked.
+/// Answers through the browser are checked before they are used.
 @Suite(.timeLimit(.minutes(1)))
 struct RefusedRedirectTests {
     enum Receiver: CaseIterable { case inMemory, loopback }
@@ -51,7 +51,7 @@ struct RefusedRedirectTests {
         #expect(try await stage.browser.finalPage().status == 400)
     }
 
-    /// glewlwyd escapes twice in its forms; nobody does in a query.
+    /// glewlwyd escapes twice in its forms; no known provider does so in a query.
     @Test(arguments: [ResponseMode.formPost, .query])
     func takesAnIssuerThatIsEscapedTwiceFromAFormAlone(_ mode: ResponseMode) async throws {
         let stage = try Stage()

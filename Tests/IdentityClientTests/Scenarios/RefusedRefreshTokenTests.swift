@@ -6,10 +6,10 @@ import Testing
 
 @testable import IdentityClient
 
-/// A refresh token that the provider refused is remembered with the record, so that no process sends it again at once.
+/// A refused refresh token is noted in the record, so that no process sends it again at once.
 @Suite(.timeLimit(.minutes(1)))
 struct RefusedRefreshTokenTests {
-    /// Someone signed in, whose access token has expired, and whose refresh token is refused.
+    /// A signed-in account whose access token has expired and whose refresh token is refused.
     private func refused(_ profile: TestIdentityProvider.Profile = .openIDConnect) async throws -> (Stage, Account) {
         let stage = try Stage(profile) { $0.rotatesRefreshTokens = false }
         let (_, first) = try await stage.signedIn()
@@ -19,7 +19,7 @@ struct RefusedRefreshTokenTests {
         return (stage, first.account)
     }
 
-    /// What a process of its own says: one that remembers nothing but what is in the cache.
+    /// The error of a new process, which knows only the contents of the cache.
     @discardableResult
     private func refusal(_ stage: Stage, _ account: Account, _ scope: Scope = "api.read") async throws
         -> AuthenticationError
@@ -48,7 +48,7 @@ struct RefusedRefreshTokenTests {
             #expect(stage.provider.count(of: .token) == index + 1)
             stage.clock.advance(by: .seconds(1))
         }
-        // A refusal that was none for good is over with the next answer.
+        // The next successful answer ends a temporary refusal.
         stage.provider.failAlways(.token, with: nil)
         let next = try await stage.application().acquireTokenSilently(scopes: ["api.read"], account: account)
         #expect(next.source == .identityProvider)
@@ -81,7 +81,7 @@ struct RefusedRefreshTokenTests {
         #expect(next.source == .identityProvider)
     }
 
-    /// At Microsoft's providers one refresh token is good for many APIs, and a refusal may be about one of them.
+    /// With Microsoft's providers, one refresh token works for many APIs, and a refusal may concern only one of them.
     @Test func saysNothingOfOtherAPIsAtMicrosoft() async throws {
         let (stage, account) = try await refused(.entra)
         for _ in 0..<3 {
@@ -99,7 +99,7 @@ struct RefusedRefreshTokenTests {
         #expect(next.source == .identityProvider)
     }
 
-    /// A token that is still alive serves meanwhile.
+    /// Meanwhile, a token that is still valid is used.
     @Test func leavesAnAccessTokenThatIsStillGood() async throws {
         let stage = try Stage()
         let (_, first) = try await stage.signedIn()
@@ -116,7 +116,7 @@ struct RefusedRefreshTokenTests {
         #expect(stage.provider.count(of: .token) == 1)
     }
 
-    /// The caller has to know that a person is needed, not that something could not be remembered.
+    /// The caller must learn that a person is needed, not that the refusal could not be stored.
     @Test(arguments: [nil, "bad_token"])
     func isToldAlthoughItCannotBeRemembered(_ suberror: String?) async throws {
         let cache = UnreliableCache()
@@ -131,7 +131,7 @@ struct RefusedRefreshTokenTests {
         #expect(cache.refusalCount > 0)
     }
 
-    /// Neither hides a record that cannot be read meanwhile what the provider said.
+    /// A record that cannot be read meanwhile must not hide the provider's answer either.
     @Test func isToldAlthoughTheRecordCannotBeReadAgain() async throws {
         let cache = UnreliableCache()
         let stage = try Stage(cache: cache)

@@ -8,7 +8,7 @@ import LoopbackHTTP
 import Synchronization
 import Testing
 
-/// What the token endpoint says is refused with a clear error, and changes nothing.
+/// A wrong answer of the token endpoint leads to a clear error and changes nothing.
 @Suite(.timeLimit(.minutes(1)))
 struct RefusedTokenAnswerTests {
     static let wrong: [WrongAnswer.Case] =
@@ -52,7 +52,7 @@ struct RefusedTokenAnswerTests {
         #expect(error.message.contains(words))
     }
 
-    /// The same over sockets and libcurl, where the answers are bytes.
+    /// The same over sockets and libcurl, with answers as bytes.
     static let overSockets: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
         (.html, .malformedResponse),
         (.notUTF8, .malformedResponse),

@@ -4,7 +4,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// A provider that replaces its key, and whose tokens do not say so by a new name of it.
+/// A provider that replaces its key and keeps the key's name.
 @Suite(.timeLimit(.minutes(1)))
 struct ReplacedKeyTests {
     @Test func signsInAfterAKeyWasReplacedUnderItsName() async throws {
@@ -33,7 +33,7 @@ struct ReplacedKeyTests {
         }
     }
 
-    /// Such a provider publishes one key, and its tokens name none.
+    /// Such a provider publishes one key, and its tokens do not name it.
     @Test func signsInAfterAKeyWithoutANameWasReplaced() async throws {
         let stage = try Stage()
         stage.provider.tamperNextIDToken(with: .keyID(nil), .keyID(nil))
@@ -43,7 +43,7 @@ struct ReplacedKeyTests {
         #expect(stage.provider.count(of: .keys) == 2)
     }
 
-    /// The key of RFC 7515 appendix A.3, published at first under the name of the one that signs.
+    /// The key of RFC 7515 appendix A.3, published at first under the name of the signing key.
     @Test func signsInAfterAKeyBecameOneOfAnotherType() async throws {
         let stage = try Stage()
         stage.provider.failNext(
@@ -79,7 +79,7 @@ struct ReplacedKeyTests {
         }
     }
 
-    /// Only a key that nobody knows leaves open who signed: `RefreshAnswerTests/refreshesWhenTheKeysCannotBeHad`.
+    /// The signer is uncertain only if the key is unknown: see `RefreshAnswerTests/refreshesWhenTheKeysCannotBeHad`.
     @Test(arguments: [TestIdentityProvider.Fault.drop, .serverError(), .html])
     func staysWrongWhereNoOtherKeysCanBeHad(_ fault: TestIdentityProvider.Fault) async throws {
         let stage = try Stage()
@@ -91,12 +91,12 @@ struct ReplacedKeyTests {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
         try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        // The refresh token of the answer that was not believed is there, and the next answer is right.
+        // The refresh token of the refused answer was stored, and the next answer is correct.
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider && next.idToken != first.idToken)
     }
 
-    /// No keys can make such a token right.
+    /// Such a token is wrong with any keys.
     @Test(arguments: ["none", "HS256"])
     func asksForNoKeysWhereTheAlgorithmIsNotAccepted(_ algorithm: String) async throws {
         let stage = try Stage()

@@ -5,10 +5,10 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// A program that asks in a tight loop is stopped before the provider does it (T13).
+/// The library stops a program that asks in a tight loop, before the provider does (T13).
 @Suite(.timeLimit(.minutes(1)))
 struct RequestLoopTests {
-    /// A person is told that they are needed, and the set-up what is wrong with it, however often is asked.
+    /// However often the program asks, the error says that a person is needed, or how the setup is wrong.
     static let refusals: [(TestIdentityProvider.Fault, AuthenticationError.Code)] = [
         (.refusal("login_required"), .loginRequired),
         (.throttled(retryAfter: nil), .requestLoop), (.serverError(), .requestLoop), (.html, .requestLoop),
@@ -33,14 +33,14 @@ struct RequestLoopTests {
                 last = error
             }
         }
-        // An answer that leaves open whether the server acted is asked for twice.
+        // The request is sent twice if it is uncertain whether the server acted on it.
         #expect((5...10).contains(stage.provider.count(of: .token)))
         #expect(last?.code == code && last?.retryAfter == .seconds(60))
         #expect(last?.underlyingError is AuthenticationError)
     }
 
-    /// A refresh token that is refused is no matter of loops: it is remembered with the record, see `RefusedRefreshTokenTests`.
-    /// One that is forced is sent.
+    /// The loop limit does not handle refused refresh tokens, which are noted in the record (see `RefusedRefreshTokenTests`).
+    /// A forced refresh is sent.
     @Test(arguments: [
         TestIdentityProvider.Fault.refusal("invalid_grant"), .emptyBadRequest, .refusal("access_denied"),
     ])
@@ -120,7 +120,7 @@ struct RequestLoopTests {
         #expect(next.source == .identityProvider)
     }
 
-    /// A program that was stopped, and a provider that would answer again.
+    /// A program that was stopped, and a provider that would answer again by now.
     private static func looping(_ stage: Stage) async throws -> (PublicClientApplication, AuthenticationResult) {
         let (application, first) = try await stage.signedIn()
         stage.clock.advance(by: .seconds(3600))

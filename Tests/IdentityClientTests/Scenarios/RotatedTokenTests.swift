@@ -7,7 +7,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// The server has spent the refresh token that was sent: the new one is stored before anything is waited for.
+/// The server has invalidated the sent refresh token, so the new one is stored before any further wait.
 @Suite(.timeLimit(.minutes(1)))
 struct RotatedTokenTests {
     private func storedRefreshToken(_ stage: Stage) async throws -> String? {
@@ -33,7 +33,7 @@ struct RotatedTokenTests {
         let result = try await task.value
         #expect(result.source == .identityProvider && result.idToken != first.idToken)
         #expect(try await storedRefreshToken(stage) == new)
-        // And it is the one that counts.
+        // The stored token is the current one.
         stage.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
@@ -53,7 +53,7 @@ struct RotatedTokenTests {
         #expect(stage.provider.count(of: .keys) == fetched + 1)
     }
 
-    /// A transport of the program's own may throw that when it is closed.
+    /// A program's own transport may throw this error when it is closed.
     @Test func isKeptWhereTheTransportGivesUp() async throws {
         let stage = try Stage()
         let transport = CancellingTransport(stage.provider.transport)
@@ -72,7 +72,7 @@ struct RotatedTokenTests {
         #expect(next.source == .identityProvider)
     }
 
-    /// A host that does not answer is asked once a minute, where what it published before will do.
+    /// A host that does not answer is asked once a minute, as long as its earlier documents are usable.
     @Test(arguments: [TestIdentityProvider.Fault.drop, .serverError(), .throttled(retryAfter: .seconds(30))])
     func isNotHeldUpByAHostThatDoesNotAnswer(_ fault: TestIdentityProvider.Fault) async throws {
         let stage = try Stage()
@@ -89,7 +89,7 @@ struct RotatedTokenTests {
         #expect(stage.provider.count(of: .discovery) == 2 && stage.provider.count(of: .keys) == 2)
     }
 
-    /// Where nothing is kept, what the provider publishes cannot be had now, and it says for how long.
+    /// Without cached documents, the provider's configuration is unavailable for as long as `Retry-After` says.
     @Test func isNotSentForWhileTheProviderWantsNoRequests() async throws {
         let stage = try Stage()
         let (_, first) = try await stage.signedIn()
@@ -109,7 +109,7 @@ struct RotatedTokenTests {
         #expect(next.source == .identityProvider)
     }
 
-    /// The person signs in anew while a forced refresh is under way: it is told nothing of a sign-out.
+    /// The person signs in again during a forced refresh, which must not report a sign-out.
     @Test func aForcedRefreshGoesOnWithTheSignInThatTookItsPlace() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
@@ -127,7 +127,7 @@ struct RotatedTokenTests {
     }
 }
 
-/// Ends each GET as if its caller had been cancelled, where it is told to.
+/// Ends each GET as if its caller had been canceled, if the test says so.
 private final class CancellingTransport: HTTPTransport {
     let cancelsGets = Shared(false)
     private let base: any HTTPTransport

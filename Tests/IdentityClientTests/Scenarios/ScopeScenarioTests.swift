@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// Fewer scopes than asked for, and a provider without OpenID Connect.
+/// Fewer scopes than requested, and a provider without OpenID Connect.
 @Suite(.timeLimit(.minutes(1)))
 struct ScopeScenarioTests {
     @Test func tellsWhichScopesWereNotGranted() async throws {
@@ -13,7 +13,7 @@ struct ScopeScenarioTests {
         let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.write"])
         #expect(first.declinedScopes == ["api.write"])
         #expect(first.scopes.contains("api.read") && !first.scopes.contains("api.write"))
-        // The same question gets the same answer, without asking the provider over and over.
+        // The same request gets the same answer without asking the provider again and again.
         let hit = try await application.acquireTokenSilently(
             scopes: ["api.read", "api.write"],
             account: first.account
@@ -22,7 +22,7 @@ struct ScopeScenarioTests {
         #expect(stage.provider.count(of: .token) == 1)
     }
 
-    /// RFC 6749 §6: a refresh that names no scope yields what was granted, and one that names more is refused.
+    /// RFC 6749 §6: a refresh without scopes yields the granted ones, and a refresh with more scopes is refused.
     @Test func asksNobodyAgainForWhatWasNotGranted() async throws {
         let stage = try Stage { $0.declinedScopes = ["api.write"] }
         let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.write"])
@@ -39,7 +39,7 @@ struct ScopeScenarioTests {
             #expect(stage.provider.count(of: .token) == count)
             #expect(stage.provider.requests.last { $0.endpoint == .token }?["scope"] == nil)
         }
-        // Who wants nothing but that, or what nobody was asked for, has to ask the person.
+        // A request for only the declined scope, or for a scope that was never requested, requires the person.
         for scopes in [["api.write"], ["api.read", "api.more"]] as [Set<Scope>] {
             try await expectError(.consentRequired) {
                 try await application.acquireTokenSilently(scopes: scopes, account: first.account)
@@ -47,7 +47,7 @@ struct ScopeScenarioTests {
         }
     }
 
-    /// RFC 8707 §2: to agree to a scope would not make its API known.
+    /// RFC 8707 §2: consent to a scope would not make its API known.
     @Test(arguments: ["invalid_target", "invalid_resource"])
     func asksNobodyToAgreeToAnUnknownAPI(_ refusal: String) async throws {
         let stage = try Stage()
@@ -59,7 +59,7 @@ struct ScopeScenarioTests {
         #expect(stage.provider.requests.last { $0.endpoint == .token }?["scope"]?.contains("api.more") == true)
     }
 
-    /// Each finds the other's answer, or every call would be a refresh.
+    /// Each request finds the answer of the other. Otherwise every call would be a refresh.
     @Test func answersEveryWishWithinWhatThePersonWasAskedFor() async throws {
         let stage = try Stage { $0.declinedScopes = ["api.write"] }
         let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.more", "api.write"])
@@ -76,7 +76,7 @@ struct ScopeScenarioTests {
         #expect(stage.provider.count(of: .token) == 2)
     }
 
-    /// A server that grants what it granted before need not say so.
+    /// A server may omit the scopes if it grants the same ones as before.
     @Test func knowsWhatWasGrantedWhereARefreshDoesNotSay() async throws {
         let stage = try Stage { $0.declinedScopes = ["api.write"] }
         let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.write"])
@@ -91,7 +91,7 @@ struct ScopeScenarioTests {
         }
     }
 
-    /// What an earlier version wrote says nothing about what was not granted.
+    /// Records of an earlier version do not contain the declined scopes.
     @Test func asksAsBeforeWhereTheRecordSaysNothing() async throws {
         let stage = try Stage { $0.declinedScopes = ["api.write"] }
         let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.write"])
@@ -134,7 +134,7 @@ struct ScopeScenarioTests {
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
 
-        // Signing in again for this account is still this account; without one it is another.
+        // A new sign-in for this account yields the same account; without a given account it creates another one.
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.account = first.account
         let again = try await application.acquireTokenInteractively(parameters)

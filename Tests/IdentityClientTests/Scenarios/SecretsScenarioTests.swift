@@ -9,10 +9,10 @@ import OAuthWire
 import Synchronization
 import Testing
 
-/// No secret leaves the library but as the property that is made for it.
+/// A secret leaves the library only through the property that is meant for it.
 @Suite(.timeLimit(.minutes(1)))
 struct SecretsScenarioTests {
-    /// Writes everything down.
+    /// Records all log entries.
     final class Journal: Sendable {
         private let lines = Mutex<[String]>([])
 
@@ -21,7 +21,7 @@ struct SecretsScenarioTests {
 
         func note(_ line: String) { lines.withLock { $0.append(line) } }
 
-        /// Everything that printing, dumping and interpolating shows.
+        /// The text that printing, dumping and interpolating produce.
         func note<Value>(all value: Value) {
             var dumped = ""
             dump(value, to: &dumped)
@@ -50,7 +50,7 @@ struct SecretsScenarioTests {
         }
     }
 
-    /// Every token that the provider issues, seen on its way.
+    /// Every token that the provider issues, observed in transit.
     final class Wiretap: HTTPTransport {
         let base: any HTTPTransport
         let issued = Mutex<[String]>([])
@@ -107,7 +107,7 @@ struct SecretsScenarioTests {
             stage.provider.failAlways(.token, with: nil)
         }
 
-        // Answers that quote what they were sent, and ones that are only half there.
+        // Answers that quote the request, and truncated answers.
         let faults: [TestIdentityProvider.Fault?] = [
             nil, .html, .notUTF8, .truncated, .drop, .repeating("access_token"), .changing("token_type", to: "7"),
             .changing("id_token", to: #""not.a.token""#), .changing("expires_in", to: "-1"), .serverError(),
@@ -160,8 +160,8 @@ struct SecretsScenarioTests {
     }
 
     @Test func showsNoSecretThatAServerSendsBack() async throws {
-        // A server that repeats the request in its description is beyond help, but its words are kept out of logs and
-        // the error's description.
+        // A server may repeat the request in its own description. That text is kept out of logs and of the error's
+        // description.
         let stage = try Stage()
         let journal = Journal()
         stage.provider.failNext(

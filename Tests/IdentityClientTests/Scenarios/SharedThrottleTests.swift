@@ -6,7 +6,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// What one program was told to wait for, the others on the same cache heed.
+/// A wait that a server demanded from one program applies to all programs on the same cache.
 @Suite(.timeLimit(.minutes(1)))
 struct SharedThrottleTests {
     private func acquire(
@@ -17,7 +17,7 @@ struct SharedThrottleTests {
         try await application.acquireTokenSilently(scopes: [scope], account: account)
     }
 
-    /// An application whose provider has said that it wants no request for a minute.
+    /// An application whose provider has refused requests for a minute.
     private func throttled() async throws -> (Stage, PublicClientApplication, AuthenticationResult) {
         let stage = try Stage()
         let (one, first) = try await stage.signedIn()
@@ -68,7 +68,7 @@ struct SharedThrottleTests {
         #expect(try await acquire(other, first.account).source == .identityProvider)
     }
 
-    /// A program whose clock is a day behind neither waits for a day nor ends the others' wait.
+    /// A program whose clock is a day behind neither waits for a day nor ends the wait of the others.
     @Test func bearsAClockThatIsADayWrong() async throws {
         let (stage, _, first) = try await throttled()
         let other = try stage.application()
@@ -86,7 +86,7 @@ struct SharedThrottleTests {
         }
     }
 
-    /// Anybody who shares the directory can write one.
+    /// Any program that shares the directory can write such a record.
     @Test(arguments: [Int64.max, .min, 253_402_300_800])
     func aWaitFromAnImpossibleTimeBindsNobody(notedAt: Int64) {
         #expect(ServerWait(ServerWait(notedAt: notedAt, seconds: 60).encoded()) == nil)
@@ -102,7 +102,7 @@ struct SharedThrottleTests {
         }
     }
 
-    /// Nobody can be kept from a refresh by it, and no program is ended.
+    /// A damaged record prevents no refresh and ends no program.
     @Test func aDamagedRecordIsRemoved() async throws {
         let (stage, _, first) = try await throttled()
         let group = CacheGroup.application("test-client")
@@ -113,7 +113,7 @@ struct SharedThrottleTests {
         #expect(try await stage.cache.record(for: key) == nil)
     }
 
-    /// For scopes that are not asked for again, for example.
+    /// For example, waits for scopes that are not requested again.
     @Test func theNextWaitRemovesThoseThatAreOver() async throws {
         let stage = try Stage(.entra)
         let (one, first) = try await stage.signedIn()

@@ -5,10 +5,10 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// What a program can show while somebody signs in, and when it gets to know.
+/// The phases of a sign-in that a program can show, and when each is reported.
 @Suite(.timeLimit(.minutes(1)))
 struct SignInPhaseTests {
-    /// What a program was told, in order, and how things stood then.
+    /// The reported phases in order, with the state at each report.
     private struct Diary: Sendable {
         let entries = Shared<[String]>([])
         let stage: Stage
@@ -44,7 +44,7 @@ struct SignInPhaseTests {
         #expect(diary.entries.value == Self.complete)
     }
 
-    /// Over SSH, for example: the program offers another way at once, and not when the time is over.
+    /// Over SSH, for example: the program offers another way at once, instead of after the time-out.
     @Test func tellThatNoBrowserCouldBeOpened() async throws {
         struct NoBrowser: BrowserLauncher {
             func open(_ url: URL) async throws { throw AuthenticationError(.browserUnavailable, "No browser here.") }
@@ -56,7 +56,7 @@ struct SignInPhaseTests {
         parameters.onProgress = { phase in
             guard case .browserUnavailable(let message) = phase else { return }
             told.withLock { $0.append(message) }
-            // The person opens it by hand.
+            // The person opens the address by hand.
             Task { if let url = address.value { try await stage.browser.open(url) } }
         }
         let application = try stage.application { $0.browser = NoBrowser() }
@@ -81,7 +81,7 @@ struct SignInPhaseTests {
         #expect((start + .seconds(90)...ContinuousClock.now + .seconds(90)).contains(until))
     }
 
-    /// Anybody may send something to the port: no window comes to the front for that.
+    /// Any program may send a request to the port, which must not bring a window to the front.
     @Test func doNotChangeForAForgery() async throws {
         let stage = try Stage()
         let diary = Diary(stage: stage)
@@ -121,7 +121,7 @@ struct SignInPhaseTests {
         await #expect(throws: CancellationError.self) { try await first.value }
         #expect(waiting.entries.value == Self.begun)
 
-        // Also while the program itself is busy.
+        // The same applies while the program itself is busy.
         stage.browser.behaviour = .approve
         let gate = Gate()
         defer { gate.open() }

@@ -29,7 +29,7 @@ struct SignOutScenarioTests {
         #expect(try await !application.signOut(first.account).wasSignedIn)
     }
 
-    /// As Login.gov wants it.
+    /// As Login.gov requires.
     @Test func tellsTheSignOutPageTheClientAloneWhereThatIsWanted() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
@@ -58,7 +58,7 @@ struct SignOutScenarioTests {
         #expect((sent["state"] ?? "").utf8.count >= 40)
         #expect(sent["logout_hint"] == nil)
 
-        // The provider no longer takes the token, nor does the browser know the person.
+        // The provider no longer accepts the token, and the browser's session has ended.
         let client = ProviderClient(provider: stage.provider)
         let form = TokenRequestMessage.refreshToken(clientID: "test-client", refreshToken: refreshToken)
         #expect(try await client.post("/token", form).json.string("error") == "invalid_grant")
@@ -91,7 +91,7 @@ struct SignOutScenarioTests {
             return
         }
         #expect(error.code == .serverUnavailable && error.retryAfter == .seconds(7))
-        // The one does not keep the other.
+        // The failed revocation does not prevent the end of the session.
         #expect(result.browserSession.word == "unconfirmed")
         try await stage.provider.waitForRequest(.endSession)
         #expect(try await application.allAccounts().isEmpty)
@@ -121,7 +121,7 @@ struct SignOutScenarioTests {
         }
         #expect(error.code == .browserUnavailable && result.revocation.word == "succeeded")
 
-        // Who shows the address does without.
+        // A program that shows the address itself needs no browser.
         let (_, second) = try await stage.signedIn()
         var parameters = everything()
         let shown = Shared<[URL]>([])
@@ -150,7 +150,7 @@ struct SignOutScenarioTests {
         let target = try RedirectURI.loopback(path: "/signed-out")
         let result = try await application.signOut(first.account, parameters: everything(returningTo: target))
         #expect(result.browserSession.word == "succeeded")
-        // The browser reads its last page while the result is there already.
+        // The browser may read its last page after the result is available.
         #expect(await happens { stage.browser.pages.last?.body.contains("Signed out") == true })
     }
 
@@ -177,7 +177,7 @@ struct SignOutScenarioTests {
         #expect(sent["post_logout_redirect_uri"] == nil && sent["state"] == nil)
     }
 
-    /// Entra's optional claim names the person to its sign-out page, unless the program wants nobody named.
+    /// Entra's optional claim names the person to its sign-out page, unless the program does not want that.
     @Test(arguments: [true, false])
     func givesEntraTheHintOfTheToken(_ sendsIDTokenHint: Bool) async throws {
         let stage = try Stage(.entra)
@@ -250,7 +250,7 @@ struct SignOutScenarioTests {
 }
 
 extension SignOutResult.Outcome {
-    /// The case alone.
+    /// The case without its value.
     var word: String { String("\(self)".prefix { $0 != "(" }) }
 }
 

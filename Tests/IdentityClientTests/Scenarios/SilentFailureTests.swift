@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// When a renewal fails: who has to act, and what stays.
+/// Failed renewals: the required action, and the credentials that stay.
 @Suite(.timeLimit(.minutes(1)))
 struct SilentFailureTests {
     static let failures: [TestIdentityProvider.Fault] = [
@@ -24,7 +24,8 @@ struct SilentFailureTests {
         #expect(stage.provider.count(of: .token) > 1)
     }
 
-    /// Exact Online refuses a refresh until 30 s before the end of ten minutes, and bars who asks ten times in an hour.
+    /// Exact Online refuses a refresh until 30 s before a token's ten minutes end, and blocks a program after ten such requests
+    /// in an hour.
     @Test func asksOnceAMinuteWhileTheTokenIsStillGood() async throws {
         let stage = try Stage { $0.accessTokenLifetime = .seconds(600) }
         let (application, first) = try await stage.signedIn()
@@ -38,13 +39,13 @@ struct SilentFailureTests {
         }
         #expect(stage.provider.count(of: .token) == 1)
 
-        // Who wants none of it is asked for.
+        // A caller that forces a refresh gets the error.
         try await expectError(.signInExpired) {
             try await application.acquireTokenSilently(
                 SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
             )
         }
-        // And so is a new one when it has expired.
+        // A new token is requested when the old one has expired.
         stage.provider.failAlways(.token, with: nil)
         stage.clock.advance(by: .seconds(19))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
@@ -61,7 +62,7 @@ struct SilentFailureTests {
             let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(hit.source == .cache && hit.accessToken == first.accessToken)
         }
-        // Nobody was asked in vain, so that the next call need not wait a minute.
+        // No server was reached, so the next call need not wait a minute.
         stage.transport.isOffline = false
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
@@ -88,7 +89,7 @@ struct SilentFailureTests {
         #expect(next.source == .identityProvider)
     }
 
-    /// A program that signs in whenever a person is needed would go round in a circle: the page stays where it is.
+    /// A program that signs in whenever a person is needed would loop forever, because the blocking page stays.
     @Test(arguments: [403, 404, 407, 451])
     func neverSendsThePersonToSignInForAFirewallsPage(_ status: Int) async throws {
         let stage = try Stage()
@@ -188,7 +189,7 @@ struct SilentFailureTests {
         }
         #expect(try await stage.storedCredentials(of: application) == before)
         #expect(stage.provider.count(of: .token) == 3)
-        // Without timeout this is a reuse, which the server refuses: now a person is needed.
+        // Without a grace period this is a reuse, which the server refuses: now a person is needed.
         try await expectError(.signInExpired) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }

@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// When the cache answers, when the provider is asked, and what is asked.
+/// When the cache answers, when the provider is asked, and the content of the request.
 @Suite(.timeLimit(.minutes(1)))
 struct SilentScenarioTests {
     @Test func answersForAnySubsetOfTheScopes() async throws {
@@ -29,14 +29,14 @@ struct SilentScenarioTests {
         let other = try await application.acquireTokenSilently(scopes: ["mail.read"], account: first.account)
         #expect(other.source == .identityProvider && other.accessToken != first.accessToken)
         #expect(other.scopes.contains("mail.read") && !other.scopes.contains("api.read"))
-        // Both now rest side by side; Entra's scopes compare without regard to case.
+        // Both tokens are now cached. Entra's scopes are compared case-insensitively.
         let hit = try await application.acquireTokenSilently(scopes: ["API.Read"], account: first.account)
         #expect(hit.source == .cache && hit.accessToken == first.accessToken)
         let otherHit = try await application.acquireTokenSilently(scopes: ["mail.read"], account: first.account)
         #expect(otherHit.source == .cache && otherHit.accessToken == other.accessToken)
     }
 
-    /// An hour is all that this provider gives.
+    /// This provider issues tokens for at most an hour.
     @Test func renewsATokenThatIsNotGoodForAsLongAsIsAskedFor() async throws {
         let stage = try Stage()
         let (application, first) = try await stage.signedIn()
@@ -55,7 +55,7 @@ struct SilentScenarioTests {
         stage.clock.advance(by: .seconds(360))
         #expect(try await source(.seconds(7200)) == .identityProvider)
         #expect(stage.provider.count(of: .token) == 3)
-        // Where it cannot be renewed, what is there is given.
+        // If the token cannot be renewed, the existing one is returned.
         stage.clock.advance(by: .seconds(1200))
         stage.provider.failAlways(.token, with: .serverError())
         #expect(try await source(.seconds(3000)) == .cache)
@@ -105,7 +105,7 @@ struct SilentScenarioTests {
         #expect(sent.url.contains("11111111-2222-4333-8444-555555555555"))
     }
 
-    // Lifetime, age at which it is still good, age at which it is renewed.
+    // Lifetime, age at which the token is still used, age at which it is renewed.
     @Test(arguments: [(3600, 3299, 3301), (600, 539, 541), (60, 53, 55), (7200, 6899, 6901)])
     func renewsBeforeTheEnd(_ lifetime: Int, _ good: Int, _ renewed: Int) async throws {
         let stage = try Stage { $0.accessTokenLifetime = .seconds(lifetime) }
@@ -164,7 +164,7 @@ struct SilentScenarioTests {
         #expect(next.source == .cache && next.accessToken != first.accessToken)
     }
 
-    /// The token is still good: a program that asks at every request is not to send one each.
+    /// The token is still valid: a program that asks before every API call must not cause a refresh each time.
     @Test func triesToRenewInTheBackgroundOnceAMinute() async throws {
         let stage = try Stage { $0.refreshIn = .seconds(1800) }
         let (application, first) = try await stage.signedIn()
@@ -180,7 +180,7 @@ struct SilentScenarioTests {
         }
     }
 
-    /// So is one that never began, because the network was silent for the refresh before it.
+    /// The same applies to a renewal that never began because the previous refresh met a silent network.
     @Test func triesToRenewInTheBackgroundOnceAMinuteWhereTheNetworkIsSilent() async throws {
         let stage = try Stage { $0.refreshIn = .seconds(1800) }
         let (application, first) = try await stage.signedIn { $0.compatibility.retriesUnansweredRefreshes = false }
@@ -213,7 +213,7 @@ struct SilentScenarioTests {
         let next = try await application.acquireTokenSilently(parameters)
         #expect(next.source == .identityProvider && next.accessToken != first.accessToken)
         #expect(next.correlationID == parameters.correlationID)
-        // A forced renewal that fails is not answered with what the program wanted to get rid of.
+        // A failed forced renewal does not return the token that the program wanted to replace.
         stage.transport.isOffline = true
         try await expectError(.connectionFailed) { try await application.acquireTokenSilently(parameters) }
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
@@ -243,7 +243,7 @@ struct SilentScenarioTests {
         #expect(stage.transport.count == 0)
     }
 
-    // Back: the token's lifetime cannot be told any more, so that it is renewed rather than trusted; forward: it is over.
+    // Set back: the token's remaining lifetime is unknown, so the token is renewed. Set forward: the token has expired.
     @Test(arguments: [-86_400, 86_400])
     func survivesAClockThatIsSet(_ seconds: Int) async throws {
         let stage = try Stage()

@@ -34,7 +34,7 @@ struct UnpublishedKeysTests {
         #expect(next.source == .identityProvider && next.idToken != first.idToken)
     }
 
-    /// The signature alone goes unchecked, and with it which of the accepted algorithms it is made by.
+    /// Only the signature is unchecked, and therefore also which of the accepted algorithms made it.
     private static let wrong = RefusedIDTokenTests.wrong.filter {
         !["signature", "key", "kid", "alg ES256", "alg RS512"].contains($0.0)
     }

@@ -6,13 +6,13 @@ import Testing
 
 @testable import IdentityClient
 
-/// Writes that are done and report a failure: a keyring answers too late, a directory cannot be synced. And sign-outs in
-/// the middle of a write.
+/// Writes that are done but report a failure: a keyring answers too late, or a directory cannot be synced. Also sign-outs
+/// during a write.
 @Suite(.timeLimit(.minutes(1)))
 struct UnsureWriteTests {
     private static let scopes: Set<Scope> = ["api.read"]
 
-    /// Each program, one after the other, finds its token expired and gets a new one.
+    /// Each program in turn finds its token expired and gets a new one.
     private func expectRefreshes(
         by programs: [PublicClientApplication],
         for account: Account,
@@ -30,7 +30,7 @@ struct UnsureWriteTests {
         #expect(spent.count == count && Set(spent).count == count)
     }
 
-    /// Another program refreshes before the first one knows that its sign-in was stored.
+    /// Another program refreshes before the first program knows that its sign-in was stored.
     @Test(arguments: [true, false])
     func sendsEachRefreshTokenOnce(_ isWritableAgain: Bool) async throws {
         let storage = InMemoryTokenCache()
@@ -55,7 +55,7 @@ struct UnsureWriteTests {
         expectEachSentOnce(4, on: stage)
     }
 
-    /// The person signs in there as well, before the first program writes again what it took for lost.
+    /// The person also signs in to another program, before the first program repeats its apparently lost write.
     @Test func leavesANewerSignInAlone() async throws {
         let storage = InMemoryTokenCache()
         let cache = UnreliableCache(storage)
@@ -71,7 +71,7 @@ struct UnsureWriteTests {
         expectEachSentOnce(4, on: stage)
     }
 
-    /// Its lease has run out while nothing could be written, and the record can be read.
+    /// The lease has expired while the storage could not be written; the record can be read.
     @Test func sendsWhatIsStoredAndNotWhatIsInMemory() async throws {
         let storage = InMemoryTokenCache()
         let cache = UnreliableCache(storage)
@@ -89,7 +89,7 @@ struct UnsureWriteTests {
         expectEachSentOnce(3, on: stage)
     }
 
-    /// Nothing is stored yet when the person signs out, and then a write ends that was under way.
+    /// When the person signs out, nothing is stored yet. Then an earlier write completes.
     @Test func staysSignedOutWhenASaveEndsAfterwards() async throws {
         let cache = InterruptedCache()
         let stage = try Stage(cache: cache)

@@ -6,10 +6,10 @@ import Testing
 
 @testable import IdentityClient
 
-/// The refresh token in the cache is spent, and the one that followed it cannot be written: nobody may send the old one.
+/// The refresh token in the cache is spent, and its successor cannot be written: no program may send the old one.
 @Suite(.timeLimit(.minutes(1)))
 struct UnwrittenRefreshTests {
-    /// Two programs on one storage. What the first one writes can be refused.
+    /// Two programs on one storage, which can refuse the writes of the first.
     private let cache: UnreliableCache
     private let othersCache = CountingCache()
     private let stage: Stage
@@ -37,7 +37,7 @@ struct UnwrittenRefreshTests {
         expectEachSentOnce(2)
     }
 
-    /// Nothing of the answer is believed but its refresh token.
+    /// Only the refresh token of the answer is used.
     @Test func keepsOthersFromSendingTheSpentOneAfterAnAnswerThatIsNotBelieved() async throws {
         let account = try await signIn()
         cache.refusedWrites = [.account]
@@ -97,7 +97,7 @@ struct UnwrittenRefreshTests {
         expectEachSentOnce(2)
     }
 
-    /// What could not be written is gone with the application object, and so is what tries to write it.
+    /// The application object takes the unwritten changes with it, and the task that tries to write them.
     @Test func endsWithTheApplicationObject() async throws {
         weak var cache: UnreliableCache?
         do {
@@ -127,7 +127,7 @@ extension UnwrittenRefreshTests {
         return try await application.acquireTokenSilently(scopes: ["api.read"], account: account)
     }
 
-    /// A call of the second program that has looked at the lease again and again, and waits on.
+    /// Starts a call of the second program, which has checked the lease repeatedly and still waits.
     private func waitingSilentCall(_ account: Account) async throws -> Task<AuthenticationResult, any Error> {
         let (before, hasEnded) = (othersCache.state.value.reads, Shared(false))
         let task = Task {

@@ -2,13 +2,13 @@
 
 import Foundation
 
-/// A throw-away certificate authority and TLS servers of its own, by the `openssl` command.
+/// A temporary certificate authority with TLS servers, made with the `openssl` command.
 final class CertificateAuthority: Sendable {
     static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
 
     struct Failure: Error { var arguments: [String] }
 
-    /// Holds everything; removed with the object.
+    /// The directory of all files, removed with the object.
     let directory: URL
     /// The authority's certificate (PEM).
     var certificate: String { directory.appendingPathComponent("ca.pem").path }
@@ -32,7 +32,7 @@ final class CertificateAuthority: Sendable {
         try? FileManager.default.removeItem(at: directory)  // a leftover in the temporary directory harms nobody
     }
 
-    /// A server that answers `GET /` with a page, for `host` by certificate.
+    /// Starts a server that answers `GET /` with a page and has a certificate for `host`.
     func server(for host: String, _ options: String...) async throws -> (process: Process, port: UInt16) {
         try await Self.onThread { [self] in try startServer(for: host, options) }
     }
@@ -62,7 +62,7 @@ final class CertificateAuthority: Sendable {
         }
     }
 
-    /// Waiting for a command would hold up the threads that all tests share.
+    /// Waiting for a command would block the threads that all tests share.
     private static func onThread<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try work() }) }

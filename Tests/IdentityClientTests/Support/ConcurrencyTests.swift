@@ -4,7 +4,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// Opens once; who comes before waits.
+/// Opens once; tasks that arrive earlier wait.
 final class Barrier: Sendable {
     private let opened = Promise<Void>()
 
@@ -99,7 +99,7 @@ struct Trouble: Error {}
         await #expect(throws: Trouble.self) { try await withDeadline(.seconds(60)) { throw Trouble() } }
     }
 
-    /// Even work that does not listen is left behind.
+    /// The caller also leaves work that ignores cancellation.
     @Test func releasesTheCallerAtTheDeadline() async throws {
         let stuck = Promise<Void>()
         await #expect(throws: DeadlineExceeded.self) {

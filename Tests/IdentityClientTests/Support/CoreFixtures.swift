@@ -6,7 +6,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// What most tests of the core start from.
+/// The starting values of most tests of the core.
 enum Fixture {
     static let now: Int64 = 1_700_000_000
     static let guid = "f8cdef31-a31e-4b4a-93e4-5f571e91255a"
@@ -87,13 +87,13 @@ enum Fixture {
         )
     }
 
-    /// A compact token with these claims and a signature that nobody checks.
+    /// A compact token with these claims and an unchecked signature.
     static func idToken(_ claims: String) -> String {
         "\(Base64URL.encode(Array(#"{"alg":"RS256"}"#.utf8))).\(Base64URL.encode(Array(claims.utf8))).c2ln"
     }
 }
 
-/// A clock that stands still until it is moved.
+/// A clock that moves only when a test advances it.
 final class StillClock: WallClock {
     var now: Date { Date(timeIntervalSince1970: Double(Fixture.now)) }
 
@@ -102,7 +102,7 @@ final class StillClock: WallClock {
     }
 }
 
-/// Numbers that look random and are the same in every run (splitmix64).
+/// Pseudorandom numbers that are the same in every run (splitmix64).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

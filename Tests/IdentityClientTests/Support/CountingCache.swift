@@ -2,7 +2,7 @@
 
 @testable import IdentityClient
 
-/// Counts calls, and fails or refuses where a test says so.
+/// Counts calls, and fails or refuses if a test says so.
 final class CountingCache: TokenCache {
     struct State: Sendable {
         var reads = 0
@@ -46,7 +46,7 @@ final class CountingCache: TokenCache {
     }
 }
 
-/// Puts damaged records out of the way.
+/// Sets damaged records aside.
 final class KeepingCache: CorruptRecordKeeping {
     let storage = InMemoryTokenCache()
     let kept = Shared<[CacheRecord]>([])

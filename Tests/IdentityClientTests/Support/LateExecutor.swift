@@ -15,7 +15,7 @@ final class LateExecutor: TaskExecutor {
         if isOpen { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
-    /// Runs those steps that wait.
+    /// Runs the waiting steps.
     /// - Parameter opens: Whether all later ones run at once.
     func runWaiting(andAllToCome opens: Bool = false) {
         let jobs = state.withLock { state in

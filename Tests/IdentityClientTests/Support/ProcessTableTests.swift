@@ -25,10 +25,10 @@ import Testing
         return identity
     }
 
-    /// Puts an empty directory in the place of `/proc`, for this process alone, as if every process were hidden there.
-    /// - Returns: `false` where the system lets even root do no such thing.
+    /// Hides every process from this one by mounting an empty directory over `/proc`, for this process alone.
+    /// - Returns: `false` if the system does not even let root do this.
     private static func hideProcesses() -> Bool {
-        // Only GNU sources see its declaration.
+        // Its declaration is visible only to GNU sources.
         typealias Unshare = @convention(c) (Int32) -> Int32
         guard let unshare = unsafe dlsym(nil, "unshare") else { return false }
         let newMounts: Int32 = 0x0002_0000

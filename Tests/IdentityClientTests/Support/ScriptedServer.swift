@@ -3,16 +3,16 @@
 import Foundation
 import Synchronization
 
-/// A TCP server on 127.0.0.1 that reads requests and plays back bytes, delays and drops, well-formed or not.
+/// A TCP server on 127.0.0.1 that reads requests and plays back bytes, delays and dropped connections, well-formed or not.
 final class ScriptedServer: Sendable {
-    /// What the server does after it has read a request.
+    /// One step of the server after it has read a request.
     enum Action: Sendable {
         case send([UInt8])
         /// Waits before the next action.
         case wait(milliseconds: Int)
         /// Sends `bytes` again and again, until the other side or the server closes.
         case sendForever([UInt8], everyMilliseconds: Int)
-        /// Takes the request's body without keeping it, where the server does not read bodies first.
+        /// Reads and discards the request's body, if the server does not read bodies first.
         case discardBody
         /// Neither answers nor closes.
         case stall
@@ -53,7 +53,7 @@ final class ScriptedServer: Sendable {
     private let script: @Sendable (Request) -> [Action]
     private let readsBodies: Bool
 
-    /// - Parameter readsBodies: Whether it takes a request's body before it acts, and not only what came with the head.
+    /// - Parameter readsBodies: Whether it reads the whole body before it acts, instead of only the part sent with the head.
     init(readsBodies: Bool = true, _ script: @escaping @Sendable (Request) -> [Action]) throws {
         self.script = script
         self.readsBodies = readsBodies
@@ -142,7 +142,7 @@ final class ScriptedServer: Sendable {
     }
 }
 
-/// The few socket calls the server needs.
+/// The socket calls that the server needs.
 private enum RawSocket {
     struct Failure: Error { var call: String }
 
@@ -189,7 +189,7 @@ private enum RawSocket {
         return true
     }
 
-    /// `false` when the other side or the server closed meanwhile.
+    /// Returns `false` if the other side or the server closed the connection meanwhile.
     static func waitUnlessClosed(_ descriptor: Int32, milliseconds: Int) -> Bool {
         var waiting = pollfd(fd: descriptor, events: 0x2000 /* POLLRDHUP */, revents: 0)
         return unsafe poll(&waiting, 1, Int32(milliseconds)) == 0

@@ -5,12 +5,12 @@ import Synchronization
 
 @testable import IdentityClient
 
-/// Answers requests from a list, in order, and keeps what was sent.
+/// Answers requests from a list, in order, and records the requests.
 final class ScriptedTransport: HTTPTransport {
     enum Step: Sendable {
         case answer(Int, String, [String: String] = [:])
         case failure(AuthenticationError.Code)
-        /// The same where libcurl knows that nothing was sent.
+        /// The same failure, if libcurl knows that nothing was sent.
         case unsent(AuthenticationError.Code)
         case oddity
     }

@@ -57,7 +57,7 @@ import Testing
         #expect(try #require(WebAddress("https://h")).segments.isEmpty)
     }
 
-    /// Whatever is accepted is stable: its text means the same address again, without user, fragment or white space.
+    /// An accepted address is stable: its text means the same address again, without user, fragment or white space.
     @Test(arguments: [1, 2, 3] as [UInt64]) func roundTripsWhateverItAccepts(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let pieces = [

@@ -8,10 +8,10 @@ import OAuthWire
 import Synchronization
 import Testing
 
-/// The door for real processes: sockets on both sides.
+/// The provider for real processes, with sockets on both sides.
 @Suite(.timeLimit(.minutes(1)))
 struct LoopbackProviderTests {
-    /// A program's own redirect address, on a port of its own.
+    /// The redirect address of a program, on its own port.
     private final class Program: Sendable {
         let requests = Mutex<[LoopbackRequest]>([])
 

@@ -6,7 +6,7 @@ import IdentityTesting
 import OAuthWire
 import Testing
 
-/// Speaks to the provider with plain requests, the way RFCs write them, and not through the library's flows.
+/// Sends plain requests to the provider, as the RFCs describe them, without the library's flows.
 struct ProviderClient {
     struct Answer {
         var status: Int
@@ -57,7 +57,7 @@ struct ProviderClient {
         try await get(EndpointURL.appending(authorizationItems(changes), to: authorizePath))
     }
 
-    /// The code that an auto-approving provider gives.
+    /// The code that an automatically approving provider issues.
     func code(_ changes: [String: String?] = [:]) async throws -> String {
         try #require(try await authorize(changes).redirect["code"])
     }

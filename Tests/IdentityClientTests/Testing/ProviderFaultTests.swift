@@ -24,7 +24,7 @@ struct ProviderFaultTests {
         for _ in 0..<2 {
             await #expect { try await client.refresh(token) } throws: { code(of: $0) == .connectionFailed }
         }
-        // The second one rotated it, so that this is a reuse.
+        // The second request rotated the token, so this one is a reuse.
         #expect(try await client.refresh(token).status == 400)
         #expect(provider.count(of: .token) == 4)
     }

@@ -104,7 +104,7 @@ struct ProviderPushTests {
         #expect(try await self.client(.offered).authorize().redirect["code"] != nil)
     }
 
-    /// The other door, with everything of the library's own in front of it.
+    /// The same over sockets, with the library's own server and transport.
     @Test func takesThemOverSockets() async throws {
         var settings = TestIdentityProvider.Settings()
         settings.pushedAuthorizationRequests = .required

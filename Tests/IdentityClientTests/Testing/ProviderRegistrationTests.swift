@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ProviderRegistrationTests {
-    /// RFC 8252 §7.3: any port of the loopback interface, and nothing else that differs.
+    /// RFC 8252 §7.3: any port of the loopback interface matches; any other difference does not.
     @Test(arguments: [
         ("http://127.0.0.1/callback", true), ("http://127.0.0.1:9/callback", true),
         ("http://127.0.0.1:9/other", false), ("http://127.0.0.1:9/callback?x=1", false),
@@ -25,7 +25,7 @@ struct ProviderRegistrationTests {
         #expect(answer.headers[.location]?.hasPrefix(redirectURI + "?") == (isAllowed ? true : nil))
     }
 
-    /// RFC 6749 §2.3: by one method in each request.
+    /// RFC 6749 §2.3: a client authenticates by one method in each request.
     @Test(
         arguments: [
             ("test-client:a%20b%3A", [], 400, "unsupported_grant_type"),

@@ -6,7 +6,7 @@ import IdentityTesting
 import OAuthWire
 import Testing
 
-/// B2C's policies besides signing in, as a program and the person in front of it meet them.
+/// B2C's other policies, from the view of a program and its user.
 @Suite(.timeLimit(.minutes(1)))
 struct ProviderUserFlowTests {
     private static let policies = ["b2c_1_susi", "b2c_1_edit", "b2c_1_reset"]
@@ -26,7 +26,7 @@ struct ProviderUserFlowTests {
         return try await stage.application().acquireTokenInteractively(parameters)
     }
 
-    /// The titles of the provider's pages so far, without those that pass an answer on.
+    /// The titles of the provider's pages so far, except pages that forward an answer.
     private func titles(_ stage: Stage) -> [String] {
         stage.browser.pages.filter { $0.body.contains(#"name="interaction""#) }.compactMap { page in
             page.body.split(separator: "<h1>").last?.prefix { $0 != "<" }

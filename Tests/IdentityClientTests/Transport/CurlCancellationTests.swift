@@ -5,7 +5,7 @@ import IdentityClient
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CurlCancellationTests {
-    /// In a process of its own, because what is measured must not wait for other tests.
+    /// In a separate process, because the measured work must not wait for other tests.
     @Test func cancellingEndsAStalledTransferAtOnce() async throws {
         await #expect(processExitsWith: .success) {
             let server = try ScriptedServer { _ in [.stall] }
@@ -98,7 +98,7 @@ import Testing
             #expect(answered + cancelled == 1000)
             #expect(cancelled > 100)
             #expect(answered > 100)
-            // Idle connections are kept, eight at most, and each has two ends in this process.
+            // At most eight idle connections are kept, and each has two ends in this process.
             #expect(await happens { openDescriptors() <= descriptors + 16 })
             _ = try await transport.send(.get(server), body: nil)
         }
@@ -123,7 +123,7 @@ import Testing
             let before = openDescriptors()
             let count = threads()
             let transports = (0..<100).map { _ in CurlTransport() }
-            // Swift's own pool may grow by a thread or two meanwhile; a hundred transports would show.
+            // Swift's thread pool may grow by a thread or two meanwhile. Threads of a hundred transports would be visible.
             #expect(openDescriptors() <= before + 10)
             #expect(threads() <= count + 10)
             #expect(loadedLibraries().contains { $0.contains("libcurl") } == false)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import IdentityClient
 
-/// While libcurl does not come back, as from a resolver that never answers.
+/// Requests while a call of libcurl does not return, as with a resolver that never answers.
 @Suite(.timeLimit(.minutes(1))) struct CurlHeldUpTests {
-    /// libcurl reads the authorities on the driver's thread, and from a FIFO until nobody writes to it any more.
+    /// libcurl reads the certificate authorities on the driver's thread; from a FIFO, it reads until the last writer closes.
     @Test func laterRequestsGetAThreadOfTheirOwn() async throws {
         let server = try ScriptedServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         defer { server.close() }
@@ -31,7 +31,7 @@ import Testing
         let (answer, _) = try await transport.send(.get(server), body: nil)
 
         #expect(answer.status == .ok)
-        // What opens it once more finds nothing to wait for.
+        // A second attempt to open the file does not block.
         try CallFailed.check(unsafe unlink(authorities), "unlink")
         close(writer)
         #expect(try await holding.value?.code == .tlsFailed)

@@ -95,7 +95,7 @@ import Testing
         #expect(!dumped.contains("hid"))
     }
 
-    /// libcurl repeats the proxy's address in its words: where it cannot be read, and where its scheme is unknown.
+    /// libcurl's message repeats the proxy's address if the address is malformed or its scheme unknown.
     @Test(arguments: ["http://user:p#hidden@127.0.0.1:1", "ftp://user:hidden@127.0.0.1:1"])
     func thePasswordOfAProxyThatCannotBeUsedIsNotSaid(_ proxy: String) async throws {
         await #expect(processExitsWith: .success) { [proxy = proxy as String] in
@@ -122,7 +122,7 @@ import Testing
     }
 }
 
-/// What an error shows of itself, in words and in a dump.
+/// The error's texts and its dump.
 private func everything(in error: AuthenticationError) -> String {
     var text = "\(error) \(error.message)"
     dump(error, to: &text)

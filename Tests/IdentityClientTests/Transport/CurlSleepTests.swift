@@ -5,7 +5,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// After the computer was suspended.
+/// Requests after the computer was suspended.
 @Suite(.timeLimit(.minutes(1))) struct CurlSleepTests {
     private let timeAsleep = Shared(Duration.seconds(100))
     private let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

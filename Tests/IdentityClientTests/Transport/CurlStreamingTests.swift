@@ -6,12 +6,12 @@ import Testing
 
 @testable import IdentityClient
 
-/// Exchanges whose bodies are streamed, on the level of the transport.
+/// Exchanges with streamed bodies, at the level of the transport.
 @Suite(.timeLimit(.minutes(1)))
 struct CurlStreamingTests {
     struct Broken: Error {}
 
-    /// A body of `pieces`, which ends with an error where it `breaks`.
+    /// A body of `pieces`, which ends with an error if it `breaks`.
     final class Pieces: HTTPBodySource {
         let length: Int64
         private let pieces: Mutex<[[UInt8]]>
@@ -32,7 +32,7 @@ struct CurlStreamingTests {
 
     private static let ok = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".utf8)
 
-    /// With what this libcurl can do, and with what the oldest can.
+    /// With the features of this libcurl, and with those of the oldest supported one.
     static let transports: [@Sendable () -> CurlTransport] = [{ CurlTransport() }, { .takenForAnOlderLibrary() }]
 
     private func whole(_ exchange: any HTTPExchange) async throws -> [UInt8] {
@@ -77,7 +77,7 @@ struct CurlStreamingTests {
         defer { server.close() }
         let exchange = try await CurlTransport(timeout: .seconds(1)).open(.get(server), body: nil)
         var count = try #require(try await exchange.next()).count
-        // Longer than the time-out, in which nothing moves because nobody reads.
+        // Longer than the time-out. The transfer pauses because no task reads it.
         try await Task.sleep(for: .seconds(3))
         while let piece = try await exchange.next() { count += piece.count }
         #expect(count == 4_000_000)
@@ -157,7 +157,7 @@ struct CurlStreamingTests {
         let transport = CurlTransport()
         _ = try await transport.open(.get(server), body: nil)
         #expect(await happens { server.openConnections == 0 })
-        // The transport works on.
+        // The transport still works.
         let other = try ScriptedServer { _ in [.send(Self.ok)] }
         defer { other.close() }
         #expect(text(try await transport.send(.get(other), body: nil).1) == "ok")

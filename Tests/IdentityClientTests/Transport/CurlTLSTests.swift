@@ -11,7 +11,7 @@ struct CurlTLSTests {
         HTTPRequest(method: .get, scheme: "https", authority: "localhost:\(port)", path: "/")
     }
 
-    /// Both flavours of Debian's libcurl, where they are installed: OpenSSL and GnuTLS.
+    /// Both variants of Debian's libcurl, OpenSSL and GnuTLS, if they are installed.
     private static let libraries: [String] = ["libcurl.so.4", "libcurl-gnutls.so.4"].filter { name in
         unsafe dlopen(name, RTLD_LAZY) != nil
     }
@@ -52,7 +52,7 @@ struct CurlTLSTests {
         #expect(error?.code == .tlsFailed)
     }
 
-    /// The TLS library's own clean-up at exit would pull the ground from under the thread that still uses it.
+    /// The TLS library's cleanup at exit would free objects that the thread still uses.
     @Test(arguments: libraries)
     func aProgramMayEndInTheMiddleOfRequests(name: String) async throws {
         let authority = try await CertificateAuthority.make()
@@ -66,7 +66,7 @@ struct CurlTLSTests {
                 await withTaskGroup { group in
                     for _ in 0..<16 {
                         group.addTask {
-                            // Each a handshake of its own; which of them fail does not matter here.
+                            // Each request has its own handshake. Failures do not matter here.
                             let transport = CurlTransport.withLibraries(name, name, certificateAuthorities: path)
                             _ = try? await transport.send(request, body: nil)
                         }
@@ -88,7 +88,7 @@ struct CurlTLSTests {
             let request = HTTPRequest(method: .get, scheme: "https", authority: "localhost:\(port)", path: "/")
             let (response, _) = try await CurlTransport().send(request, body: nil)
             #expect(response.status == .ok)
-            // The parameter stands in place of the environment.
+            // The parameter replaces the environment.
             let other = CurlTransport(certificateAuthorities: "/etc/ssl/certs/ca-certificates.crt")
             #expect(try await other.failure(request)?.code == .tlsFailed)
         }

@@ -85,7 +85,7 @@ import Testing
         #expect(clock.now - start < .seconds(5))
     }
 
-    /// A provider may be slow: an old AD FS is.
+    /// A provider may be slow, as an old AD FS is.
     @Test func leavesTheTimeOfARequestToTheConfiguration() throws {
         var configuration = PublicClientApplication.Configuration(
             clientID: "c",
@@ -136,7 +136,7 @@ import Testing
         #expect(String(reflecting: error).contains("secret") == false)
     }
 
-    /// Where there was no connection, the server has acted on nothing.
+    /// Without a connection, the server cannot have acted.
     @Test(arguments: [CurlTransport(connectTimeout: .seconds(2)), .takenForAnOlderLibrary()])
     func aRequestThatWasNeverSentIsKnown(transport: CurlTransport) async throws {
         let closed = try ScriptedServer(answering: "")
@@ -153,7 +153,7 @@ import Testing
         defer { server.close() }
         let transport = CurlTransport(timeout: .seconds(1), connectTimeout: .seconds(1))
         #expect(try await wasSent(.post(server), by: transport) == (.networkTimedOut, true))
-        // It waits for the rest of a head, and the transport for the answer to its TLS greeting.
+        // The server waits for the rest of a head, and the transport for the answer to its ClientHello.
         var greeting = HTTPRequest.post(server)
         greeting.scheme = "https"
         #expect(try await wasSent(greeting, by: transport) == (.networkTimedOut, false))

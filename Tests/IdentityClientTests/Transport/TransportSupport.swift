@@ -16,7 +16,7 @@ extension HTTPRequest {
 }
 
 extension HTTPTransport {
-    /// The code with which sending fails; `nil` when an answer came.
+    /// The error of a failed request; `nil` if an answer arrived.
     func failure(_ request: HTTPRequest, body: [UInt8]? = nil) async throws -> AuthenticationError? {
         do {
             _ = try await send(request, body: body)
@@ -27,7 +27,7 @@ extension HTTPTransport {
     }
 }
 
-/// Looks again until it holds; `false` when it does not in time.
+/// Checks `condition` repeatedly until it holds. Returns `false` if it does not hold in time.
 func happens(within limit: Duration = .seconds(10), _ condition: () -> Bool) async -> Bool {
     let deadline = ContinuousClock.now.advanced(by: limit)
     while ContinuousClock.now < deadline {
@@ -45,7 +45,7 @@ func threads() -> Int {
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? -1
 }
 
-/// Read piece by piece: `String(contentsOfFile:)` gives the first page of such a file.
+/// Reads piece by piece, because `String(contentsOfFile:)` returns only the first page of such a file.
 func loadedLibraries() -> [Substring] {
     let bytes = try? FileHandle(forReadingFrom: URL(filePath: "/proc/self/maps")).readToEnd()
     return String(decoding: bytes ?? Data(), as: UTF8.self).split(separator: "\n")
@@ -73,14 +73,14 @@ extension CurlTransport {
         return CurlTransport(settings)
     }
 
-    /// On a computer that has slept for as long as `time` says.
+    /// A transport on a computer that has slept for `time`.
     static func onAComputer(asleepFor time: Shared<Duration>) -> CurlTransport {
         var settings = usual
         settings.timeAsleep = { time.value }
         return CurlTransport(settings)
     }
 
-    /// Gives a driver that is held up no further request.
+    /// A transport that gives no further request to a driver that is held up.
     static func withoutPatience(certificateAuthorities: String) -> CurlTransport {
         var settings = usual
         settings.certificateAuthorities = certificateAuthorities
@@ -95,7 +95,7 @@ extension CurlTransport {
     }
 }
 
-/// Descriptors of IPv4 sockets that a program started now would inherit.
+/// The descriptors of IPv4 sockets that a program started now would inherit.
 func inheritableSockets() -> [Int32] {
     (3..<1024).filter { descriptor in
         var domain: Int32 = 0

@@ -7,12 +7,12 @@ import Testing
 
 @testable import IdentityClient
 
-/// Who asks, as providers and APIs are told.
+/// The `User-Agent` that providers and APIs receive.
 @Suite(.timeLimit(.minutes(1)))
 struct UserAgentTests {
     private static let library = "swift-identity-client/\(LibraryVersion.current)"
 
-    /// What each endpoint was told. The browser's requests are not the library's.
+    /// The `User-Agent` that each endpoint received. The browser's requests are not the library's.
     private func names(_ stage: Stage) -> [TestIdentityProvider.Endpoint: String?] {
         let own: [TestIdentityProvider.Endpoint] = [.discovery, .keys, .token]
         let requests = stage.provider.requests.filter { own.contains($0.endpoint) }

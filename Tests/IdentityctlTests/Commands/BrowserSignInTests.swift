@@ -7,7 +7,7 @@ import Testing
 
 @testable import identityctl
 
-/// What a person is told whose browser is on another computer.
+/// Advice for a person whose browser is on another computer.
 @Suite struct BrowserSignInTests {
     private let elsewhere = ElsewhereAdvice(options: SharedOptions())
 
@@ -25,7 +25,7 @@ import Testing
         #expect(lines.contains("Then press Ctrl-C and run: \(elsewhere.command)") == isTerminal)
     }
 
-    /// Also where a browser was to be expected.
+    /// The advice also appears if a browser was expected.
     @Test(arguments: [true, false]) func saysWhatToDoAfterEachLaunchThatFailed(isTerminal: Bool) async throws {
         let screen = Screen()
         let browser = ReportingBrowser(
@@ -35,7 +35,7 @@ import Testing
         )
         let url = try #require(URL(string: "https://id.example.test/"))
         await #expect(throws: AuthenticationError.self) { try await browser.open(url) }
-        // Without a terminal the error that ends the command says it.
+        // Without a terminal, the error that ends the command contains the advice.
         #expect(screen.text.hasPrefix("No browser. Show the address instead.\n") == isTerminal)
         #expect(screen.text.contains("Press Ctrl-C and run: identityctl login --manual") == isTerminal)
     }

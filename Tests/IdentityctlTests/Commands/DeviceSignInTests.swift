@@ -7,7 +7,7 @@ import Testing
 
 @testable import identityctl
 
-/// What a person sees who signs in on another device.
+/// The screen of a person who signs in on another device.
 @Suite struct DeviceSignInTests {
     private func screen(_ variables: [String: String], columns: Int?) async throws -> String {
         let provider = try TestIdentityProvider()

@@ -33,10 +33,10 @@ import Testing
         )
     }
 
-    /// Of ten minutes. Age, what is asked for, whether it is good for that.
+    /// A token of ten minutes. Age, requested validity, whether the token is valid for that.
     @Test(arguments: [
         (0, 0, true), (599, 0, true), (600, 0, false), (300, 299, true), (300, 300, false), (0, 599, true),
-        // No token of this lifetime is good for that.
+        // No token of this lifetime is valid for so long.
         (59, 600, true), (60, 600, false), (59, 86_400, true),
     ])
     func isGoodForTheLeastValidity(age: Int, minimum: Int, expected: Bool) throws {

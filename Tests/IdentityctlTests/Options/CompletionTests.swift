@@ -6,7 +6,7 @@ import Testing
 @testable import identityctl
 
 @Suite struct CompletionTests {
-    /// Fish's have a line for each option.
+    /// Fish's completions have a line for each option.
     @Test(arguments: [
         ("cache", "memory"), ("log-level", "critical"), ("prompt", "select_account"), ("response-mode", "form_post"),
         ("to", "encrypted-file"), ("upload", "-rF"), ("output", "-rF"),

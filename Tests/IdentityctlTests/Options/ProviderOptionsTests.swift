@@ -52,7 +52,7 @@ import Testing
         let variables = Self.complete.merging(["IDENTITYCTL_CLIENT_CAPABILITIES": "cp1"]) { $1 }
         #expect(try Self.configuration([], variables).clientCapabilities == ["cp1"])
         #expect(throws: UsageError.self) { try Self.configuration(["--client-capabilities", ""], Self.complete) }
-        // What is advised asks for the same.
+        // The suggested command requests the same.
         let options = SharedOptions(try ProviderOptions.parse(["--client-capabilities", "cp1"]))
         #expect(options.command("login") == "identityctl login --client-capabilities cp1")
     }
@@ -126,7 +126,7 @@ import Testing
         #expect(made.authority == (try .oauth2(endpoints)))
     }
 
-    /// A secret of the variables' provider, and an issuer of theirs, are not meant for this server.
+    /// The secret and the issuer in the variables belong to another provider, and are not meant for this server.
     @Test func takesNothingOfTheEnvironmentForAnotherServer() throws {
         let variables = Self.complete.merging(["IDENTITYCTL_CLIENT_SECRET": "not so secret"]) { $1 }
         let url = "https://github.test"

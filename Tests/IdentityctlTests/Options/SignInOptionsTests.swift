@@ -127,7 +127,7 @@ import Testing
         let chosen = try command("--\(option)", "query", "--device-code")
         let error = #expect(throws: UsageError.self) { try chosen.refuseWhatIsIgnored(by: .deviceCode) }
         #expect(error?.message.hasPrefix("--\(option): not together with --device-code") == true)
-        // IDENTITYCTL_DEVICE_CODE is what asks for one then.
+        // Then IDENTITYCTL_DEVICE_CODE requests the device code.
         let variable = #expect(throws: UsageError.self) {
             try command("--\(option)", "query").refuseWhatIsIgnored(by: .deviceCode)
         }
@@ -143,7 +143,7 @@ import Testing
             try command("--manual", "--browser", "w3m").refuseWhatIsIgnored(by: .manual)
         }
         #expect(error?.message.hasPrefix("--browser: not together with --manual") == true)
-        // IDENTITYCTL_MANUAL is what asks for it then.
+        // Then IDENTITYCTL_MANUAL requests the manual sign-in.
         let variable = #expect(throws: UsageError.self) {
             try command("--browser", "w3m").refuseWhatIsIgnored(by: .manual)
         }
@@ -191,7 +191,7 @@ import Testing
     @Test func takesOtherAddressesOnlyWhereTheAnswerIsPasted() throws {
         let url = try #require(URL(string: "com.example.app:/cb"))
         #expect(try Self.redirect(["--redirect-uri", "com.example.app:/cb"], isManual: true) == .custom(url))
-        // The desktop delivers those, but no web address.
+        // The desktop delivers custom schemes, but no web addresses.
         #expect(try Self.redirect(["--redirect-uri", "com.example.app:/cb"]) == .custom(url))
         #expect(throws: UsageError.self) { try Self.redirect(["--redirect-uri", "https://app.example.com/cb"]) }
         #expect(throws: UsageError.self) { try Self.redirect(["--redirect-uri", "http://localhost.evil.test"]) }
@@ -221,7 +221,7 @@ import Testing
         )
     }
 
-    /// A variable may be there for another redirect address.
+    /// The variable may be set for another redirect address.
     @Test func refusesPortsThatTheAddressDoesNotHave() throws {
         let custom = ["--redirect-uri", "com.example.app:/cb"]
         for isManual in [true, false] {

@@ -40,7 +40,7 @@ import Testing
         #expect(TokenCommand(quickly: arguments).map(summary) == nil)
     }
 
-    /// Every value, so that an option that is added is missed here.
+    /// Every value, so that this test fails when an option is added.
     private func summary(_ command: TokenCommand) -> [String] {
         let provider = command.provider
         return [

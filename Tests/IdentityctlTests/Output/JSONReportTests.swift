@@ -94,8 +94,8 @@ import Testing
         )
     }
 
-    /// VTE and kitty take U+009B for the beginning of a command; the directions of a text can be turned round. A reader of
-    /// JSON is given the same text.
+    /// VTE and kitty read U+009B as the start of a command, and text direction can be reversed. A reader of the JSON gets the
+    /// same text.
     @Test func writesNothingThatATerminalObeys() throws {
         let name = "a\u{1B}\u{7F}\u{9B}2J\u{202E}\u{2066}\u{2028}\u{E0001}é \u{1F600}\"\\"
         let account = Account(id: Account.ID(rawValue: "i"), environment: "e", username: name)

@@ -51,7 +51,7 @@ import Testing
         #expect(try Self.options("token", "--group=\(value)").command("x") == "identityctl x \(words)")
     }
 
-    /// A scalar that combines with a quote makes one `Character` of both, and a shell sees the quote.
+    /// A scalar that combines with a quote forms one `Character` with it, but a shell still sees the quote.
     @Test(arguments: ["\u{FE0F}", "\u{301}", "\u{20E3}", "\u{1F3FD}"])
     func givesAShellOneWordWhateverCombinesWithAQuote(_ combining: String) throws {
         let value = "'\(combining);echo broken;'\(combining)"

@@ -12,7 +12,7 @@ import Testing
         #expect(advice.contains("identityctl login --cache file") && advice.contains("in clear text"))
     }
 
-    /// The keyring is there: whoever opens it need not keep tokens in clear text from then on.
+    /// The keyring exists: once it is open, tokens need not be kept in clear text.
     @Test(arguments: [AuthenticationError.Code.keyringLocked, .keyringTimedOut, .keyringPromptDismissed])
     func leadsNobodyAwayFromALockedKeyring(code: AuthenticationError.Code) {
         #expect(StoreAdvice.unchosen(code, SharedOptions()) == nil)

@@ -20,7 +20,7 @@ import Testing
     ])
     func showsWhatATerminalWouldObey(_ text: String, _ expected: String) {
         #expect(Array(shown([Array(text.utf8)]).utf8) == Array(expected.utf8))
-        // However it arrives.
+        // The same if the bytes arrive one at a time.
         #expect(Array(shown(text.utf8.map { [$0] }).utf8) == Array(expected.utf8))
     }
 

@@ -4,9 +4,9 @@ import Foundation
 import IdentityTesting
 import Testing
 
-/// The command that is advised can be followed as it is.
+/// A suggested command can be run as it is.
 @Suite struct AdviceProcessTests {
-    /// Everything is given by options, and a shell would see something in some of them.
+    /// Every value is given by an option, and some contain characters that a shell would interpret.
     @Test(.timeLimit(.minutes(1))) func signsInForWhatTheCommandWasAskedFor() async throws {
         let place = try Surroundings()
         let cache = "file:\(place.directory.path)/it's $HOME"

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// What the browser is started with.
+/// The arguments and variables of the browser.
 @Suite struct BrowserProcessTests {
     @Test(.timeLimit(.minutes(1))) func startsTheBrowserOutsideTheAppImage() async throws {
         let place = try Surroundings()

@@ -7,7 +7,7 @@ import IdentityTesting
 import OAuthWire
 import Testing
 
-/// `identityctl call`, with the provider's own API about the person as the API.
+/// `identityctl call`, with the provider's UserInfo endpoint as the API.
 @Suite struct CallProcessTests {
     private func signedIn() async throws -> (Surroundings, String) {
         let place = try Surroundings()
@@ -133,7 +133,7 @@ import Testing
         #expect(call.status == 64 && call.errors.contains("Start it with https://"), "\(call.errors)")
     }
 
-    /// As other programs before `| head` do.
+    /// Like other programs before `| head`.
     @Test(.timeLimit(.minutes(1))) func endsBySIGPIPEWithoutAWordWhereTheReaderIsGone() async throws {
         let (place, api) = try await signedIn()
         let path = place.directory.path + "/fifo"
@@ -153,7 +153,7 @@ import Testing
         let (place, api) = try await signedIn()
         let file = place.directory.appendingPathComponent("body.json").path
         try Data("{\"b\":2}".utf8).write(to: URL(fileURLWithPath: file))
-        // The provider records forms.
+        // The provider records form fields.
         let form = ["--header", "Content-Type: application/x-www-form-urlencoded"]
         try Data("from=file".utf8).write(to: URL(fileURLWithPath: file))
         for (data, expected) in [("from=text", "text"), ("@\(file)", "file")] {

@@ -4,7 +4,7 @@ import Foundation
 import IdentityTesting
 import Testing
 
-/// What a shell can do to standard input, output and error.
+/// Standard input, output and error, as a shell can redirect or close them.
 @Suite(.timeLimit(.minutes(1))) struct DescriptorProcessTests {
     @Test(arguments: ["<&-", "<&- >&-"]) func aClosedInputHasEnded(redirections: String) async throws {
         let place = try Surroundings()
@@ -33,7 +33,7 @@ import Testing
         #expect(place.provider.requests.isEmpty)
     }
 
-    /// What was in the file before, and what others write to it afterwards, stays.
+    /// Earlier content of the file, and later output of other programs, stays.
     @Test(arguments: ["/dev/stdout", "-", "/dev/fd/1", "/proc/self/fd/1", "link"])
     func writesToStandardOutputInsteadOfReplacingItsFile(name: String) async throws {
         let place = try Surroundings()

@@ -25,7 +25,7 @@ import Testing
         #expect(login.status == 0, "\(login.errors)")
         #expect(place.provider.accepts(accessToken: String(login.output.dropLast())))
         #expect(login.errorLines.last == "Signed in as alice@example.test.")
-        // A QR code is for those who see it.
+        // A QR code is useful only on a terminal.
         #expect(!login.errors.contains("█") && !login.errors.contains("\u{1B}"))
         #expect(try await place.run("token").output == login.output)
     }
@@ -71,7 +71,7 @@ import Testing
         #expect(try await place.login().status == 0)
         let opened = place.directory.appendingPathComponent("opened")
         let browser = place.directory.appendingPathComponent("browser")
-        // It notes what it was started with, and where that leads.
+        // The browser records its address, and where that leads.
         try """
         #!/usr/bin/python3
         import http.client, sys, urllib.parse

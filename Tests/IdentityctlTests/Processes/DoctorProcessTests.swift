@@ -5,7 +5,7 @@ import IdentityTesting
 import OAuthWire
 import Testing
 
-/// A machine without display, session bus and keyring.
+/// A machine without a display, session bus or keyring.
 @Suite struct DoctorProcessTests {
     @Test(.timeLimit(.minutes(1)), arguments: KeyringLibrary.states)
     func saysWhatIsMissingAndComparesTheClock(_ library: KeyringLibrary) async throws {

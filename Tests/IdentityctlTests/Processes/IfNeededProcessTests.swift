@@ -7,7 +7,7 @@ import Testing
 
 @testable import identityctl
 
-/// Scripts that find at the same time that nobody is signed in.
+/// Scripts that need a sign-in at the same time.
 @Suite struct IfNeededProcessTests {
     private let place: Surroundings
     private var variables: [String: String] { place.variables }
@@ -36,7 +36,7 @@ import Testing
         #expect(first.hasOpenedBrowser && !second.hasOpenedBrowser)
     }
 
-    /// The one behind it asks the person then, or gives up when its own time is over.
+    /// Then the waiting command asks the person, or gives up when its own time limit is reached.
     @Test(.timeLimit(.minutes(1))) func goesOnWhereTheFirstOneIsGivenUp() async throws {
         let first = try login()
         _ = try await first.shownAddress()

@@ -6,9 +6,9 @@ import IdentityTesting
 import OAuthWire
 import Testing
 
-/// Ended while a refresh token is being redeemed, which the provider takes once only.
+/// Signals while a refresh token is redeemed, which the provider accepts only once.
 @Suite struct InterruptionProcessTests {
-    /// Somebody who is signed in, and whose access token has expired.
+    /// A signed-in person whose access token has expired.
     private func place() async throws -> Surroundings {
         let place = try Surroundings()
         place.provider.settings.accessTokenLifetime = .zero
@@ -18,12 +18,12 @@ import Testing
         return place
     }
 
-    /// Two at once are what `timeout -s INT` and wrappers make of one. Of one number the system may deliver one alone.
+    /// `timeout -s INT` and wrappers turn one signal into two. The system may merge two signals with the same number.
     @Test(.timeLimit(.minutes(1)), arguments: [[SIGINT], [SIGTERM], [SIGINT, SIGINT], [SIGINT, SIGQUIT]])
     func keepsWhatARefreshBringsAfterASignal(_ signals: [Int32]) async throws {
         let place = try await place()
         let gate = Gate()
-        // The signal goes before the answer, and nothing tells when it has arrived.
+        // The signal is sent before the answer, and its arrival cannot be observed.
         place.provider.failNext(.token, with: .held(by: gate, then: .delay(.seconds(3))))
         let tool = try Tool(["token"], place.variables)
         try await place.provider.waitForRequest(.token)
@@ -55,9 +55,9 @@ import Testing
         let tool = try Tool(["token"], place.variables)
         try await place.provider.waitForRequest(.token)
         let begin = ContinuousClock.now
-        // Of signals that come too close together a process sees one.
+        // Signals in quick succession count as one.
         try await tool.poll("the end") { tool.interrupt() ? nil : () }
-        // Who interrupts once waits for five.
+        // After a single signal, the tool waits for five seconds.
         #expect(ContinuousClock.now - begin < .milliseconds(4500))
         let outcome = try await tool.outcome()
         #expect(outcome.status == 6 && outcome.output.isEmpty, "\(outcome.errors)")

@@ -5,7 +5,7 @@ import IdentityTesting
 import OAuthWire
 import Testing
 
-/// The tool with a real GNOME Keyring, as a person has it.
+/// The tool with a real GNOME Keyring.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"), .serialized)
 struct KeyringProcessTests {
     @Test(.timeLimit(.minutes(1)), arguments: [["--cache", "keyring"], []])
@@ -47,7 +47,7 @@ struct KeyringProcessTests {
         #expect(stage.place.provider.requests.isEmpty)
     }
 
-    /// Who signs in sits there; a script that asks for a token has nobody who types.
+    /// During a sign-in a person is present; a script that asks for a token has no person to type the password.
     @Test(.timeLimit(.minutes(1))) func asksForThePasswordOnAScreenOnlyToSignIn() async throws {
         let stage = try KeyringStage(hasScreen: true)
         #expect(try await stage.login().status == 0)
@@ -83,7 +83,7 @@ struct KeyringProcessTests {
         }
     }
 
-    /// What keychain sharing groups are elsewhere.
+    /// The counterpart of keychain sharing groups on other systems.
     @Test(.timeLimit(.minutes(1)), arguments: ["auto", "keyring"])
     func sharesASignInBetweenProgramsOfAGroup(_ cache: String) async throws {
         let stage = try KeyringStage()
@@ -92,7 +92,7 @@ struct KeyringProcessTests {
         stage.place.provider.forgetRequests()
         let accounts = try await stage.run("accounts", "--group", "suite")
         #expect(accounts.output.hasPrefix("alice@example.test\t"))
-        // Another program with the same client id; one with another; one of another group.
+        // Another program with the same client ID, one with another client ID, and one of another group.
         #expect(try await stage.run("token", "--group", "suite", "--cache", cache).output == login.output)
         let other = ["--group", "suite", "--client-id", "other-client"]
         #expect(try await Tool.run(["accounts"] + other, stage.variables).output == accounts.output)

@@ -5,7 +5,7 @@ import IdentityTesting
 import OAuthWire
 import Testing
 
-/// A server of plain OAuth 2.0, as GitHub's, whose endpoints the command line names.
+/// A plain OAuth 2.0 server like GitHub's, with endpoints named on the command line.
 @Suite struct PlainOAuthProcessTests {
     private let place: Surroundings
     private let variables: [String: String]
@@ -60,7 +60,7 @@ import Testing
         #expect(try await run("token").status == 0)
     }
 
-    /// Nothing says whether it is the same person, so that each other sign-in makes an account.
+    /// Nothing identifies the person, so each further sign-in creates an account.
     @Test(.timeLimit(.minutes(1))) func signsInAgainForTheAccountThatNeedsIt() async throws {
         #expect(try await login().status == 0)
         place.provider.revokeSessions(of: .alice)
@@ -76,7 +76,7 @@ import Testing
         #expect(try await run("accounts").output.split(separator: "\n").count == 2)
     }
 
-    /// What it says leads to options, and not to Swift.
+    /// The advice names options of the tool, not Swift members.
     @Test(.timeLimit(.minutes(1))) func isAdvisedWhereADeviceGetsNoIDToken() async throws {
         place.provider.failAlways(.token, with: .changing("id_token", to: nil))
         var variables = place.variables

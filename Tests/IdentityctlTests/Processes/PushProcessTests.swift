@@ -4,7 +4,7 @@ import Foundation
 import IdentityTesting
 import Testing
 
-/// A request that goes to the provider before the browser does (RFC 9126).
+/// Requests that are pushed to the provider before the browser opens (RFC 9126).
 @Suite struct PushProcessTests {
     @Test(.timeLimit(.minutes(1))) func pushesTheRequestAndSaysHowLongItsAddressIsGood() async throws {
         let place = try Surroundings()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import identityctl
 
-/// What the tool says of itself.
+/// The tool's help and version.
 @Suite struct RootProcessTests {
     @Test(.timeLimit(.minutes(1)), arguments: [[:], ["IDENTITYCTL_JSON": "1"]])
     func saysItsVersion(variables: [String: String]) async throws {
@@ -38,7 +38,7 @@ import Testing
         #expect(text.contains("ulimit -n") && text.hasSuffix("status 1\n"), "\(text)")
     }
 
-    /// Bash evaluates the words that it completes, and a username is a provider's word.
+    /// Bash evaluates the words that it completes, and the provider chooses the usernames.
     @Test(.timeLimit(.minutes(1))) func completesNoUsernameThatAShellWouldEvaluate() throws {
         let names = ["alice@example.test", "$(id)", "`id`", "-", "a b", "x;y"].joined(separator: "\\n")
         let listing = AccountOption.usernames.replacing(

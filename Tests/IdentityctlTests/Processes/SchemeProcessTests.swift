@@ -15,7 +15,7 @@ import Testing
         return ["HOME": home.path]
     }
 
-    /// One that no other test, and no other program, waits for. `xdg-open` without a desktop knows no digits in a scheme.
+    /// A scheme that no other test or program uses. Without a desktop, `xdg-open` does not accept digits in a scheme.
     private static func newScheme() -> String {
         let letters = UUID().uuidString.lowercased().utf8.map { byte in
             let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
@@ -56,7 +56,7 @@ import Testing
         #expect(try FileManager.default.subpathsOfDirectory(atPath: place.directory.path) == ["home"])
     }
 
-    /// That is the system's doing, and no wrong usage.
+    /// The cause is the system, not wrong usage.
     @Test(.timeLimit(.minutes(1))) func saysWhereItCannotWrite() async throws {
         let place = try Surroundings()
         let home = try home(place)
@@ -100,7 +100,7 @@ import Testing
         #expect(try await Tool.run(["deliver-redirect", redirect.absoluteString]).status == 5)
     }
 
-    /// The openers of this machine; `xdg-open` asks for a display before it looks at schemes.
+    /// The openers of this machine. `xdg-open` requires a display before it considers schemes.
     private static let openers = ["/usr/bin/gio", "/usr/bin/xdg-open"].filter(FileManager.default.isExecutableFile)
 
     @Test(.timeLimit(.minutes(1)), arguments: openers)

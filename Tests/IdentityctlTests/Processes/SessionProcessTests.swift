@@ -6,7 +6,7 @@ import IdentityTesting
 import OAuthWire
 import Testing
 
-/// From signing in to signing out, as a script sees it.
+/// From sign-in to sign-out, as a script sees it.
 @Suite struct SessionProcessTests {
     @Test(.timeLimit(.minutes(1))) func signsInOnceAndHandsOutTheTokenUntilItIsSignedOut() async throws {
         let place = try Surroundings()
@@ -39,7 +39,7 @@ import Testing
         #expect(try await place.run("logout").status == 0)
     }
 
-    /// A script that asks for Carol never goes on with Alice's token.
+    /// A script that asks for Carol never continues with Alice's token.
     @Test(.timeLimit(.minutes(1)), arguments: [[], ["--if-needed"]])
     func handsOutNoTokenOfSomebodyElse(_ options: [String]) async throws {
         let place = try Surroundings()
@@ -96,7 +96,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: place.directory.appendingPathComponent("cache").path))
     }
 
-    /// It would stay on the screen, or in the log of a job.
+    /// The token would stay on the screen or in the log of a job.
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
     func printsNoTokenUnlessItIsAskedFor(isTerminal: Bool) async throws {
         let place = try Surroundings()
@@ -120,7 +120,7 @@ import Testing
         #expect(try await login("--json").shown.contains(#""accessToken":""#))
     }
 
-    /// Nobody signs in for a token that is shown nowhere.
+    /// The sign-in is refused if its token would not be shown.
     @Test(.timeLimit(.minutes(1))) func refusesASignInOfWhichNothingWouldBeLeft() async throws {
         let place = try Surroundings()
         let variables = place.variables.filter { $0.key != "IDENTITYCTL_PRINT_TOKEN" }

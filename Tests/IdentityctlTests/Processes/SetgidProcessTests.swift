@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// The tool with rights that its caller lacks, for whom the caller's environment is a stranger's.
+/// The tool with rights that its caller lacks: it must not trust the caller's environment.
 @Suite struct SetgidProcessTests {
     private let directory: URL
     private let tool: String
@@ -16,7 +16,7 @@ import Testing
         try FileManager.default.copyItem(at: try Tool.executable, to: URL(fileURLWithPath: tool))
     }
 
-    /// Runs the copy, as a program of another group or as usual.
+    /// Runs the copy, with the rights of another group or as usual.
     private func run(_ arguments: [String], isSetgid: Bool, _ variables: [String: String]) throws -> String {
         if isSetgid {
             try #require(unsafe chown(tool, 0, 65534) == 0)
@@ -46,7 +46,7 @@ import Testing
         #expect(try run(arguments, isSetgid: true, variables).contains("--client-id"))
     }
 
-    /// No name and no address of another computer is needed: nothing listens at either port.
+    /// No other computer is involved: no server listens at either port.
     @Test(.timeLimit(.minutes(1)), .enabled(if: isRoot, "Only root can give a program away."))
     func usesNoProxyOfTheCaller() throws {
         defer { try? FileManager.default.removeItem(at: directory) }

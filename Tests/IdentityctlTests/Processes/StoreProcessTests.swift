@@ -5,7 +5,7 @@ import IdentityTesting
 import OAuthWire
 import Testing
 
-/// Where tokens rest on a machine without a keyring: over SSH, in a container.
+/// Token stores on a machine without a keyring: over SSH, in a container.
 @Suite struct StoreProcessTests {
     private let place: Surroundings
     private let variables: [String: String]
@@ -49,7 +49,7 @@ import Testing
         #expect(try await run("cache", "show").output == "none\n")
     }
 
-    /// Nobody signs in for tokens that could not be kept, whichever way.
+    /// No sign-in begins if its tokens cannot be kept, by any method.
     @Test(.timeLimit(.minutes(1)), arguments: [[], ["--manual"], ["--device-code"]])
     func endsAtOnceWhereFilesCannotBeWritten(_ way: [String]) async throws {
         let file = "\(place.directory.path)/file"

@@ -6,14 +6,14 @@ import IdentityTesting
 import OAuthWire
 import Testing
 
-/// Which token a script gets, and how long it is good.
+/// The token that a script gets, and its validity.
 @Suite struct TokenProcessTests {
     @Test(.timeLimit(.minutes(1))) func renewsATokenThatIsNotGoodForAsLongAsIsAskedFor() async throws {
         let place = try Surroundings()
         let login = try await place.login()
         #expect(try await place.run("token", "--min-validity", "3000").output == login.output)
         place.provider.settings.accessTokenLifetime = .seconds(600)
-        // Now shorter ones come.
+        // From now on, the provider issues shorter-lived tokens.
         let short = try await place.run("token", "--force-refresh", "--min-validity", "3000")
         #expect(short.status == 0 && short.errors.hasPrefix("Warning: the token is good for "), "\(short.errors)")
         let again = try await place.run("token", "--min-validity", "3000")
@@ -21,7 +21,7 @@ import Testing
         place.provider.settings.accessTokenLifetime = .seconds(10)
         let shortest = try await place.run("token", "--force-refresh")
         place.provider.settings.accessTokenLifetime = .seconds(3600)
-        // In a moment it is good for less than that.
+        // A moment later the token is valid for less than that.
         var renewed = shortest
         while renewed.output == shortest.output { renewed = try await place.run("token", "--min-validity", "9") }
         #expect(renewed.status == 0 && renewed.errors.isEmpty, "\(renewed.errors)")
@@ -46,7 +46,7 @@ import Testing
         #expect(try await place.run("token", "--json").output.contains("idToken") == false)
     }
 
-    /// It is renewed where a sign-in is, and nowhere else.
+    /// Without ID tokens on refresh, only a sign-in renews the ID token.
     @Test(.timeLimit(.minutes(1))) func asksForASignInWhereNoIDTokenIsRenewed() async throws {
         let place = try Surroundings()
         place.provider.settings.idTokenLifetime = .seconds(-10)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import identityctl
 
-/// What a script sees when something is wrong.
+/// Failures, as a script sees them.
 @Suite struct TroubleProcessTests {
     static func code(of outcome: Tool.Outcome) throws -> String? {
         try JSONObject(parsing: Array((outcome.errorLines.last ?? "").utf8)).object("error")?.string("code")
@@ -51,7 +51,7 @@ import Testing
         #expect(place.provider.count(of: .token) == 0)
     }
 
-    /// The variable that stands for the option may be there for other sign-ins.
+    /// The option's variable may be set for other sign-ins.
     @Test(.timeLimit(.minutes(1))) func refusesABrowserThatWouldNotBeOpened() async throws {
         let place = try Surroundings()
         let refused = try await place.run("login", "--manual", "--browser", "w3m")
@@ -78,7 +78,7 @@ import Testing
         #expect(terminal.isUsual)
     }
 
-    /// As a shell does to a program that it stopped and lets go on.
+    /// As a shell does when it continues a stopped program.
     @Test(.timeLimit(.minutes(1))) func showsNoPastedAddressAfterTheTerminalWasReset() async throws {
         let place = try Surroundings()
         let terminal = try PseudoTerminal()
@@ -93,7 +93,7 @@ import Testing
         #expect(terminal.isUsual)
     }
 
-    /// Ctrl-Z: some shells give the terminal its usual mode back themselves, dash does not.
+    /// Ctrl-Z: some shells restore the terminal's mode themselves; dash does not.
     @Test(.timeLimit(.minutes(1))) func leavesTheTerminalAsItWasWhileItIsStopped() async throws {
         let place = try Surroundings()
         let terminal = try PseudoTerminal()
@@ -148,7 +148,7 @@ import Testing
         #expect(ended.status == 6 && ended.errorLines.last?.contains("user_cancelled.timed_out") == true)
     }
 
-    /// Perhaps the browser could not reach this computer.
+    /// The browser may have been unable to reach this computer.
     @Test(.timeLimit(.minutes(1))) func saysAfterASignInThatTimedOutWhatToDo() async throws {
         let place = try Surroundings()
         let outcome = try await place.run("login", "--timeout", "1", "--scope", "api.write")

@@ -6,7 +6,7 @@ import Testing
 
 /// ISO/IEC 18004
 @Suite struct QRCodeTests {
-    /// What `qrencode 4.1.1 -8 -l L -v 2 -m 0 -t ASCII` draws for this address.
+    /// The drawing of this address by `qrencode 4.1.1 -8 -l L -v 2 -m 0 -t ASCII`.
     private static let address = "https://id.example.test/device"
     private static let drawing = [
         "#######...##..##..#######",
@@ -46,7 +46,7 @@ import Testing
         #expect(drawing(code) == Self.drawing)
     }
 
-    /// The example of the specification's annex on the correction of `HELLO WORLD`, version 1, level M.
+    /// The example of the specification's annex on error correction: `HELLO WORLD`, version 1, level M.
     @Test func correctsAsTheKnownExample() {
         let data: [UInt8] = [32, 91, 11, 120, 209, 114, 220, 77, 67, 64, 236, 17, 236, 17, 236, 17]
         let expected: [UInt8] = [196, 35, 39, 119, 235, 215, 231, 226, 93, 23]

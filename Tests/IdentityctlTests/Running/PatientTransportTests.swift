@@ -8,7 +8,7 @@ import Testing
 @testable import identityctl
 
 @Suite(.timeLimit(.minutes(1))) struct PatientTransportTests {
-    /// Takes a whole body, and never answers.
+    /// Reads a whole body and never answers.
     private struct SilentTransport: StreamingHTTPTransport {
         func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
             throw CancellationError()
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// Answers at once, and its body never ends.
+    /// Answers at once with a body that never ends.
     private struct EndlessTransport: StreamingHTTPTransport {
         struct Exchange: HTTPExchange {
             let response = HTTPResponse(status: .ok)

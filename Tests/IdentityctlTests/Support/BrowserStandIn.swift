@@ -2,12 +2,12 @@
 
 import Foundation
 
-/// A browser that notes where the address that it was started with leads, and shows nothing.
+/// A browser without a window that records where its address leads.
 final class BrowserStandIn: Sendable {
-    /// What stands for its command in the variables of a ``Tool``.
+    /// The placeholder for its command in the variables of a ``Tool``.
     static let name = "stand-in"
 
-    /// It is read, and not executed: a program that was just written cannot always be started.
+    /// The script is read, not executed, because a program that was just written cannot always be started.
     private static let script = """
         import http.client, os, sys, urllib.parse
         note, address = sys.argv[1:]
@@ -27,7 +27,7 @@ final class BrowserStandIn: Sendable {
         for suffix in ["", ".py"] { try? FileManager.default.removeItem(atPath: path + suffix) }
     }
 
-    /// What `--browser` takes.
+    /// The value of `--browser`.
     var command: String {
         get throws {
             try Self.script.write(toFile: "\(path).py", atomically: true, encoding: .utf8)
@@ -35,6 +35,6 @@ final class BrowserStandIn: Sendable {
         }
     }
 
-    /// Where it was led; `nil` as long as it was not started.
+    /// The address that it was led to; `nil` before its start.
     var address: String? { try? String(contentsOfFile: path, encoding: .utf8) }
 }

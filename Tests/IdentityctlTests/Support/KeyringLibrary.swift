@@ -4,24 +4,24 @@ import Foundation
 import Glibc
 import Testing
 
-/// libsecret on a machine without a session bus: where it is missing, the tool says that first.
+/// libsecret on a machine without a session bus. If libsecret is missing, the tool reports that first.
 struct KeyringLibrary: Sendable, CustomTestStringConvertible {
     let isThere: Bool
 
-    /// Both states, as far as this machine has them: what is installed can be hidden, and not the other way round.
+    /// The possible states on this machine: an installed library can be hidden, but a missing one cannot be added.
     static let states = isInstalled ? [KeyringLibrary(isThere: true), .hidden] : [.hidden]
     static let hidden = KeyringLibrary(isThere: false)
     private static let isInstalled = unsafe dlopen("libsecret-1.so.0", RTLD_LAZY) != nil
 
-    /// What the tool says on this machine, whose keyring nobody hides.
+    /// The tool's error code on this machine if the library is not hidden.
     static var code: String { KeyringLibrary(isThere: isInstalled).code }
 
     var testDescription: String { isThere ? "with libsecret" : "without libsecret" }
 
-    /// What the tool says of a keyring.
+    /// The tool's error code for a keyring.
     var code: String { isThere ? "cache.keyring_no_session_bus" : "cache.keyring_library_missing" }
 
-    /// - Parameter directory: Where a file may lie that the loader finds in the library's place, and refuses.
+    /// - Parameter directory: The directory for a file that the loader finds in place of the library, and refuses.
     func variables(in directory: URL) throws -> [String: String] {
         guard !isThere else { return [:] }
         let folder = directory.appendingPathComponent("libraries")

@@ -5,10 +5,10 @@ import Glibc
 import IdentityTesting
 import Testing
 
-/// Where the scripts that start keyrings are, as `Scripts/test-keyring` tells; without it there are no keyring tests.
+/// The directory of the scripts that start keyrings, set by `Scripts/test-keyring`. Without it, keyring tests are skipped.
 let keyringSupport = ProcessInfo.processInfo.environment["IDENTITY_KEYRING_TESTS"]
 
-/// A provider, a directory for the tokens, and GNOME Keyring on a bus of its own.
+/// A provider, a directory for the tokens, and GNOME Keyring on a separate bus.
 final class KeyringStage: Sendable {
     struct Failed: Error {
         let command: String
@@ -44,7 +44,7 @@ final class KeyringStage: Sendable {
         try await Tool.run(arguments, variables)
     }
 
-    /// Signs somebody in.
+    /// Signs a person in.
     func login(_ arguments: String...) async throws -> Tool.Outcome {
         let tool = try Tool(["login"] + arguments, variables)
         try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
@@ -58,7 +58,7 @@ final class KeyringStage: Sendable {
         )
     }
 
-    /// How many of the keyring's dialogs are on the screen.
+    /// The number of keyring dialogs on the screen.
     func dialogs() throws -> Int {
         let screen = variables["DISPLAY"] ?? ""
         let found = try command("DISPLAY=\(screen) xdotool search --onlyvisible --name Unlock || true")
@@ -73,17 +73,17 @@ final class KeyringStage: Sendable {
         )
     }
 
-    /// Opens the keyring in place, as the person's password does.
+    /// Unlocks the keyring without a dialog, as the person's password does.
     func unlock() throws {
         _ = try command("'\(keyringSupport ?? "")/unlock' throw-away")
     }
 
-    /// What a command prints that runs with this keyring.
+    /// Runs a command with this keyring and returns its output.
     func command(_ text: String) throws -> String {
         try Self.shell("export DBUS_SESSION_BUS_ADDRESS='\(variables["DBUS_SESSION_BUS_ADDRESS"] ?? "")'; \(text)")
     }
 
-    /// Not Foundation's `Process`, which waits for the daemons that a command starts.
+    /// Avoids Foundation's `Process`, which waits for the daemons that a command starts.
     private static func shell(_ command: String) throws -> String {
         guard let pipe = unsafe popen("{ \(command) ; } 2>&1 < /dev/null", "re") else {
             throw Failed(command: command, output: "popen")

@@ -15,7 +15,7 @@ struct PseudoTerminal {
         let keyboard = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var isLocked: CInt = 0
         var number: CUnsignedInt = 0
-        // TIOCSPTLCK and TIOCGPTN, which the module map leaves out.
+        // TIOCSPTLCK and TIOCGPTN, which the module map omits.
         try #require(unsafe ioctl(keyboard, 0x4004_5431, &isLocked) == 0)
         try #require(unsafe ioctl(keyboard, 0x8004_5430, &number) == 0)
         let terminal = unsafe open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
@@ -37,21 +37,21 @@ struct PseudoTerminal {
         try #require(unsafe tcsetattr(terminal.fileDescriptor, TCSANOW, &mode) == 0)
     }
 
-    /// Whether what is typed is shown, and handed over line by line.
+    /// Whether the terminal echoes input and delivers it line by line.
     var isUsual: Bool {
         guard let mode = try? mode else { return false }
         return mode.c_lflag & tcflag_t(ICANON | ECHO) == tcflag_t(ICANON | ECHO)
     }
 
-    /// Another way to the program's side, for its output.
+    /// A second handle of the program's side, for its output.
     var path: String { "/proc/self/fd/\(terminal.fileDescriptor)" }
 
-    /// What the program has written and nobody has read yet.
+    /// Returns the program's unread output.
     func shown() -> String {
         var bytes: [UInt8] = []
         var readiness = pollfd(fd: keyboard.fileDescriptor, events: Int16(POLLIN), revents: 0)
         var buffer = [UInt8](repeating: 0, count: 4096)
-        // A file handle would wait until its buffer is full.
+        // A file handle would wait for a full buffer.
         while unsafe poll(&readiness, 1, 0) > 0 {
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(readiness.fd, $0.baseAddress, $0.count) }
             guard count > 0 else { break }

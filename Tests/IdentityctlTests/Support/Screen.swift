@@ -6,7 +6,7 @@ import Synchronization
 
 @testable import identityctl
 
-/// What was written to a terminal that is so wide.
+/// The text that was written to a terminal of a given width.
 final class Screen: Sendable {
     private let written = Mutex("")
     var text: String { written.withLock { $0 } }

@@ -4,7 +4,7 @@ import IdentityClient
 import IdentityTesting
 
 extension TestIdentityProvider {
-    /// A program that signs in at this provider, with a browser that types for the person.
+    /// A program that signs in at this provider, with a scripted browser.
     func application() throws -> PublicClientApplication {
         var configuration = PublicClientApplication.Configuration(
             clientID: "test-client",

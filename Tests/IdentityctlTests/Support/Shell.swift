@@ -6,7 +6,7 @@ import Foundation
 enum Shell {
     /// Runs a line.
     ///
-    /// - Returns: Its standard output.
+    /// - Returns: The standard output of the line.
     static func run(_ line: String) throws -> String {
         let process = Process()
         let output = Pipe()

@@ -27,7 +27,7 @@ final class Surroundings: Sendable {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    /// The variables that stand in for the options every command needs. A sign-in prints its token, which tests compare.
+    /// The variables for the options that every command needs. A sign-in prints its token, which tests compare.
     var variables: [String: String] {
         [
             "IDENTITYCTL_PRINT_TOKEN": "1",
@@ -40,7 +40,7 @@ final class Surroundings: Sendable {
         try await Tool.run(arguments, variables)
     }
 
-    /// Signs somebody in through the tool's own redirect address.
+    /// Signs a person in through the tool's own redirect address.
     func login(
         _ arguments: String...,
         as person: TestIdentityProvider.Person = .alice,

@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The built tool, running as a process of its own.
+/// The built tool, running as a separate process.
 final class Tool: Sendable {
     struct Outcome: Sendable {
         let status: Int32
@@ -21,7 +21,7 @@ final class Tool: Sendable {
     private let errors: Collector
     private let browser = BrowserStandIn()
 
-    /// The executable lies beside the tests.
+    /// The executable is beside the tests.
     static var executable: URL {
         get throws {
             let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -32,9 +32,9 @@ final class Tool: Sendable {
         }
     }
 
-    /// Starts the tool, in an environment with nothing but `variables` and the search path.
+    /// Starts the tool in an environment with only `variables` and the search path.
     ///
-    /// - Parameter redirections: What a shell would do to its descriptors first.
+    /// - Parameter redirections: Redirections of the tool's descriptors, in a shell's syntax.
     convenience init(
         _ arguments: [String],
         _ variables: [String: String] = [:],
@@ -52,7 +52,7 @@ final class Tool: Sendable {
         try self.init(process, variables, outputPath: outputPath, terminal: terminal)
     }
 
-    /// Has a POSIX shell run a line that begins with the tool's name.
+    /// Runs a line that begins with the tool's name in a POSIX shell.
     convenience init(advised line: some StringProtocol, _ variables: [String: String]) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -108,22 +108,22 @@ final class Tool: Sendable {
         try input.fileHandleForWriting.close()
     }
 
-    /// Sends a signal, Ctrl-C's unless another is given.
+    /// Sends a signal, by default that of Ctrl-C.
     ///
-    /// - Returns: Whether the tool still ran.
+    /// - Returns: Whether the tool was still running.
     @discardableResult
     func interrupt(by signal: Int32 = SIGINT) -> Bool {
         process.withLock { $0.isRunning && kill($0.processIdentifier, signal) == 0 }
     }
 
-    /// What is written to standard error up to and including a line that `isWanted`.
+    /// Returns the line of standard error that `isWanted`.
     func errorLine(where isWanted: @escaping @Sendable (String) -> Bool) async throws -> String {
         try await poll("a line on standard error, which so far was: \(errors.text)") {
             self.errors.text.split(separator: "\n").map(String.init).first(where: isWanted)
         }
     }
 
-    /// Whether its stand-in of a browser was started, and has asked for the page.
+    /// Whether its stand-in browser was started and has requested the page.
     var hasOpenedBrowser: Bool { browser.address != nil }
 
     /// The address that the tool shows, or that its browser was led to.
@@ -142,7 +142,7 @@ final class Tool: Sendable {
         return Outcome(status: process.withLock { $0.terminationStatus }, output: output.text, errors: errors.text)
     }
 
-    /// Looks again and again.
+    /// Checks repeatedly.
     func poll<Value>(_ what: @autoclosure () -> String, _ look: () -> Value?) async throws -> Value {
         let deadline = ContinuousClock.now + .seconds(30)
         while ContinuousClock.now < deadline {
@@ -157,7 +157,7 @@ struct TimedOut: Error {
     let what: String
 }
 
-/// What arrives on a pipe.
+/// The data that arrives on a pipe.
 private final class Collector: Sendable {
     private let state = Mutex((bytes: [UInt8](), hasEnded: false))
 

@@ -4,9 +4,9 @@ import Testing
 
 @testable import OAuthWire
 
-/// Texts of a server, as they are compared and shown.
+/// A server's texts, as they are compared and shown.
 @Suite struct WireTextTests {
-    /// What looks the same, and is the same to Swift, is another issuer.
+    /// Two issuers may look the same and be equal to Swift, and still be different.
     @Test func comparesBytes() {
         let (composed, decomposed) = ("https://caf\u{E9}.example", "https://cafe\u{301}.example")
         #expect(composed == decomposed)

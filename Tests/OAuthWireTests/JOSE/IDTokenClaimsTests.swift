@@ -48,13 +48,13 @@ import Testing
         #expect(claims.raw.integer("x") == 1)
     }
 
-    /// UAA writes an object. Nothing is decided by it.
+    /// UAA writes an object. No decision depends on it.
     @Test func acrMayBeAnything() throws {
         let claims = try IDTokenClaims(json(#"{"iss":"i","sub":"s","aud":"a","exp":1,"acr":{"values":["a"]}}"#))
         #expect(claims.raw.object("acr") != nil)
     }
 
-    /// Another provider may use these names for what it likes (RFC 7519 §4.3).
+    /// Another provider may use these names for any purpose (RFC 7519 §4.3).
     @Test(arguments: ["42", "null", "\"\"", "true", "[]", #"["a"]"#, #"{"id":"a"}"#])
     func privateClaimsOfAnotherTypeAreAbsent(value: String) throws {
         let claims = try IDTokenClaims(
@@ -84,7 +84,7 @@ import Testing
         #expect(throws: expected) { try IDTokenClaims(json(source)) }
     }
 
-    /// No instant can overflow where a tolerance is added to it.
+    /// No instant overflows when a tolerance is added to it.
     @Test(
         arguments: [
             ("1e30", 253_402_300_799), ("1000000000000000000000000000000", 253_402_300_799),

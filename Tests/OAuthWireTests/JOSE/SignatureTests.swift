@@ -104,7 +104,7 @@ import Testing
         #expect(throws: SignatureError.algorithmNotAllowed) { try keys.verify(token) }
     }
 
-    /// A token whose HMAC secret is the published RSA key, the classic confusion of algorithms.
+    /// A token whose HMAC secret is the published RSA key: the classic algorithm confusion.
     @Test func refusesAnHMACUnderThePublicKey() throws {
         let published = try TestKeys.published(for: .rs256)
         let pem = try TestKeys.rsa.get().publicKey.pemRepresentation

@@ -13,7 +13,7 @@ enum TestKeys {
     static let ed25519 = Curve25519.Signing.PrivateKey()
     static let rsa = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
-    /// The published half of the key for `algorithm`.
+    /// The public key for `algorithm`.
     static func published(for algorithm: SignatureAlgorithm) throws -> JSONObject {
         switch algorithm {
         case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512:
@@ -44,7 +44,7 @@ enum TestKeys {
         ])
     }
 
-    /// A token of `algorithm`'s key; `header` is added to the header, `named` is what stands in `alg`.
+    /// A token signed with the key for `algorithm`. `header` is added to its header, and `named` is the value of `alg`.
     static func token(
         _ algorithm: SignatureAlgorithm,
         named: String? = nil,
@@ -75,13 +75,13 @@ enum TestKeys {
     }
 }
 
-/// A key set of `keys`.
+/// A key set that contains `keys`.
 func keySet(_ keys: JSONObject...) throws -> JSONWebKeySet {
     try JSONWebKeySet(JSONObject([("keys", .array(keys.map { .object($0) }))]))
 }
 
 extension JSONObject {
-    /// The object with one member more, or another value in it.
+    /// The object with one member added or replaced.
     func with(_ name: String, _ value: JSONValue?) -> JSONObject {
         var copy = self
         copy[name] = value

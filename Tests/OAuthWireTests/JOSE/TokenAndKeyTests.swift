@@ -93,7 +93,7 @@ import Testing
         #expect(usable.keys.count == 3)
     }
 
-    /// As UAA and older versions of IdentityServer publish them.
+    /// Keys as UAA and older versions of IdentityServer publish them.
     @Test(arguments: [SignatureAlgorithm.rs256, .es256, .es512, .edDSA], [false, true])
     func readsKeysInStandardBase64AndWithPadding(_ algorithm: SignatureAlgorithm, usesStandardAlphabet: Bool) throws {
         var key = try TestKeys.published(for: algorithm)

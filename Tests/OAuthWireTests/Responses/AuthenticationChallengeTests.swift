@@ -3,7 +3,7 @@
 import OAuthWire
 import Testing
 
-/// RFC 9110 §11.6.1 and §5.6: what stands in `WWW-Authenticate`.
+/// RFC 9110 §11.6.1 and §5.6: the content of `WWW-Authenticate`.
 @Suite struct AuthenticationChallengeTests {
     struct Row: Sendable {
         let fields: [String]
@@ -48,9 +48,9 @@ import Testing
         Row(", ,Bearer a=b,, c=d,", means: bearer(["a": "b", "c": "d"])),
         Row("Bearer a=\"\"", means: bearer(["a": ""])),
         Row("Bearer a=\"gr\\üß\"", means: bearer(["a": "grüß"])),
-        // Said twice: not believed, and what follows is.
+        // A repeated parameter invalidates its challenge, but not the next one.
         Row("Bearer a=1, A=2, Basic realm=x", means: .init(scheme: "basic", parameters: ["realm": "x"])),
-        // Mistakes.
+        // Malformed values.
         Row(""),
         Row(" , ,"),
         Row("="),
@@ -90,7 +90,7 @@ import Testing
 
     static let claimsRows = [
         ClaimsRow(text: Base64URL.encode(Array(object.utf8)), claims: object),
-        // The same in the other alphabet, and padded: 58 bytes end in "==".
+        // The same value in the other alphabet and with padding: 58 bytes end in "==".
         ClaimsRow(
             text: Base64URL.encode(Array(object.utf8)).map { $0 == "-" ? "+" : $0 == "_" ? "/" : String($0) }.joined()
                 + String(repeating: "=", count: (3 - object.utf8.count % 3) % 3),
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    /// A seeded search: no input may crash the reader, and what it reads obeys the grammar.
+    /// A seeded search: no input may crash the reader, and its results follow the grammar.
     @Test func survivesMutation() {
         var random = SeededGenerator(state: 9110)
         let source = Array(

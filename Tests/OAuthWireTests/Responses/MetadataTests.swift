@@ -116,7 +116,7 @@ import Testing
         #expect(throws: expected) { try ProviderMetadata(json(source)) }
     }
 
-    /// Nothing is decided by them.
+    /// No decision depends on them.
     @Test(arguments: [
         #"{"userinfo_endpoint":{}}"#, #"{"id_token_signing_alg_values_supported":"RS256"}"#, #"{"x":[1]}"#,
     ])

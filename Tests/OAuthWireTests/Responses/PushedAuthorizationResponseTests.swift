@@ -4,7 +4,7 @@ import OAuthWire
 import Testing
 
 @Suite struct PushedAuthorizationResponseTests {
-    /// RFC 9126 §2.2; what some servers write as a text is read, too.
+    /// RFC 9126 §2.2. Numbers that some servers write as strings are also read.
     @Test(arguments: [
         (#"{"request_uri":"urn:ietf:params:oauth:request_uri:6esc_11ACC5bwc014ltc14eY22c","expires_in":60}"#, 60),
         (#"{"request_uri":"urn:ietf:params:oauth:request_uri:6esc_11ACC5bwc014ltc14eY22c","expires_in":"90"}"#, 90),

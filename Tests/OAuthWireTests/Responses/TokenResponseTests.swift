@@ -68,7 +68,7 @@ import Testing
         #expect(try TokenResponse(json(#"{"access_token":"a","expires_in":\#(number)}"#)).expiresIn == expected)
     }
 
-    /// Zoho's older servers, with milliseconds in the member that the protocol has seconds in.
+    /// Zoho's older servers write milliseconds to the member that the protocol defines in seconds.
     @Test(arguments: [#""expires_in":3600000,"expires_in_sec":3600"#, #""expires_in_sec":"3600","expires_in":3600000"#])
     func prefersTheSecondsThatAreCalledSo(members: String) throws {
         #expect(try TokenResponse(json(#"{"access_token":"a",\#(members)}"#)).expiresIn == 3_600)

@@ -6,7 +6,7 @@ func json(_ text: String) throws -> JSONObject { try JSONObject(parsing: Array(t
 
 func text(_ object: JSONObject) -> String { String(decoding: object.serialized(), as: UTF8.self) }
 
-/// Items as texts, because tuples cannot be compared in arrays.
+/// Items as strings, because arrays of tuples cannot be compared.
 func lines(_ items: [(String, String)]) -> [String] { items.map { "\($0.0)=\($0.1)" } }
 
 /// A generator with a seed, so that a failing input can be found again (SplitMix64).

@@ -4,7 +4,7 @@ import IdentityClient
 import IdentityKeyring
 import IdentityTesting
 
-/// A program of its own that shares a token cache with others, as the tests tell it.
+/// A separate program that shares a token cache with others and takes its instructions from the tests.
 @main struct RefreshWorker {
     static func main() async throws {
         try await TokenCacheWorker.run(try cache(Array(CommandLine.arguments.dropFirst())))

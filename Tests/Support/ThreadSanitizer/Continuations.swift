@@ -1,8 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-// Who resumes a continuation tells ThreadSanitizer so, in the name of the task that waits. The task hears of it when it
-// is run again, but not where it was resumed before it began to wait. These stand in for the library's functions, by
-// their names, and are the same but for the call that makes up for it.
+// Resuming a continuation signals ThreadSanitizer on behalf of the waiting task. The task receives the signal when it runs
+// again, but not if it was resumed before it began to wait. These functions replace the library's by their names. They
+// differ only in a call that makes up for the missing signal.
 
 @_silgen_name("acquire_what_resumed_this_task") private func acquireWhatResumedThisTask()
 

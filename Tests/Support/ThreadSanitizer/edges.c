@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 //
-// Tells ThreadSanitizer what it cannot see in libraries that are not built for it. Linked into what
-// Scripts/thread-sanitizer runs, and nowhere else.
+// Tells ThreadSanitizer about synchronization in libraries that are not instrumented. Linked only into the programs that
+// Scripts/thread-sanitizer runs.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 void __tsan_acquire(void *);
 void __tsan_release(void *);
 
-// The linker lets the program call `__wrap_name` for `name`, and `name` for `__real_name`.
+// The linker replaces calls of `name` by `__wrap_name`, and calls of `__real_name` by `name`.
 void *__real_dlsym(void *library, const char *name);
 
 #define SWIFT __attribute__((swiftcall))
@@ -21,9 +21,9 @@ void *__real_dlsym(void *library, const char *name);
 
 // MARK: Mutex
 
-// A `Mutex` that nobody else wants is taken and given back by atomic operations in the caller's own code, which are
-// instrumented. When threads meet there, the library does it, which is not. Here its functions are what they were, and
-// say so: these names come before the library's, and call it.
+// An uncontended `Mutex` is locked and unlocked by atomic operations in the caller's own code, which is instrumented.
+// Contention is handled by the library, which is not. These functions come before the library's of the same name, call
+// them, and report the synchronization.
 #define LOCK "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
 #define TRY_LOCK "$s15Synchronization12_MutexHandleV12_tryLockSlowSbyF"
 #define UNLOCK "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
@@ -55,15 +55,15 @@ SWIFT void unlock(SELF void *mutex) {
 
 SWIFT void *swift_task_getCurrent(void);
 
-/// What was done before the running task was resumed is done.
+/// Records that everything before the resumption of the running task has happened.
 void acquire_what_resumed_this_task(void) {
     __tsan_acquire(swift_task_getCurrent());
 }
 
 // MARK: Copies
 
-// What the compiler copies or clears in one piece, a C struct as much as a Swift value: this toolchain's ThreadSanitizer
-// leaves out what its stand-ins for C functions do, these among them.
+// Memory that the compiler copies or clears in one piece, in C structs as well as Swift values. This toolchain's
+// ThreadSanitizer does not check the accesses of its replacements for C functions, including these.
 void __tsan_read_range_pc(const void *, size_t, void *);
 void __tsan_write_range_pc(void *, size_t, void *);
 
@@ -86,7 +86,7 @@ void *__wrap___tsan_memset(void *target, int byte, size_t size) {
 
 // MARK: GLib
 
-// A source that is attached to a main context is run after that: the context's lock sees to it, which is GLib's own. The
+// A source that is attached to a main context runs after that, because GLib's lock of the context orders the two. The
 // package looks up GLib's functions by name, and gets this one instead of `g_source_set_callback`.
 struct callback {
     int (*function)(void *);
@@ -118,7 +118,7 @@ static void set_traced_callback(void *source, int (*function)(void *), void *dat
 
 void *__wrap_dlsym(void *library, const char *name) {
     void *symbol = __real_dlsym(library, name);
-    // ThreadSanitizer asks so when it begins, and cannot bear yet that functions are called which it stands in for.
+    // ThreadSanitizer calls this while it starts, when functions that it replaces must not be called yet.
     if (library == RTLD_NEXT || library == RTLD_DEFAULT) return symbol;
     if (!symbol || strcmp(name, "g_source_set_callback") != 0) return symbol;
     *(void **)&set_callback = symbol; // of the one GLib there is, under the lock of who looks it up

@@ -25,7 +25,7 @@ template <typename Type> struct number<Type, true> { using type = typename std::
 template <typename Ours, typename Theirs> constexpr bool is_same() {
     using First = typename number<Ours>::type;
     using Second = typename number<Theirs>::type;
-    // C has an enumeration as int or unsigned; we write int.
+    // C treats an enumeration as int or unsigned; the shims use int.
     constexpr bool is_sign_free = std::is_enum<Ours>::value || std::is_enum<Theirs>::value;
     if (std::is_pointer<First>::value || std::is_pointer<Second>::value) {
         using A = std::remove_pointer_t<First>;
@@ -71,7 +71,7 @@ CHECK_FIELD(glib_type_query, name, GTypeQuery, type_name)
 CHECK_FIELD(glib_type_query, class_size, GTypeQuery, class_size)
 CHECK_FIELD(glib_type_query, instance_size, GTypeQuery, instance_size)
 CHECK_LAYOUT(glib_type, GType)
-// The start of GObjectClass, up to the one function that is replaced.
+// The start of GObjectClass, up to the replaced function.
 CHECK_FIELD(glib_object_class, type, GObjectClass, g_type_class)
 CHECK_FIELD(glib_object_class, construct_properties, GObjectClass, construct_properties)
 CHECK_FIELD(glib_object_class, constructor, GObjectClass, constructor)

@@ -3,7 +3,7 @@
 import IdentityClient
 import Testing
 
-/// Runs `work` and gives the error it has to end with.
+/// Runs `work`, which must throw, and returns its error.
 @discardableResult
 func expectError<Value: Sendable>(
     _ code: AuthenticationError.Code,
@@ -22,7 +22,7 @@ func expectError<Value: Sendable>(
 
 struct MissingError: Error {}
 
-/// Returns when `condition` holds, or throws when the test's time is over.
+/// Returns when `condition` holds, or throws when the test's time limit is reached.
 func wait(until condition: () async throws -> Bool) async throws {
     while try await !condition() {
         try Task.checkCancellation()

@@ -2,9 +2,9 @@
 
 import IdentityClient
 
-/// A cache in memory in which something else happens between a look and a write.
+/// A cache in memory in which other work runs between a read and a write.
 ///
-/// It heeds cancellation, and as with a keyring a write goes on without who waits for it.
+/// It reacts to cancellation. As with a keyring, a write continues without its caller.
 final class InterruptedCache: TokenCache {
     typealias Interruption = @Sendable () async throws -> Void
 
@@ -12,12 +12,12 @@ final class InterruptedCache: TokenCache {
     private let interruption = Shared<(kind: CacheKey.Kind, work: Interruption)?>(nil)
     private let aftermath = Shared<(kind: CacheKey.Kind, work: Interruption)?>(nil)
 
-    /// Lets `work` happen just before the next write of a record of `kind`.
+    /// Runs `work` just before the next write of a record of `kind`.
     func beforeNextWrite(of kind: CacheKey.Kind, _ work: @escaping Interruption) {
         interruption.withLock { $0 = (kind, work) }
     }
 
-    /// Lets `work` happen just after the next write of a record of `kind`, before anybody is told that it is done.
+    /// Runs `work` just after the next write of a record of `kind`, before the write is reported.
     func afterNextWrite(of kind: CacheKey.Kind, _ work: @escaping Interruption) {
         aftermath.withLock { $0 = (kind, work) }
     }

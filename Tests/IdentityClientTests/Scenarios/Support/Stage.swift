@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// A provider, a person in front of a browser, a clock that stands still, and programs that use them.
+/// A provider, a person with a browser, a manual clock, and programs that use them.
 struct Stage {
     let clock: ManualClock
     let provider: TestIdentityProvider
@@ -33,7 +33,7 @@ struct Stage {
         self.listensOnLoopback = listensOnLoopback
     }
 
-    /// A program with this stage's parts; `change` replaces some of them.
+    /// Makes a program with this stage's parts, some of which `change` may replace.
     func application(
         _ change: (inout PublicClientApplication.Configuration) -> Void = { _ in }
     ) throws -> PublicClientApplication {
@@ -50,7 +50,7 @@ struct Stage {
         return try PublicClientApplication(configuration)
     }
 
-    /// The program, and Alice signed in to it.
+    /// Makes a program and signs Alice in to it.
     func signedIn(
         scopes: Set<Scope> = ["api.read"],
         _ change: (inout PublicClientApplication.Configuration) -> Void = { _ in }
@@ -59,7 +59,7 @@ struct Stage {
         return (application, try await application.acquireTokenInteractively(scopes: scopes))
     }
 
-    /// A refresh under way: the access token has expired, and the provider answers when the gate is opened.
+    /// Starts a refresh: the access token has expired, and the provider answers when the gate is opened.
     func heldRefresh(
         by application: PublicClientApplication,
         for account: Account
@@ -78,7 +78,7 @@ struct Stage {
         return try await cache.records(of: .account, in: group)
     }
 
-    /// What is in them, but for the provider's refusals.
+    /// The contents of these records, without noted refusals.
     func storedTokens(of application: PublicClientApplication) async throws -> [AccountCredentials] {
         try await storedCredentials(of: application).values.map { record in
             var credentials = try AccountCredentials(decoding: record.bytes) { _ in ScopeRule(ignoresCase: false) }

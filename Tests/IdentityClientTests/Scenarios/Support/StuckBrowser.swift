@@ -3,7 +3,7 @@
 import FoundationEssentials
 import IdentityClient
 
-/// A launcher that does not come back, and does not heed that its task is cancelled.
+/// A launcher that does not return and ignores the cancellation of its task.
 final class StuckBrowser: BrowserLauncher {
     private let waiting = Shared<[CheckedContinuation<Void, Never>]>([])
 
@@ -11,7 +11,7 @@ final class StuckBrowser: BrowserLauncher {
         await withCheckedContinuation { continuation in waiting.withLock { $0.append(continuation) } }
     }
 
-    /// Ends what is stuck, so that the test leaves nothing behind.
+    /// Releases the stuck calls, so that the test leaves nothing behind.
     func letGo() {
         for continuation in waiting.value { continuation.resume() }
     }

@@ -3,7 +3,7 @@
 import IdentityClient
 import Synchronization
 
-/// A cache in memory that can be made to fail, as a full disk or a locked keyring does.
+/// A cache in memory that fails on demand, like a full disk or a locked keyring.
 final class UnreliableCache: TokenCache {
     struct Failure: Error {}
 
@@ -15,7 +15,7 @@ final class UnreliableCache: TokenCache {
         self.storage = storage
     }
 
-    /// Whether nothing can be read.
+    /// Whether all reads fail.
     var refusesReads: Bool {
         get { refusals.withLock { $0.reads } }
         set { refusals.withLock { $0.reads = newValue } }
@@ -27,19 +27,19 @@ final class UnreliableCache: TokenCache {
         set { refusals.withLock { $0.writes = newValue } }
     }
 
-    /// What a write that is refused throws.
+    /// The error of a refused write.
     var writeFailure: any Error {
         get { behaviour.withLock { $0.failure } }
         set { behaviour.withLock { $0.failure = newValue } }
     }
 
-    /// Whether a write that is refused is done all the same, as by a keyring that answers too late.
+    /// Whether a refused write is done all the same, as by a keyring that answers too late.
     var doesWhatItRefuses: Bool {
         get { behaviour.withLock { $0.doesAllTheSame } }
         set { behaviour.withLock { $0.doesAllTheSame = newValue } }
     }
 
-    /// How many writes were refused.
+    /// The number of refused writes.
     var refusalCount: Int { refusals.withLock { $0.count } }
 
     func record(for key: CacheKey) async throws -> CacheRecord? {

@@ -3,11 +3,11 @@
 import IdentityClient
 import IdentityTesting
 
-/// Answers of the token endpoint that no program may believe, and what it is told.
+/// Answers of the token endpoint that must be refused, and the resulting errors.
 enum WrongAnswer {
     typealias Case = (TestIdentityProvider.Fault, AuthenticationError.Code)
 
-    /// What a firewall or a proxy says in place of the provider.
+    /// The answer of a firewall or proxy in place of the provider.
     static func blockPage(status: Int) -> TestIdentityProvider.Fault {
         .answer(
             status: status,
@@ -16,7 +16,7 @@ enum WrongAnswer {
         )
     }
 
-    /// Whatever was redeemed.
+    /// Wrong answers to any grant.
     static let toAnyGrant: [Case] = [
         (.html, .malformedResponse),
         (blockPage(status: 403), .malformedResponse),

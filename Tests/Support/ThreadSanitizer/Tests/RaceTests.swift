@@ -5,9 +5,9 @@ import Dispatch
 import Synchronization
 import Testing
 
-/// What `Scripts/thread-sanitizer` begins with: it wants a report of each test that is named after a race, and none of the
-/// others, before it believes a run of the tests.
-/// One at a time: some keep a thread of the pool busy until another has come.
+/// The first check of `Scripts/thread-sanitizer`. Before it accepts a run of the tests, each test that is named after a
+/// race must produce a report, and the others must not.
+/// The tests are serialized, because some occupy a thread of the pool until another has arrived.
 @Suite(.serialized) struct RaceTests {
     private final class Shared: @unchecked Sendable {
         let guardian = Mutex(())
@@ -17,7 +17,7 @@ import Testing
 
     private let shared = Shared()
 
-    /// A task and a thread write the same variable. That the task has ended is waited for afterwards.
+    /// A task and a thread write the same variable. The wait for the task comes afterwards.
     @Test func raceInSwift() async {
         await withCheckedContinuation { continuation in
             DispatchQueue(label: "race").async {
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// Orders nothing: that is left to the continuation.
+    /// Does not synchronize; the continuation must.
     private func waitUntilItIsResumed() {
         while !shared.isResumed.load(ordering: .relaxed) {}
     }

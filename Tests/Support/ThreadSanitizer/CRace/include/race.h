@@ -2,8 +2,8 @@
 
 #pragma once
 
-/// Two threads write the same variable, and nothing orders them. Returns what it ends at.
+/// Two threads write the same variable without synchronization. Returns its final value.
 int crace_count(void);
 
-/// The same with a struct that each copies as a whole. Returns its first member.
+/// The same with a struct that each thread copies as a whole. Returns its first member.
 int crace_copy(void);
