@@ -235,8 +235,12 @@ class Program:
 
     def keys(self, *keys, title=None):
         """Presses keys in the program's window, or in the one with that title, as xdotool writes them."""
-        window = self.window(title)
-        subprocess.run(["xdotool", "windowfocus", "--sync", window, "key", "--clearmodifiers", *keys], check=True)
+        # A menu that closes can be listed and not be there any more.
+        def focus():
+            window = self.window(title)
+            return subprocess.run(["xdotool", "windowfocus", "--sync", window], stderr=subprocess.DEVNULL).returncode == 0
+        wait(f"the focus of a window of {self.name}", focus)
+        subprocess.run(["xdotool", "key", "--clearmodifiers", *keys], check=True)
 
     def show_help(self, key):
         """Looks at the window with the keys, one of which has that title, and at the one about the program."""
