@@ -5,7 +5,7 @@ import IdentityClient
 import Testing
 
 extension EndToEnd {
-    /// A person in front of a real Chromium signs in at providers that nobody here wrote. One browser at a time.
+    /// A person in front of a real Chromium signs in at providers from other projects. One browser at a time.
     @Suite struct BrowserSignInTests {
         @Test(arguments: Provider.Name.allCases)
         func thePersonSignsInAndStaysSignedIn(name: Provider.Name) async throws {
@@ -101,7 +101,7 @@ extension EndToEnd {
         @Test func theFirstFreePortOfARegisteredRangeIsTaken() async throws {
             let provider = try Provider(.glewlwyd)
             let ports = try #require(try provider.ports)
-            // Whichever port is the first free one now is taken, and so not free any more.
+            // Occupies the first free port of the range, so that the sign-in must take another one.
             let occupant = try await LoopbackRedirectReceiver().start(
                 for: .loopback(host: .ipv4, ports: ports),
                 responseMode: .query

@@ -7,7 +7,7 @@ import Testing
 extension EndToEnd {
     /// Signing in on another device (RFC 8628). Both providers publish S256, and get a challenge with the request.
     @Suite struct DeviceCodeTests {
-        /// A sign-in that somebody finishes in a browser elsewhere.
+        /// Signs in with a device code; a scripted person completes it in a browser elsewhere.
         private func signIn(_ program: Program) async throws -> AuthenticationResult {
             let elsewhere = try Person(.form, at: program.provider, end: "page", logsTo: program.directory)
             let (prompts, shown) = AsyncStream.makeStream(of: DeviceCodePrompt.self)
@@ -35,8 +35,8 @@ extension EndToEnd {
             #expect(try await program.token(for: result.account).source == .cache)
         }
 
-        /// django-oauth-toolkit does not publish its endpoint. To a device it gives tokens but no ID token, so that the
-        /// sign-in ends with the last answer.
+        /// django-oauth-toolkit does not publish its endpoint. It gives a device tokens but no ID token, so the sign-in
+        /// fails at the last answer.
         @Test func anEndpointThatIsNotPublishedIsAskedWhereTheProgramNamesIt() async throws {
             let provider = try Provider(.djangoOAuthToolkit)
             let program = try Program(at: provider, with: .form) { configuration in

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 extension EndToEnd {
-    /// Answers that were tampered with on their way from a real provider, and sign-ins that cannot succeed.
+    /// Answers from a real provider that were changed on their way, and sign-ins that cannot succeed.
     @Suite struct HostileAnswerTests {
         struct Case: Sendable, CustomTestStringConvertible {
             let name: Provider.Name
@@ -58,13 +58,13 @@ extension EndToEnd {
             #expect(program.wire.tokenRequests.isEmpty)
         }
 
-        /// glewlwyd names its issuer without having announced that it would (RFC 9207 §3): nobody can rely on it.
+        /// glewlwyd names its issuer without having announced it (RFC 9207 §3), so no client can rely on it.
         @Test func aMissingIssuerIsAcceptedWhereItWasNotAnnounced() async throws {
             let program = try Program(at: Provider(.glewlwyd), with: .form, mode: "drop-iss")
             #expect(try await program.isHonoured(program.signIn()))
         }
 
-        /// glewlwyd refuses with 403 and an error of its own, django-oauth-toolkit as RFC 6749 §5.2 says.
+        /// glewlwyd refuses with 403 and its own error; django-oauth-toolkit refuses as RFC 6749 §5.2 demands.
         @Test(arguments: Provider.Name.allCases)
         func aCodeTheProviderDoesNotKnowIsATypedError(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form, mode: "tamper-code")

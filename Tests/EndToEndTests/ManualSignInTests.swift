@@ -5,14 +5,15 @@ import IdentityClient
 import Testing
 
 extension EndToEnd {
-    /// Sign-in in two steps: the person is elsewhere, nobody listens, and the address they end at is handed back.
+    /// Sign-in in two steps: the person is elsewhere, no program listens, and the final address is handed back by hand.
     @Suite struct ManualSignInTests {
         private func program(at name: Provider.Name) throws -> Program {
             let provider = try Provider(name)
             return try Program(at: provider, with: .form) { $0.redirectURI = try provider.redirectURIWithoutListener }
         }
 
-        /// What the person's browser shows in the end: the provider has redirected it, and nothing answers there.
+        /// Returns the final address in the person's browser. The provider has redirected to it, and no program answers
+        /// there.
         private func answer(to request: AuthorizationRequest, _ program: Program) async throws -> URL {
             let person = try Person(.form, at: program.provider, logsTo: program.directory)
             try await person.launcher.open(request.url)
@@ -43,7 +44,7 @@ extension EndToEnd {
             #expect(program.wire.tokenRequests.count == 1, "an answer is good for one sign-in")
         }
 
-        /// Somebody slips the person an answer of their own sign-in: the state gives it away.
+        /// An attacker gives the person an answer from the attacker's own sign-in. The state does not match.
         @Test(arguments: Provider.Name.allCases)
         func theAnswerToAnotherRequestIsRefused(name: Provider.Name) async throws {
             let program = try program(at: name)
@@ -61,7 +62,7 @@ extension EndToEnd {
             #expect(try await program.isHonoured(result))
         }
 
-        /// A stolen code with the right state: the provider compares the verifier, which the thief's request lacks.
+        /// A stolen code with the right state. The provider compares the verifier, which the thief's request lacks.
         @Test(arguments: Provider.Name.allCases)
         func aCodeIsWorthNothingWithTheWrongVerifier(name: Provider.Name) async throws {
             let program = try program(at: name)
@@ -73,7 +74,7 @@ extension EndToEnd {
             let stolen = try await answer(to: victim, program).absoluteString
             let injected = try stolen.replacing(item("state", of: victim.url), with: item("state", of: request.url))
 
-            // The provider itself, asked as a thief would.
+            // The thief's request, sent to the provider directly.
             let theft = try await program.redeem([
                 "grant_type": "authorization_code", "code": item("code", of: #require(URL(string: stolen))),
                 "redirect_uri": victim.redirectURI, "code_verifier": String(repeating: "x", count: 43),

@@ -6,7 +6,7 @@ import IdentityClient
 import Testing
 
 extension EndToEnd {
-    /// Whom the library trusts when a provider's certificate comes from a private authority.
+    /// The library's trust in a provider whose certificate comes from a private authority.
     @Suite struct PrivateAuthorityTests {
         @Test(arguments: Provider.Name.allCases)
         func withoutItsAuthorityTheProviderIsNotTrusted(name: Provider.Name) async throws {
@@ -16,7 +16,7 @@ extension EndToEnd {
             #expect(try program.person.events.isEmpty, "no browser was opened")
         }
 
-        /// In a process of its own, because the variable counts for all of it.
+        /// Runs in a separate process, because the environment variable affects the whole process.
         @Test(arguments: Provider.Name.allCases)
         func sslCertFileNamesThePrivateAuthority(name: Provider.Name) async throws {
             await #expect(processExitsWith: .success) { [name = name as Provider.Name] in

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 extension EndToEnd {
-    /// Signing in at a provider that takes pushed authorization requests only (RFC 9126).
+    /// Signing in at a provider that accepts only pushed authorization requests (RFC 9126).
     @Suite struct PushedRequestTests {
         /// The address that a sign-in opened.
         private final class Shown: Sendable {
@@ -36,7 +36,7 @@ extension EndToEnd {
             #expect(try await program.isHonoured(refreshed))
         }
 
-        /// glewlwyd publishes form posts, and answers a pushed request in the query all the same.
+        /// glewlwyd announces form posts, but answers a pushed request in the query all the same.
         @Test func theAnswerIsTakenFromTheQueryThoughAFormWasAskedFor() async throws {
             let program = try Program(at: Provider(.glewlwyd, requiresPushing: true), with: .chromium)
             #expect(try await program.isHonoured(program.signIn(nil)))

@@ -5,7 +5,7 @@ import IdentityClient
 import Testing
 
 extension EndToEnd {
-    /// Expired tokens at real providers, which rotate refresh tokens and revoke them all when an old one comes back.
+    /// Expired tokens at real providers, which rotate refresh tokens and revoke all of them if an old token comes back.
     @Suite struct RefreshTests {
         @Test(arguments: Provider.Name.allCases)
         func anExpiredTokenIsRefreshedAndTheRefreshTokenRotates(name: Provider.Name) async throws {
@@ -30,7 +30,7 @@ extension EndToEnd {
             #expect(secrets.map(files.contains) == [false, false, true])
         }
 
-        /// A thief's attempt makes the provider end the sign-in; the program learns it with its next refresh.
+        /// A thief's attempt makes the provider end the sign-in. The program learns of it with its next refresh.
         @Test(arguments: Provider.Name.allCases)
         func anOldRefreshTokenIsDeadAndItsUseEndsTheSignIn(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form)
@@ -63,7 +63,7 @@ extension EndToEnd {
             #expect(error.serverError?.error == "invalid_grant")
         }
 
-        /// More than one request would look like theft to the provider, and end the sign-in.
+        /// To the provider, a second request would look like theft and end the sign-in.
         @Test(arguments: Provider.Name.allCases)
         func manyCallersShareOneRefresh(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form)
@@ -125,7 +125,7 @@ extension EndToEnd {
                 let refreshed = try await refreshes.acquireTokenSilently(scopes: Program.scopes, account: account)
                 #expect(refreshed.source == .identityProvider)
             }
-            // What the other process has put there is found here, without a request.
+            // The token stored by the other process is found here, without a request.
             let found = try await program.token(for: first.account)
             #expect(found.source == .cache)
             #expect(found.accessToken != first.accessToken)

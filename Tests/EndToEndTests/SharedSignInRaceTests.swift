@@ -6,9 +6,9 @@ import IdentityTesting
 import Testing
 
 extension EndToEnd {
-    /// What processes that share a sign-in do to each other at real providers, while one of them refreshes or has died.
+    /// Interactions at real providers between processes that share a sign-in, while one of them refreshes or has died.
     @Suite struct SharedSignInRaceTests {
-        /// T3: nobody has the new refresh token, and the old one is spent.
+        /// T3: no process has the new refresh token, and the old token is used up.
         @Test(arguments: Provider.Name.allCases)
         func whoeverComesAfterALostAnswerIsToldThatAPersonIsNeeded(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form)
@@ -21,8 +21,8 @@ extension EndToEnd {
             #expect(next.error == nil && next.source == "identityProvider", "\(next)")
         }
 
-        /// T3 with a grace period; glewlwyd has none. What django-oauth-toolkit answers then has an ID token for an access
-        /// token that it has thrown away (`at_hash`): the ID token is left out, and nobody is asked to sign in.
+        /// T3 with a grace period; glewlwyd has none. django-oauth-toolkit's second answer has an ID token for an
+        /// access token that it has discarded (`at_hash`). The library ignores the ID token, and no sign-in is needed.
         @Test func aLostAnswerComesAgainWithinTheGracePeriod() async throws {
             let program = try Program(at: Provider(.djangoOAuthToolkit, hasGracePeriod: true), with: .form)
             _ = try await program.signIn()
@@ -32,7 +32,7 @@ extension EndToEnd {
             try await program.expectAlive()
         }
 
-        /// T6: the provider has rotated, and the process does not have the answer yet.
+        /// T6: the provider has rotated the refresh token, and the process does not have the answer yet.
         @Test(arguments: Provider.Name.allCases)
         func aSignInOrSignOutDuringARefreshIsWhatCounts(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form)
@@ -54,7 +54,8 @@ extension EndToEnd {
             #expect(try await newer.report(3).error == "no_account")
         }
 
-        /// T7 and T8: those whom one answer does not serve come one after the other, each with the newest refresh token.
+        /// T7 and T8: callers whom the same answer cannot serve refresh one after the other, each with the newest
+        /// refresh token.
         @Test(arguments: Provider.Name.allCases)
         func differentWishesAreGrantedOneAfterTheOther(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form, username: "bob")  // who may have both scopes
@@ -74,7 +75,8 @@ extension EndToEnd {
             try await program.expectAlive()
         }
 
-        /// T9: while the answer to one is held back, another account and another provider, in the same cache, have theirs.
+        /// T9: while the answer for one account is held back, another account and another provider in the same cache
+        /// get theirs.
         @Test(arguments: Provider.Name.allCases)
         func otherAccountsAndOtherProvidersDoNotWait(name: Provider.Name) async throws {
             let other: Provider.Name = name == .glewlwyd ? .djangoOAuthToolkit : .glewlwyd
@@ -98,7 +100,7 @@ extension EndToEnd {
             try await elsewhere.expectAlive()
         }
 
-        /// T10: a lease whose process is dead, and lock files that somebody removes while a refresh is under way.
+        /// T10: a lease whose process is dead, and lock files that are removed while a refresh is in progress.
         @Test(arguments: Provider.Name.allCases)
         func staleLeasesAndRemovedLocksHurtNobody(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form)
@@ -126,7 +128,7 @@ extension EndToEnd {
             try await program.expectAlive()
         }
 
-        /// T11: programs whose clocks are a day wrong refresh beside those whose clocks are right.
+        /// T11: programs whose clocks are wrong by a day refresh beside programs with correct clocks.
         @Test(arguments: Provider.Name.allCases)
         func aClockThatIsADayWrongEndsNoSignIn(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form)

@@ -6,9 +6,9 @@ import IdentityTesting
 import Testing
 
 extension EndToEnd {
-    /// Processes that share a sign-in at real providers, which take a refresh token once.
+    /// Processes that share a sign-in at real providers, which accept a refresh token once.
     @Suite struct SharedSignInTests {
-        /// T1 at a provider that nobody here wrote; the second round shows that the sign-in outlived the first.
+        /// T1 at a provider from another project. The second round shows that the sign-in survived the first.
         @Test(arguments: Provider.Name.allCases)
         func twentyProcessesShareOneRefresh(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form)
@@ -22,7 +22,7 @@ extension EndToEnd {
             }
         }
 
-        /// T2 where nothing was lost with the process: the next one goes on.
+        /// T2 for deaths that lose no token: the next process goes on.
         @Test(arguments: Provider.Name.allCases, ["after-lease", "before-request", "after-write", "before-release"])
         func aDeathDoesNotEndTheSignIn(name: Provider.Name, point: String) async throws {
             let program = try Program(at: Provider(name), with: .form)
@@ -34,8 +34,8 @@ extension EndToEnd {
             }
         }
 
-        /// T5: all callers of one process give up, at moments that are left to chance. The provider sees none of it: a
-        /// second request with the same refresh token would end the sign-in.
+        /// T5: all callers of a process give up, at random moments. The provider sees no difference: a second request
+        /// with the same refresh token would end the sign-in.
         @Test(arguments: Provider.Name.allCases)
         func callersThatGiveUpLeaveTheOthersTheirToken(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form)
@@ -61,8 +61,8 @@ extension EndToEnd {
             #expect(cancellations > 0)
         }
 
-        /// T13: two programs ask again and again after the provider has ended the sign-in. The first answer is remembered for
-        /// both of them.
+        /// T13: two programs ask again and again after the provider has ended the sign-in. The first answer is
+        /// remembered for both of them.
         @Test(arguments: Provider.Name.allCases)
         func aLoopOfFiveHundredSendsOneRequest(name: Provider.Name) async throws {
             let program = try Program(at: Provider(name), with: .form)

@@ -7,7 +7,7 @@ import Testing
 /// Callers that give up while several processes wait for one refresh (T5).
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct CancellationTests {
-    /// The process that sends the request has two callers, of which the first or both give up.
+    /// The process that sends the request has two callers, and the first or both give up.
     @Test(arguments: Store.chosen, [1, 2])
     func finishesForTheOthers(_ store: Store, _ cancelled: Int) async throws {
         let house = try await Household(store)
@@ -34,7 +34,7 @@ struct CancellationTests {
         #expect(try #require(try await house.refresh()).error == nil)
     }
 
-    /// Every caller of every process gives up, at once; what the request brings is kept all the same.
+    /// All callers of all processes give up at once. The answer to the request is stored all the same.
     @Test(arguments: Store.chosen)
     func storesTheTokenAlthoughNobodyWaitsAnyMore(_ store: Store) async throws {
         let house = try await Household(store)

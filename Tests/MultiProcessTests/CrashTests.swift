@@ -5,10 +5,11 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// A process that is killed at any step leaves nothing that hurts the next one.
+/// A process killed at any step does no harm to the next process.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct CrashTests {
-    /// Where the refresh token that is stored is still the one that counts: nothing was sent, or all was written.
+    /// Deaths after which the stored refresh token is still valid: no request was sent, or the answer was completely
+    /// stored.
     @Test(arguments: Store.chosen, ["before-lease", "after-lease", "before-request", "after-write", "before-release"])
     func signsTheNextProcessInAfterADeath(_ store: Store, _ point: String) async throws {
         let house = try await Household(store)
@@ -26,8 +27,8 @@ struct CrashTests {
         #expect(report.milliseconds < (Repetitions.isQuiet ? 100 : 5000))
     }
 
-    /// Where the new refresh token died with the process: a provider without grace ends the sign-in, and the next
-    /// process says so.
+    /// Deaths with which the new refresh token is lost. A provider without a grace period ends the sign-in, and the
+    /// next process reports that.
     @Test(arguments: Store.chosen, ["after-answer", "before-write"])
     func saysThatTheSignInIsOverWhenTheAnswerWasLost(_ store: Store, _ point: String) async throws {
         let house = try await Household(store)
@@ -40,7 +41,7 @@ struct CrashTests {
         #expect(try #require(try await house.refresh()).error == nil)
     }
 
-    /// The same, where the provider answers the old refresh token once more for a while.
+    /// The same deaths at a provider that answers the old refresh token once more for a while.
     @Test(arguments: Store.chosen, ["after-answer", "before-write"])
     func recoversALostAnswerWithinTheGracePeriod(_ store: Store, _ point: String) async throws {
         let house = try await Household(store, grace: .seconds(30))
@@ -57,7 +58,7 @@ struct CrashTests {
         let house = try await Household(store, grace: .seconds(30))
         let victim = try await house.worker { $0.crash = "during-write:\(microseconds)" }
         victim.go()
-        // A write may be quicker than the death: then there is a report, and the token in it has to be there.
+        // The write can finish before the death. Then there is a report, and its token must be in the cache.
         let first = try await victim.report()
         if first == nil { #expect(try await victim.end() == SIGKILL) }
         let report = try #require(try await house.acquire())
@@ -66,14 +67,15 @@ struct CrashTests {
         #expect(try #require(try await house.refresh()).error == nil)
     }
 
-    /// Nine wait for one that dies in the middle of its request; one of them takes its place at once.
+    /// Nine processes wait for a process that dies in the middle of its request; one of the nine takes over at once.
     @Test(arguments: Store.chosen)
     func takesOverFromADeadHolderWhileOthersWait(_ store: Store) async throws {
         let house = try await Household(store)
         let gate = Gate()
         house.provider.failNext(.token, with: .held(by: gate, then: .drop))
         let victim = try await house.worker()
-        // None of them ends, which would take the others' time, before all have their token.
+        // With two rounds, no worker ends before all have their token; an ending process would take time from the
+        // others.
         let others = try await house.workers(9) { ($0.tellsThatItWaits, $0.rounds) = (true, 2) }
         victim.go()
         try await house.provider.waitForRequest(.token)

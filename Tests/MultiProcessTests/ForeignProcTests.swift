@@ -5,10 +5,11 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// Processes in a pid namespace without a `/proc` of its own: what they see there are other processes.
+/// Processes in a pid namespace without its own `/proc`, which shows them the processes of another namespace.
 @Suite(.serialized, .timeLimit(.minutes(1)), .enabled(if: ForeignProc.isPossible, ForeignProc.reason))
 struct ForeignProcTests {
-    /// The holder lives. Taken for dead, it would have its lease stolen, and its refresh token would be sent twice.
+    /// The lease holder is alive. If it were taken for dead, its lease would be stolen and its refresh token sent
+    /// twice.
     @Test func waitsForAHolderThatProcDoesNotShow() async throws {
         let storage = try Storage(.file)
         let namespace = try await ForeignProc()
@@ -33,10 +34,10 @@ struct ForeignProcTests {
     }
 }
 
-/// A pid namespace that shows the `/proc` of the one above it.
+/// A pid namespace that shows the `/proc` of its parent namespace.
 ///
-/// The one above is made, too, and is full of sleepers: libdispatch ends a program whose threads' numbers `/proc` does not
-/// show, so each number that the workers' threads get must be somebody's there.
+/// The parent namespace is created too, and is full of sleeping processes. libdispatch ends a program whose thread
+/// numbers are missing from `/proc`, so each number that a worker's thread gets must exist in the parent namespace.
 private final class ForeignProc: Sendable {
     static let reason: Comment = "needs unshare and nsenter of util-linux, and the right to make namespaces"
 
@@ -50,11 +51,11 @@ private final class ForeignProc: Sendable {
     private static let sleepers = 300
     private static let isRoot = geteuid() == 0
 
-    /// Its child is the first process of the namespace above, and reads from `life` until its end.
+    /// The process whose child is the first process of the parent namespace. The child reads from `life` until its end.
     private let keeper: Process
-    /// Held open as long as the namespace is needed: `unshare` itself ignores SIGTERM.
+    /// Kept open as long as the namespace is needed, because `unshare` itself ignores SIGTERM.
     private let life = Pipe()
-    /// What starts a program in the namespace.
+    /// The command that starts a program in the namespace.
     let entering: [String]
 
     init() async throws {
@@ -63,7 +64,7 @@ private final class ForeignProc: Sendable {
         let deadline = ContinuousClock.now + .seconds(20)
         while true {
             if let namespaces = Self.namespaces(below: keeper.processIdentifier) {
-                // An ordinary user may set no groups in a user namespace.
+                // An ordinary user may not set groups in a user namespace.
                 let user = Self.isRoot ? [] : ["--user=\(namespaces)/user", "--preserve-credentials"]
                 let kinds = ["--mount=\(namespaces)/mnt", "--pid=\(namespaces)/pid_for_children"]
                 entering = ["/usr/bin/nsenter"] + user + kinds + ["--"]
@@ -79,7 +80,7 @@ private final class ForeignProc: Sendable {
         keeper.waitUntilExit()
     }
 
-    /// Runs a command of the shell as the first process of a pid namespace with a `/proc` of its own.
+    /// Runs a shell command as the first process of a pid namespace with its own `/proc`.
     private static func start(_ command: String, input: Any? = FileHandle.nullDevice) throws -> Process {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/unshare")
@@ -93,14 +94,15 @@ private final class ForeignProc: Sendable {
         return process
     }
 
-    /// The folder with the namespaces of that process's child, once the namespace of the child's own children is another.
+    /// Returns the folder with the namespaces of the process's child, once the child's own children have another pid
+    /// namespace.
     private static func namespaces(below process: pid_t) -> String? {
         let files = FileManager.default
         guard let children = try? String(contentsOfFile: "/proc/\(process)/task/\(process)/children", encoding: .utf8),
             let child = children.split(separator: " ").first
         else { return nil }
         let place = "/proc/\(child)/ns"
-        // Where the first process is not there yet, the link to its namespace cannot be read.
+        // If the first process does not exist yet, the link to its namespace cannot be read.
         guard let own = try? files.destinationOfSymbolicLink(atPath: "\(place)/pid"),
             let below = try? files.destinationOfSymbolicLink(atPath: "\(place)/pid_for_children"), below != own
         else { return nil }

@@ -36,7 +36,7 @@ struct KeyringLockedTests {
     }
 }
 
-/// A keyring on a bus of its own, which a script starts.
+/// A keyring on its own bus, started by a script.
 final class KeyringSession: Sendable {
     static let script = ProcessInfo.processInfo.environment["IDENTITY_SOAK_KEYRING"]
 
@@ -67,20 +67,21 @@ final class KeyringSession: Sendable {
         ])
     }
 
-    /// By starting it again: nobody is there to type the password.
+    /// Unlocks the keyring by starting it again, because no person is there to type the password.
     func unlock() async throws {
         try await Self.run([Self.script ?? "", "stop-keyring", directory])
         try await Self.run([Self.script ?? "", "keyring", directory])
     }
 
-    /// Waiting for a command would hold up the threads that all tests share.
+    /// Runs a command without blocking the threads that all tests share.
     private static func run(_ words: [String]) async throws {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try wait(for: words) }) }
         }
     }
 
-    /// By the shell: what the script leaves running must not hold up the wait, as it does with `Process`.
+    /// Runs the command in a shell. With `Process`, a program that the script leaves running would delay the end of the
+    /// wait.
     private static func wait(for words: [String]) throws {
         let command = words.map { "'\($0)'" }.joined(separator: " ")
         guard let pipe = unsafe popen("timeout 40 \(command) >/dev/null </dev/null", "re"), unsafe pclose(pipe) == 0

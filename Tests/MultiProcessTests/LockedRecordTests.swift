@@ -5,7 +5,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// Somebody has the lock of the record for longer than a writer waits, while a refresh is under way.
+/// Another process holds the record's lock for longer than a writer waits, while a refresh is in progress.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct LockedRecordTests {
     @Test func nobodyElseSendsTheRefreshTokenThatIsSpent() async throws {
@@ -13,7 +13,7 @@ struct LockedRecordTests {
         let house = try await Household(storage)
         let gate = Gate()
         house.provider.failNext(.token, with: .held(by: gate))
-        // Its third round never comes: a process that has ended keeps no lease.
+        // Its third round never comes. It must not end, because an ended process keeps no lease.
         let (first, second) = (try await house.worker { $0.rounds = 3 }, try await house.worker())
         first.go()
         try await house.provider.waitForRequest(.token)
@@ -25,7 +25,7 @@ struct LockedRecordTests {
         second.go()
         first.go()
         #expect(try #require(try await first.report(1)).token == refreshed.token)
-        // Whoever wants to write waits for the lock in vain: long enough for the other one to do harm.
+        // A writer waits for the lock in vain, long enough for the other process to do harm.
         let record = try #require(try await storage.cache.record(for: key))
         let error = await #expect(throws: AuthenticationError.self) {
             try await storage.cache.replace(record, with: nil, for: key)

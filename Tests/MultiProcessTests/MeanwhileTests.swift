@@ -4,7 +4,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// What other processes do while one refreshes.
+/// The actions of other processes while a process refreshes.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct MeanwhileTests {
     @Test(arguments: Store.chosen)
@@ -108,7 +108,7 @@ struct MeanwhileTests {
         #expect(try #require(try await house.refresh()).error == nil)
     }
 
-    /// A program whose clock is a day wrong neither loops nor signs out, and the others go on.
+    /// A program whose clock is wrong by a day neither loops nor signs out, and the others go on.
     @Test(arguments: [-86_400, 86_400])
     func bearsAClockThatIsADayWrong(_ offset: Double) async throws {
         let house = try await Household()
@@ -131,7 +131,7 @@ struct MeanwhileTests {
         for worker in workers { worker.go() }
         for worker in workers { #expect(try #require(try await worker.report()).error == nil) }
         let sent = house.sentRefreshTokens
-        // None asks twice: what one of them wrote "in the future" may be worth nothing to the others.
+        // No process asks twice. A token that one process stored "in the future" may be useless to the others.
         #expect(Set(sent).count == sent.count && sent.count <= 6)
     }
 }

@@ -4,7 +4,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// Many processes, one refresh token, and a provider that ends the sign-in when the token comes twice.
+/// Many processes with the same refresh token, and a provider that ends the sign-in if the token arrives twice.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct OneRefreshTests {
     @Test(arguments: Store.chosen, 1...Repetitions.count)
@@ -18,14 +18,14 @@ struct OneRefreshTests {
         #expect(Set(reports.map(\.token)).count == 1 && reports[0].token != nil)
         #expect(reports.count { $0.source == "identityProvider" } == 1)
         #expect(house.sentRefreshTokens.count == 1)
-        // The family is alive: the stored refresh token is the one that counts.
+        // The token family is alive: the stored refresh token is valid.
         let next = try #require(try await house.refresh())
         #expect(next.error == nil && next.source == "identityProvider")
         #expect(house.provider.accepts(accessToken: try #require(next.token)))
         print("ROUNDS \(store) 1")
     }
 
-    /// The arrangement is worth nothing unless it notices that leases are missing.
+    /// The setup proves nothing unless it notices missing leases.
     @Test func noticesProgramsWithoutLeases() async throws {
         let house = try await Household()
         var workers: [WorkerProcess] = []
@@ -46,7 +46,8 @@ struct OneRefreshTests {
         var waits: [Double] = []
         for _ in 0..<Repetitions.count {
             let house = try await Household(store)
-            // None of them ends, which would take the others' time, before all have their token.
+            // With two rounds, no worker ends before all have their token; an ending process would take time from the
+            // others.
             let workers = try await house.workers(20) { $0.rounds = 2 }
             house.provider.failNext(.token, with: .delay(.milliseconds(50)))
             for worker in workers { worker.go() }
@@ -60,7 +61,7 @@ struct OneRefreshTests {
         waits.sort()
         let (median, longest) = (waits[waits.count / 2], waits[waits.count - 1])
         print("WAITS \(store): median \(Int(median)) ms, longest \(Int(longest)) ms, \(waits.count) waits for 50 ms")
-        // A busy machine gets slack: but nobody waits until a lease runs out.
+        // A busy machine gets slack, but no process waits until a lease expires.
         #expect(median < (Repetitions.isQuiet ? 80 : 2000))
         #expect(longest < (Repetitions.isQuiet ? 200 : 5000))
     }

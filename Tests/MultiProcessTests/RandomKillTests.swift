@@ -4,7 +4,7 @@ import Glibc
 import IdentityTesting
 import Testing
 
-/// Deaths at points that nobody chose.
+/// Deaths at random points.
 @Suite(.serialized, .timeLimit(.minutes(30)))
 struct RandomKillTests {
     @Test(arguments: Store.chosen)

@@ -4,7 +4,7 @@ import IdentityClient
 import IdentityTesting
 import Testing
 
-/// What a refusal means to two processes with one sign-in (T12, T13; msal-cache.md §3.4).
+/// The effect of a refusal on two processes with the same sign-in (T12, T13; msal-cache.md §3.4).
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct RefusalTests {
     static let passing: [(suberror: String?, code: AuthenticationError.Code)] = [
@@ -16,7 +16,7 @@ struct RefusalTests {
     ]
     static let final = ["bad_token", "user_account_deleted"]
 
-    /// The same refresh token works again when the person has done what was asked for, so both processes keep it.
+    /// The same refresh token works again once the person has done the required step, so both processes keep it.
     @Test(arguments: passing)
     func keepsTheRefreshToken(_ suberror: String?, _ code: AuthenticationError.Code) async throws {
         let house = try await Household()
@@ -28,7 +28,7 @@ struct RefusalTests {
             #expect(try #require(try await worker.report()).error == code.rawValue)
             #expect(try await house.storedRefreshTokens() == stored && stored.count == 1)
         }
-        // That the token itself was refused the second process reads in the record.
+        // The second process reads in the record that the token itself was refused.
         let isRemembered = code == .signInExpired
         #expect(house.sentRefreshTokens == (isRemembered ? stored : stored + stored))
         house.provider.failAlways(.token, with: nil)
@@ -44,7 +44,7 @@ struct RefusalTests {
         #expect(house.sentRefreshTokens.count == sent + 1)
     }
 
-    /// A shell's prompt that asks each second, in a process of its own.
+    /// A shell prompt that asks every second, each time in a new process.
     @Test(arguments: Store.chosen)
     func sendsARefusedRefreshTokenOnce(_ store: Store) async throws {
         let house = try await Household(store)
@@ -63,7 +63,7 @@ struct RefusalTests {
         #expect(try #require(try await house.refresh()).error == nil)
     }
 
-    /// What the provider will never take again is removed, so that the process that waited meanwhile does not send it.
+    /// A token that the provider will never accept again is removed, so that the process that waited does not send it.
     @Test(arguments: Store.chosen, final)
     func removesTheRefreshTokenForBoth(_ store: Store, _ suberror: String) async throws {
         let house = try await Household(store)
@@ -88,7 +88,7 @@ struct RefusalTests {
         }
     }
 
-    /// A refusal is about the refresh token that was sent, not about the one that a sign-in has put there since.
+    /// A refusal applies to the refresh token that was sent, not to a token that a sign-in has stored since.
     @Test(arguments: final)
     func leavesANewerRefreshTokenAlone(_ suberror: String) async throws {
         let house = try await Household()
@@ -104,8 +104,8 @@ struct RefusalTests {
         #expect(try #require(try await house.refresh()).error == nil)
     }
 
-    /// Programs that ask in a tight loop: of a refusal that says nothing of the token each of them sends five requests of
-    /// five hundred; none where the token is refused or gone.
+    /// Programs that ask in a tight loop. If the refusal does not concern the token, each program sends five requests
+    /// for five hundred calls. If the token is refused or gone, it sends none.
     @Test(arguments: ["basic_action", nil, "bad_token"])
     func sendsFiveOfFiveHundredRequests(_ suberror: String?) async throws {
         let house = try await Household()
@@ -137,7 +137,7 @@ struct RefusalTests {
 }
 
 extension Household {
-    /// What is in the cache, in no order.
+    /// Returns the refresh tokens in the cache, in no particular order.
     fileprivate func storedRefreshTokens() async throws -> [String] {
         try await cache.records(of: .account, in: group).values.compactMap { record in
             try AccountCredentials(decoding: record.bytes) { _ in ScopeRule(ignoresCase: false) }.refreshToken?.secret

@@ -6,7 +6,8 @@ import Testing
 
 @testable import IdentityClient
 
-/// What others do at each point of a process's refresh. Nobody waits for that process: it has the lease, and no lock.
+/// The actions of other processes at each point of a process's refresh. They do not wait for that process, which has
+/// the lease but no lock.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct StepwiseMeanwhileTests {
     @Test(arguments: Store.chosen, CrashPoint.names)
@@ -58,7 +59,7 @@ struct StepwiseMeanwhileTests {
         #expect(house.sentRefreshTokens.count == 4 && Set(house.sentRefreshTokens).count == 4)
     }
 
-    /// Into the same record: the person agrees to another scope, and no refresh token comes with it.
+    /// A change to the same record: the person consents to another scope, and no new refresh token is issued.
     @Test(arguments: Store.chosen, CrashPoint.names)
     func keepsATokenForAnotherScope(_ store: Store, _ point: String) async throws {
         let house = try await Household(store)
@@ -77,14 +78,14 @@ struct StepwiseMeanwhileTests {
 }
 
 extension String {
-    /// Points after which the process reads once more what is stored.
+    /// Whether the process reads the stored record once more after this point.
     fileprivate var comesBeforeReading: Bool { ["before-lease", "after-lease"].contains(self) }
-    /// Points at which the new refresh token is stored.
+    /// Whether the new refresh token is stored at this point.
     fileprivate var isStored: Bool { ["after-write", "before-release"].contains(self) }
 }
 
 extension WorkerProcess {
-    /// Lets it go on, and gives its report.
+    /// Lets the process go on, and returns its report.
     fileprivate func lateReport() async throws -> WorkerReport {
         goOn()
         return try #require(try await report())
@@ -98,7 +99,7 @@ extension AccountCredentials {
 }
 
 extension Household {
-    /// A process that waits at that point of its refresh, and is indeed there.
+    /// Starts a process and waits until it has paused at the given point of its refresh.
     fileprivate func refresher(at point: String) async throws -> WorkerProcess {
         let before = try #require(try await stored()?.refreshToken)
         let refresher = try await worker { $0.pause = point }
@@ -111,14 +112,14 @@ extension Household {
         return refresher
     }
 
-    /// What rests in the cache for a client.
+    /// Returns a client's credentials in the cache.
     fileprivate func stored(_ client: String = "test-client") async throws -> AccountCredentials? {
         try await cache.records(of: .account, in: group).values
             .map { try AccountCredentials(decoding: $0.bytes, rule: Authority.scopeRule(forPartition:)) }
             .first { $0.clientID == client }
     }
 
-    /// A token that a process of that client gets from the provider.
+    /// Returns a token that a process of the client gets from the provider.
     fileprivate func newToken(for client: String) async throws -> String {
         let answer = try await acquire {
             $0.clientID = client
@@ -129,7 +130,7 @@ extension Household {
         return try #require(report.token)
     }
 
-    /// The records of any kind in which there is a token of any kind.
+    /// The records of any kind that contain a token of any kind.
     fileprivate var tokensAtRest: [String] {
         get async throws {
             var found: [String] = []

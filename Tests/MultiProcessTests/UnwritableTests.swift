@@ -5,7 +5,8 @@ import IdentityKeyring
 import IdentityTesting
 import Testing
 
-/// The storage fails between the answer and the write: the program goes on with what it has, and says so.
+/// The storage fails between the answer and the write. The program goes on with the token in memory, and reports the
+/// failure.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct UnwritableTests {
     @Test(.enabled(if: Disk.isMountable, "only root can mount"))
@@ -18,7 +19,7 @@ struct UnwritableTests {
         try await losesNothing(on: Disk(quotaKilobytes: 512))
     }
 
-    /// Where nothing more fits before the lease, nothing is sent, so nothing can be lost.
+    /// If the disk is full before the lease is written, no request is sent, so nothing can be lost.
     private func losesNothing(on disk: Disk) async throws {
         let house = try await Household(Storage(.file, directory: disk.directory))
         let worker = try await house.worker { $0.rounds = 3 }
@@ -61,7 +62,7 @@ struct UnwritableTests {
         )
     }
 
-    /// The disk fails while the request is under way: the token is given out, and written when that can be.
+    /// The disk fails while the request is in progress. The token is returned, and stored once that is possible.
     private func keepsTheToken(
         on disk: Disk,
         unsaved: AuthenticationError.Code,
@@ -88,7 +89,7 @@ struct UnwritableTests {
         #expect(try #require(try await house.refresh()).error == nil)
     }
 
-    /// What a person who is about to sign in is told.
+    /// The message for a person who is about to sign in.
     @Test(.enabled(if: Disk.isMountable, "only root can mount"))
     func saysBeforehandThatNothingCanBeWritten() async throws {
         let disk = try Disk(kilobytes: 128)
@@ -107,7 +108,7 @@ struct UnwritableTests {
         #expect(await Self.code { try await cache.checkWritable(in: group) } == nil)
     }
 
-    /// Whichever the store is, what is remembered of it is a file.
+    /// For every kind of storage, the record of the failure is a file.
     @Test(.enabled(if: Disk.isMountable, "only root can mount"))
     func saysBeforehandThatADesktopsStoreCannotBeRemembered() async throws {
         let disk = try Disk(kilobytes: 128)
@@ -139,7 +140,7 @@ struct UnwritableTests {
         }
     }
 
-    /// Who removes the directory signs everybody out: a refresh that is under way does not bring them back.
+    /// Removing the directory signs every account out. A refresh in progress does not bring the accounts back.
     @Test func bringsNothingBackIntoADirectoryThatWasRemoved() async throws {
         let storage = try Storage(.file)
         let house = try await Household(storage)

@@ -4,7 +4,7 @@ import FoundationEssentials
 import IdentityClient
 import Synchronization
 
-/// The real time, and more of it once a test wants tokens to have expired.
+/// A clock that shows the real time, or a later time once a test needs expired tokens.
 final class AheadClock: WallClock {
     private let lead = Mutex<Duration>(.zero)
 

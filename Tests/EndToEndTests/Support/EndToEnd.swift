@@ -3,21 +3,21 @@
 import FoundationEssentials
 import Testing
 
-/// The library against identity providers that nobody here wrote.
+/// The library against identity providers from other projects.
 ///
-/// `Scripts/test` starts them and sets `IDENTITY_E2E=1`. Then everything that these tests need must be there: what is
-/// missing fails them. Without it they are skipped, because a plain `swift test` has no providers.
+/// `Scripts/test` starts them and sets `IDENTITY_E2E=1`. The tests then fail if anything that they need is missing.
+/// Without the variable they are skipped, because a plain `swift test` has no providers.
 ///
-/// One test at a time: glewlwyd's SQLite answers with errors when several people are busy at once.
+/// One test at a time: glewlwyd's SQLite returns errors if several people sign in at once.
 @Suite(.serialized, .tags(.endToEnd), .timeLimit(.minutes(1)), .enabled(if: Settings.areExpected, "run Scripts/test"))
 enum EndToEnd {}
 
 extension Tag {
-    /// Signs in at real providers that `Scripts/test` starts.
+    /// Marks tests that sign in at real providers, which `Scripts/test` starts.
     @Tag static var endToEnd: Self
 }
 
-/// What `Scripts/test` says in the environment.
+/// The settings that `Scripts/test` passes in the environment.
 enum Settings {
     static let areExpected = environment["IDENTITY_E2E"] == "1"
 
@@ -29,7 +29,7 @@ enum Settings {
     private static let environment = ProcessInfo.processInfo.environment
 }
 
-/// A setting that `Scripts/test` should have made.
+/// The error for a setting that `Scripts/test` should have passed.
 struct MissingSetting: Error {
     let name: String
 }

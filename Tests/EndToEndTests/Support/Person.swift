@@ -4,16 +4,16 @@ import FoundationEssentials
 import IdentityClient
 import Testing
 
-/// A scripted person: the command that the library starts as the browser, and the log of what the person saw.
+/// A scripted person: the command that the library starts as the browser, and the log of the pages the person saw.
 struct Person: Sendable {
     enum Kind: String, Sendable {
-        /// In front of a real, headless Chromium.
+        /// A person in front of a real, headless Chromium.
         case chromium = "IDENTITY_E2E_BROWSER"
-        /// Who fills in forms without a browser, and can tamper with the answer.
+        /// A person without a browser, who fills in forms and can change the answer.
         case form = "IDENTITY_E2E_FORM_BROWSER"
     }
 
-    /// One line of the log; which members it has depends on the event.
+    /// A line of the log. Its members depend on the event.
     struct Event: Decodable, Sendable {
         let event: String
         let status: Int?
@@ -27,11 +27,13 @@ struct Person: Sendable {
     let launcher: SystemBrowserLauncher
     private let log: String
 
+    /// Creates a person.
+    ///
     /// - Parameters:
-    ///   - mode: What the person does: see `PERSON_MODE` in the test support.
-    ///   - profile: Where the browser keeps its session; `nil` means that it forgets it.
-    ///   - username: Who it is; `nil` means the provider's first person.
-    ///   - end: `page` where the person ends at the provider's, and is not sent back to a program.
+    ///   - mode: The person's behavior: see `PERSON_MODE` in the test support.
+    ///   - profile: The folder in which the browser keeps its session; `nil` means that the session is forgotten.
+    ///   - username: The person's username; `nil` means the provider's first person.
+    ///   - end: `page` if the person ends at a page of the provider and is not sent back to a program.
     init(
         _ kind: Kind,
         at provider: Provider,
@@ -49,7 +51,7 @@ struct Person: Sendable {
         launcher = SystemBrowserLauncher(command: command)
     }
 
-    /// What has happened so far.
+    /// The events so far.
     var events: [Event] {
         get throws {
             guard let data = FileManager.default.contents(atPath: log) else { return [] }
@@ -61,25 +63,25 @@ struct Person: Sendable {
         try events.filter { $0.event == name }
     }
 
-    /// Waits until the person has gone, with the browser; gives 0 when they arrived where they wanted to.
+    /// Waits until the person and the browser have ended; returns 0 if the person arrived at their destination.
     @discardableResult
     func exitStatus() async throws -> Int {
         let deadline = ContinuousClock.now + .seconds(50)
         while ContinuousClock.now < deadline {
-            // The last line may be half written.
+            // The last line may be incomplete.
             if let status = try? events("exit").last?.status { return status }
             try await Task.sleep(for: .milliseconds(20))
         }
         throw PersonStays(log: FileManager.default.contents(atPath: log).map { String(decoding: $0, as: UTF8.self) })
     }
 
-    /// The page the browser ended at.
+    /// Returns the last page that the browser showed.
     func lastPage() async throws -> Event {
         #expect(try await exitStatus() == 0)
         return try #require(try events("page").last)
     }
 
-    /// Where the provider sent a person without a browser, once they are gone.
+    /// Waits until a person without a browser has ended, and returns the address to which the provider sent them.
     func redirect() async throws -> URL {
         try await exitStatus()
         let address = try #require(try events("redirected").last?.address)

@@ -7,9 +7,10 @@ import IdentityTesting
 import Testing
 
 extension Program {
-    /// A process of its own that shares the program's cache.
+    /// Starts a separate process that shares the program's cache.
     ///
-    /// - Parameter round: Its clock is so far ahead that the tokens of the rounds before have expired.
+    /// - Parameter round: The round. The process's clock is so far ahead that the tokens of earlier rounds have
+    ///   expired.
     func worker(_ round: Int, _ change: (inout WorkerOrders) -> Void = { _ in }) throws -> WorkerProcess {
         let clientID = try provider.clientID
         var orders = WorkerOrders(group: CacheGroup.application(clientID).name)
@@ -23,14 +24,14 @@ extension Program {
         return try WorkerProcess([path, "file", "\(directory.path)/tokens"], orders: orders)
     }
 
-    /// What such a process tells that acts once.
+    /// Starts such a process, lets it act once, and returns its report.
     func report(_ round: Int, _ change: (inout WorkerOrders) -> Void = { _ in }) async throws -> WorkerReport {
         let worker = try worker(round, change)
         worker.go()
         return try #require(try await worker.report())
     }
 
-    /// What several tell that are told to act at the same moment.
+    /// Lets several processes act at the same moment, and returns their reports.
     func reports(of workers: [WorkerProcess]) async throws -> [WorkerReport] {
         for worker in workers { try await worker.ready() }
         for worker in workers { worker.go() }
@@ -39,14 +40,14 @@ extension Program {
         return reports
     }
 
-    /// Has a process of the first round kill itself at that point.
+    /// Starts a process of the first round, which kills itself at the given point.
     func killWorker(at point: String) async throws {
         let victim = try worker(1) { $0.crash = point }
         victim.go()
         #expect(try await victim.end() == SIGKILL)
     }
 
-    /// Has a process get a new token whatever it finds: the provider honours the refresh token that is stored.
+    /// Makes a process force a new token, and expects the provider to accept the stored refresh token.
     func expectAlive(_ change: (inout WorkerOrders) -> Void = { _ in }) async throws {
         let report = try await report(3) {
             $0.forces = true
@@ -55,7 +56,7 @@ extension Program {
         #expect(report.error == nil && report.source == "identityProvider", "\(report)")
     }
 
-    /// Lets the tokens expire and begins a refresh, whose answer waits at the gate when this returns.
+    /// Lets the tokens expire and begins a refresh. When this returns, the answer waits at the gate.
     func heldRefresh(
         for account: Account
     ) async throws -> (gate: AnswerGate, result: Task<AuthenticationResult, any Error>) {

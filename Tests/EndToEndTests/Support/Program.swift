@@ -5,7 +5,7 @@ import IdentityClient
 import Synchronization
 import Testing
 
-/// A program that signs people in: an application object with everything real, and what a test wants to look at.
+/// A program that signs people in: an application object with real parts, and the values that a test examines.
 struct Program: Sendable {
     let provider: Provider
     let directory: TemporaryDirectory
@@ -16,7 +16,9 @@ struct Program: Sendable {
 
     static let scopes: Set<Scope> = ["api.read"]
 
-    /// - Parameter adjust: Changes what the test is about.
+    /// Creates a program.
+    ///
+    /// - Parameter adjust: Changes the configuration for the test.
     init(
         at provider: Provider,
         with kind: Person.Kind,
@@ -51,7 +53,7 @@ struct Program: Sendable {
         app = try PublicClientApplication(configuration)
     }
 
-    /// Signs the person in; they have 40 seconds, in query mode unless said otherwise.
+    /// Signs the person in, within 40 seconds, in query mode by default.
     func signIn(
         _ responseMode: ResponseMode? = .query,
         adjust: (inout InteractiveParameters) -> Void = { _ in }
@@ -67,26 +69,26 @@ struct Program: Sendable {
         try await app.acquireTokenSilently(scopes: Self.scopes, account: account)
     }
 
-    /// What a sign-in fails with.
+    /// Signs in, and returns the error with which the sign-in fails.
     func signInError(
         adjust: (inout InteractiveParameters) -> Void = { _ in }
     ) async throws -> AuthenticationError {
         try await #require(throws: AuthenticationError.self) { try await signIn(adjust: adjust) }
     }
 
-    /// What a silent acquisition fails with.
+    /// Acquires a token silently, and returns the error with which that fails.
     func tokenError(for account: Account) async throws -> AuthenticationError {
         try await #require(throws: AuthenticationError.self) { try await token(for: account) }
     }
 
-    /// Redeems something at the token endpoint, as another program would.
+    /// Redeems a grant at the token endpoint, as another program would.
     func redeem(_ form: [String: String]) async throws -> (status: Int, answer: TokenAnswer) {
         let endpoint = try provider.issuer + (provider.name == .glewlwyd ? "/token" : "/token/")
         return try await wire.post(form.merging(["client_id": try provider.clientID.rawValue]) { $1 }, to: endpoint)
     }
 
-    /// Refreshes, and redeems the old refresh token once more, as a thief would: the provider ends the sign-in, and the
-    /// program does not know it yet.
+    /// Refreshes, and then redeems the old refresh token again, as a thief would. The provider ends the sign-in, and
+    /// the program does not know it yet.
     func sufferTheft(from account: Account) async throws {
         let old = try wire.refreshToken
         clock.advance(by: try provider.accessTokenLifetime)
@@ -96,7 +98,7 @@ struct Program: Sendable {
         #expect(theft.answer.accessToken == nil)
     }
 
-    /// Whether the provider honours an access token.
+    /// Returns whether the provider accepts an access token.
     func isHonoured(_ result: AuthenticationResult) async throws -> Bool {
         let endpoint = try provider.issuer + (provider.name == .glewlwyd ? "/userinfo" : "/userinfo/")
         return try await wire.get(endpoint, bearer: result.accessToken) == 200

@@ -4,7 +4,7 @@ import FoundationEssentials
 import IdentityClient
 import Testing
 
-/// A real provider that was started for these tests, and what its `env` file tells about it.
+/// A real provider started for these tests, with the settings in its `env` file.
 struct Provider: Sendable {
     enum Name: String, CaseIterable, Codable, Sendable, CustomTestStringConvertible {
         case glewlwyd = "GLEWLWYD"
@@ -14,14 +14,17 @@ struct Provider: Sendable {
     }
 
     let name: Name
-    /// The path of the `env` file, which the scripted people read as well.
+    /// The path of the `env` file, which the scripted people also read.
     let file: String
     private let settings: [String: String]
     private let requiresPushing: Bool
 
+    /// Reads the settings of a provider.
+    ///
     /// - Parameters:
-    ///   - requiresPushing: Whether it takes pushed authorization requests only: another issuer of glewlwyd's.
-    ///   - hasGracePeriod: Whether it takes a spent refresh token for a while, as django-oauth-toolkit can.
+    ///   - requiresPushing: Whether the provider accepts only pushed authorization requests: a different issuer of
+    ///     glewlwyd.
+    ///   - hasGracePeriod: Whether the provider accepts a used refresh token for a while, as django-oauth-toolkit can.
     init(_ name: Name, tls: Bool = false, requiresPushing: Bool = false, hasGracePeriod: Bool = false) throws {
         self.name = name
         self.requiresPushing = requiresPushing
@@ -54,12 +57,12 @@ struct Provider: Sendable {
         }
     }
 
-    /// How long access tokens live, and a second more.
+    /// The lifetime of access tokens, plus a second.
     var accessTokenLifetime: Duration {
         get throws { .seconds(try #require(Int(try setting("AT_TTL"))) + 1) }
     }
 
-    /// The registered ports; `nil` where any will do.
+    /// The registered ports; `nil` if any port is allowed.
     var ports: ClosedRange<UInt16>? {
         get throws {
             let bounds = try setting("REDIRECT_PORTS").split(separator: "-").compactMap { UInt16($0) }
@@ -67,12 +70,13 @@ struct Provider: Sendable {
         }
     }
 
-    /// What is registered: glewlwyd compares it exactly, and with session management knows no address without a path.
+    /// The registered redirect URI. glewlwyd compares it exactly, and with session management accepts no address
+    /// without a path.
     var redirectURI: RedirectURI {
         get throws { try .loopback(ports: ports, path: settings["SESSIONS"] == "1" ? "/" : "") }
     }
 
-    /// One that nobody listens at; other tests take the first free port of the range.
+    /// A redirect URI without a listener. Other tests take the first free port of the range.
     var redirectURIWithoutListener: RedirectURI {
         get throws {
             let port = try ports?.upperBound ?? UInt16.random(in: 49152...65535)

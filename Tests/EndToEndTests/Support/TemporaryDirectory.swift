@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 
-/// A directory of its own for one test, removed with it.
+/// A directory for one test, removed with this object.
 final class TemporaryDirectory: Sendable {
     let path: String
 
@@ -19,7 +19,7 @@ final class TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(atPath: path)  // nothing to be done about it
     }
 
-    /// Everything in the files of a directory below, for a search.
+    /// Returns the contents of all files below a directory, for a search.
     func contents(of directory: String) throws -> String {
         let root = "\(path)/\(directory)"
         return try FileManager.default.subpathsOfDirectory(atPath: root)

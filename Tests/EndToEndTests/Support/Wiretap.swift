@@ -6,7 +6,7 @@ import IdentityClient
 import Synchronization
 import Testing
 
-/// Passes requests on, and keeps what was said at the token endpoint.
+/// A transport that passes requests on and records the exchanges with the token endpoint.
 final class Wiretap: HTTPTransport {
     struct Exchange: Sendable {
         let form: [String: String]
@@ -30,7 +30,7 @@ final class Wiretap: HTTPTransport {
         get throws { try #require(tokenRequests.last { $0.answer.refreshToken != nil }?.answer.refreshToken) }
     }
 
-    /// Keeps the answer to the next refresh from the program, and to those after it, until the gate is opened.
+    /// Holds back the answers to the next refresh and to later refreshes until the gate opens.
     func holdAnswers() -> AnswerGate {
         let new = AnswerGate()
         gate.withLock { $0 = new }
@@ -48,7 +48,7 @@ final class Wiretap: HTTPTransport {
         return answer
     }
 
-    /// Asks the provider directly, as another program would. It does not count as the library's.
+    /// Sends a form to the provider directly, as another program would. It does not count as a request of the library.
     func post(_ form: [String: String], to url: String) async throws -> (status: Int, answer: TokenAnswer) {
         let url = try #require(URL(string: url))
         var request = HTTPRequest(
@@ -62,7 +62,7 @@ final class Wiretap: HTTPTransport {
         return (response.status.code, TokenAnswer(body))
     }
 
-    /// Fetches a protected page with an access token, and gives the status.
+    /// Fetches a protected page with an access token, and returns the status.
     func get(_ url: String, bearer: String) async throws -> Int {
         let url = try #require(URL(string: url))
         var request = HTTPRequest(
@@ -76,12 +76,12 @@ final class Wiretap: HTTPTransport {
     }
 }
 
-/// Where the provider's answers wait between the wire and the program.
+/// A gate at which the provider's answers wait before they reach the program.
 final class AnswerGate: Sendable {
     private let arrival = Promise<Void>()
     private let opening = Promise<Void>()
 
-    /// Waits until an answer is there: the provider has rotated the refresh token, and the program does not know it.
+    /// Waits for an answer. The provider has then rotated the refresh token, and the program does not know it.
     func answer() async throws {
         try await withDeadline(.seconds(30)) { try await self.arrival.value() }
     }
@@ -94,7 +94,7 @@ final class AnswerGate: Sendable {
     }
 }
 
-/// What a token endpoint answers; nothing, where that is not JSON.
+/// The answer of a token endpoint; empty if it is not JSON.
 struct TokenAnswer: Decodable, Sendable {
     var accessToken: String?
     var refreshToken: String?
@@ -111,7 +111,7 @@ struct TokenAnswer: Decodable, Sendable {
     }
 }
 
-/// Forms, without the library's own code.
+/// Form encoding without the library's own code.
 enum Form {
     static func decode(_ body: [UInt8]) -> [String: String] {
         let items = URLComponents(string: "?" + String(decoding: body, as: UTF8.self))?.queryItems ?? []

@@ -3,7 +3,7 @@
 import Foundation
 import Glibc
 
-/// A small disk of its own, which can be filled and made read-only.
+/// A small separate disk, which can be filled and made read-only.
 final class Disk: Sendable {
     struct Failed: Error {
         let call: String
@@ -11,7 +11,8 @@ final class Disk: Sendable {
     }
 
     static let isMountable = geteuid() == 0
-    /// Whether quotas can be had. Btrfs always knows them; tmpfs, ext4 and XFS only where the kernel was built so.
+    /// Whether quotas are available. Btrfs always supports them; tmpfs, ext4 and XFS only if the kernel was built with
+    /// them.
     static let hasQuotas: Bool = {
         let known = (try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8)) ?? ""
         let needed = ["/usr/sbin/mkfs.btrfs", "/dev/loop-control"]
@@ -20,10 +21,10 @@ final class Disk: Sendable {
     }()
 
     let directory: TemporaryDirectory
-    /// Holds the file in which the file system lies, where it does not lie in memory.
+    /// Keeps the file that contains the file system, if it is not in memory.
     private let image: TemporaryDirectory?
 
-    /// A disk of that size.
+    /// Creates a disk of the given size.
     init(kilobytes: Int) throws {
         (directory, image) = (try TemporaryDirectory(), nil)
         guard unsafe mount("tmpfs", directory.path, "tmpfs", 0, "size=\(kilobytes)k,mode=700") == 0 else {
@@ -31,7 +32,7 @@ final class Disk: Sendable {
         }
     }
 
-    /// A large disk, of which one may use that much.
+    /// Creates a large disk with a quota.
     init(quotaKilobytes: Int) throws {
         let (directory, image) = (try TemporaryDirectory(), try TemporaryDirectory())
         (self.directory, self.image) = (directory, image)
@@ -47,7 +48,7 @@ final class Disk: Sendable {
         _ = unsafe umount2(directory.path, Int32(MNT_DETACH))
     }
 
-    /// Uses up all room.
+    /// Fills all free space.
     func fill() throws {
         let file = unsafe open("\(directory.path)/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw Failed(call: "open", number: errno) }
@@ -58,7 +59,7 @@ final class Disk: Sendable {
         guard errno == expected else { throw Failed(call: "write", number: errno) }
     }
 
-    /// Gives the room back.
+    /// Frees the space again.
     func empty() throws {
         try FileManager.default.removeItem(atPath: "\(directory.path)/filler")
     }

@@ -2,13 +2,13 @@
 
 import Foundation
 
-/// How often what depends on chance is tried: a few times, or as `Scripts/soak` says.
+/// The number of repetitions of tests that depend on chance: a few, or the number set by `Scripts/soak`.
 enum Repetitions {
-    /// Rounds with twenty processes.
+    /// The number of rounds with twenty processes.
     static let count = number("IDENTITY_SOAK_REPETITIONS") ?? 3
-    /// Deaths at random points.
+    /// The number of deaths at random points.
     static let kills = number("IDENTITY_SOAK_KILLS") ?? 20
-    /// Whether the machine has nothing else to do, so that times may be insisted on.
+    /// Whether the machine has no other work, so that tests may enforce time limits.
     static let isQuiet = number("IDENTITY_SOAK_QUIET") == 1
     /// Whether there is time for the large explorations.
     static let isSoak = number("IDENTITY_SOAK_DEEP") == 1

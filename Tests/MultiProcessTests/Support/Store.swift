@@ -6,22 +6,22 @@ import IdentityKeyring
 import IdentityTesting
 import Testing
 
-/// A kind of storage that the processes share.
+/// A kind of storage shared by the processes.
 enum Store: String, CaseIterable, Sendable {
     case file, encrypted, keyring
 
-    /// Those to try: files, encrypted or not, unless `IDENTITY_SOAK_STORES` names others. The keyring needs a session of
-    /// its own, which the scripts start.
+    /// The kinds to test: files, encrypted or not, unless `IDENTITY_SOAK_STORES` names others. The keyring needs its
+    /// own session, which the scripts start.
     static let chosen: [Store] = {
         let names = ProcessInfo.processInfo.environment["IDENTITY_SOAK_STORES"] ?? "file,encrypted"
         return names.split(separator: ",").compactMap { Store(rawValue: String($0)) }
     }()
 
-    /// The bus of that session.
+    /// The bus address of the keyring's session.
     static var bus: String? { ProcessInfo.processInfo.environment["IDENTITY_SOAK_BUS"] }
 }
 
-/// A cache of one kind, and what starts a worker on the same storage.
+/// A cache of one kind, and the command that starts a worker on the same storage.
 struct Storage: Sendable {
     let directory: TemporaryDirectory
     let cache: any TokenCache
@@ -54,7 +54,7 @@ struct Storage: Sendable {
         try FileManager.default.removeItem(atPath: "\(directory.path)/cache")
     }
 
-    /// The executable lies beside the tests.
+    /// Returns the path of the worker, which is next to the tests.
     private static func worker() throws -> String {
         let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }.map { URL(fileURLWithPath: $0) } ?? own
@@ -90,7 +90,7 @@ extension Household {
     }
 }
 
-/// A directory of its own for one test, removed with it.
+/// A directory for one test, removed with this object.
 final class TemporaryDirectory: Sendable {
     let path: String
 
