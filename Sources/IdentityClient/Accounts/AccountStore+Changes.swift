@@ -6,7 +6,7 @@ import Synchronization
 extension AccountStore {
     typealias Watch = CacheWatch<AccountStoreView, AccountStoreChange>
 
-    /// A watch that is told of failed acquisitions.
+    /// A watch that receives failed acquisitions.
     struct WeakWatch {
         weak var watch: Watch?
     }

@@ -11,7 +11,7 @@ struct CachePace: Sendable {
     var sweeping = Duration.seconds(30)
 }
 
-/// Finds changes: compares the caches' content with the last reported state whenever a cache hints at a change.
+/// A comparison of the caches' content with the last reported state, made whenever a cache hints at a change.
 ///
 /// It compares only when the next change is requested. A reader that asks seldom gets the sum of the changes.
 final class CacheWatch<View: Sendable, Change: Sendable>: Sendable {

@@ -112,7 +112,7 @@ extension AuthenticationError.Code {
     /// The keyring, or the person in front of its dialog, did not answer in time.
     public static let keyringTimedOut = Self(rawValue: "cache.keyring_timed_out")
 
-    // Not believed
+    // The answer failed a check
     /// The server's answer failed a check.
     public static let invalidResponse = Self(rawValue: "invalid_response")
     /// The answer could not be read.

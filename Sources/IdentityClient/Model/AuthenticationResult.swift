@@ -10,9 +10,9 @@ public import FoundationEssentials
 public struct AuthenticationResult: Sendable {
     /// The source of a token.
     public enum Source: String, Hashable, Sendable {
-        /// From the token cache.
+        /// The token cache.
         case cache
-        /// From the identity provider, by the call that returned it.
+        /// The identity provider, asked by the call that returned the token.
         case identityProvider
     }
 

@@ -71,7 +71,7 @@ struct DecryptedMemory {
     }
 }
 
-/// Fetches an encryption key once for all concurrent callers, and keeps it.
+/// The source of an encryption key: fetches it once for all concurrent callers, and keeps it.
 final class EncryptionKeySource: Sendable {
     private let provider: any EncryptionKeyProvider
     private let known = Mutex<EncryptionKey?>(nil)

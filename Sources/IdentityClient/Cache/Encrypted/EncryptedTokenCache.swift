@@ -56,7 +56,7 @@ public final class EncryptedTokenCache: TokenCache {
         for key: CacheKey
     ) async throws -> Bool {
         if key.kind == .lease { return try await base.replace(expected, with: new, for: key) }
-        // Tries again if another writer encrypted the same record anew in between: its content is still the expected
+        // Try again if another writer encrypted the same record anew in between: its content is still the expected
         // record.
         for _ in 0..<8 {
             let stored = try await base.record(for: key)

@@ -66,7 +66,7 @@ extension EncryptionKey: CustomStringConvertible, CustomDebugStringConvertible, 
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Where an ``EncryptedTokenCache`` gets its key from: a keyring, a secret of the service manager, a hardware token.
+/// The source of an ``EncryptedTokenCache``'s key: a keyring, a secret of the service manager, a hardware token.
 ///
 /// ```swift
 /// struct KeyFile: EncryptionKeyProvider {
@@ -74,18 +74,18 @@ extension EncryptionKey: CustomStringConvertible, CustomDebugStringConvertible, 
 /// }
 /// ```
 public protocol EncryptionKeyProvider: Sendable {
-    /// The key, the same one each time.
+    /// Returns the key: the same key each time.
     ///
-    /// It is asked for when the first record is read or written, not before, and remembered from then on; after a
-    /// failure, and when a record needs another key, it is asked for again. It must not wait without a bound, nor make
-    /// a new key where the old one merely cannot be had now: that would lock the records away.
+    /// The cache calls this when the first record is read or written, not before, and remembers the key. It calls this
+    /// again after a failure, and when a record needs another key. The call must not wait without a bound. It must not
+    /// create a new key if the previous key is only unavailable now: the records could then no longer be decrypted.
     ///
-    /// - Throws: `AuthenticationError(.cache, …)` or a second level of it, which is passed on as it is. Any other error
-    ///   is wrapped as `.cacheKeyUnavailable`.
+    /// - Throws: `AuthenticationError(.cache, …)` or one of its second levels, which is passed on unchanged. Any other
+    ///   error is wrapped as `.cacheKeyUnavailable`.
     func encryptionKey() async throws -> EncryptionKey
 }
 
 extension EncryptionKey: EncryptionKeyProvider {
-    /// This key.
+    /// Returns this key.
     public func encryptionKey() async throws -> EncryptionKey { self }
 }

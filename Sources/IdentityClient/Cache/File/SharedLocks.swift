@@ -106,7 +106,7 @@ package final class SharedLocks: Sendable {
     }
 }
 
-/// One of the ``SharedLocks``, held until it is ended.
+/// A lock of ``SharedLocks``, held until ``end()``.
 package final class HeldLock: Sendable {
     private let lock: Mutex<FileLock?>
 
