@@ -50,8 +50,8 @@ public struct ClientConfiguration: Sendable {
     public var clock: any WallClock = SystemClock()
 
     /// The time before expiration at which an access token is renewed, or a tenth of its lifetime if that is shorter.
-    /// Five minutes unless set; not negative. Rauthy accepts a refresh token in the last minute only: set less than 60
-    /// s there.
+    /// Five minutes unless set; not negative. Rauthy accepts a refresh token in the last minute only: set less than
+    /// 60 s there.
     public var expirationLeeway: Duration = .seconds(300)
 
     /// The longest time for one request to the provider.

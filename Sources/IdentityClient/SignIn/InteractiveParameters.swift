@@ -24,8 +24,8 @@ public struct InteractiveParameters: Sendable {
     /// authority.
     public var authority: Authority?
 
-    /// The prompt that the provider shows. By default, the provider prompts only after a sign-out, so that the
-    /// browser's session does not sign the person in again without asking.
+    /// The prompt that the provider shows. By default the provider decides, except after a sign-out: then it asks, so
+    /// that the browser's session does not sign the person in again without asking.
     public var prompt: Prompt = .providerDefault
 
     /// The username to fill in on the sign-in page (`login_hint`).

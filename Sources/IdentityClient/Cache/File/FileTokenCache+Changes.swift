@@ -12,7 +12,7 @@ extension FileTokenCache {
     /// object. The watch is set on the caller's thread, in microseconds, so that no change is missed after this call
     /// returns.
     ///
-    /// - Returns: `nil` if the system has no watch left, because the user's programs have too many.
+    /// - Returns: `nil` if the system has no watch left, for example because the user's programs have too many.
     public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
         guard let root = try? location.path() else { return nil }  // Every other call says why.
         return hints.changes(in: group, at: "\(root)/\(group.name)")
