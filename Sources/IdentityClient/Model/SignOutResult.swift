@@ -36,7 +36,7 @@ public struct SignOutResult: Sendable {
         }
     }
 
-    /// Whether the account was signed in on this computer.
+    /// Whether this computer had any record of the account to remove.
     public let wasSignedIn: Bool
 
     /// Whether the refresh tokens were revoked. An access token may still be valid until it expires.
