@@ -266,7 +266,7 @@ struct AccountStoreTests {
         let result = try #require(try await store.handleRedirect(redirect))
         #expect(try await store.accounts().map(\.account) == [result.account])
         #expect(try await store.accounts().map(\.type) == ["shop"])
-        #expect(try await store.handleRedirect(redirect)?.accessToken == nil)  // it is spent
+        #expect(try await store.handleRedirect(redirect)?.accessToken == nil)  // the redirect is spent
 
         try await stage.browser.open(first.url)
         #expect(try await store.handleRedirect(try await stage.browser.redirectURL())?.accessToken != nil)

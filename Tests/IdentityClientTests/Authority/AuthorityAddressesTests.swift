@@ -62,7 +62,7 @@ import Testing
         #expect(try Authority.openIDConnect(issuer: "https://h").templates == nil)
     }
 
-    /// protocol.md §1.1, §11 item 1: the policy in the query stays on every endpoint, escaped as it was.
+    /// protocol.md §1.1, §11 item 1: every endpoint keeps the policy in its query, with unchanged escaping.
     @Test func keepsThePolicyOnEveryEndpoint() throws {
         let templates = try #require(try Authority(url: "https://h/t/x?p=B2C_1%2Bx").templates)
         #expect(templates.authorizationEndpoint == "https://h/t/oauth2/v2.0/authorize?p=B2C_1%2Bx")
@@ -139,7 +139,7 @@ import Testing
         #expect(fits == expected)
     }
 
-    /// Accounts are listed together for all policies of one B2C tenant, and apart for everything else.
+    /// The accounts of all policies of one B2C tenant are listed together, and those of other authorities separately.
     @Test func listsTheAccountsOfAllPoliciesTogether() throws {
         let first = try Authority(url: "https://f.b2clogin.com/t/p").accountScope
         #expect(try Authority(url: "https://f.b2clogin.com/t/q").accountScope == first)

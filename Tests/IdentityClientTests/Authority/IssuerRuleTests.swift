@@ -8,7 +8,7 @@ import Testing
     static let guid = Fixture.guid
     static let consumers = CloudInstances.consumersTenantID
 
-    /// protocol.md §1.5: which issuer a Microsoft configuration may name.
+    /// protocol.md §1.5: the issuers that a Microsoft configuration may name.
     @Test(arguments: [
         ("https://login.microsoftonline.com/common", "https://login.microsoftonline.com/{tenantid}/v2.0", true),
         ("https://login.microsoftonline.com/common", "https://login.windows.net/{tenant}/v2.0", true),

@@ -98,7 +98,7 @@ import Testing
             #expect(try await other.replace(stored, with: new, for: key))
             stored = new
             #expect(try await cache.record(for: key) == new)
-            return cache.unchangedRecord(for: key) == nil  // unless this machine stood still for 20 ms
+            return cache.unchangedRecord(for: key) == nil  // unless this machine paused for 20 ms
         }
         #expect(distrusted)
     }

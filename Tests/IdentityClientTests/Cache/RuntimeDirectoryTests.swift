@@ -17,7 +17,7 @@ import Testing
         var status = stat()
         try CallFailed.check(unsafe lstat("\(own)/snap.\(snap)", &status), "lstat")
         #expect(status.st_mode & 0o7777 == 0o700)
-        // A directory that others can read is not believed to be ours.
+        // A directory that others can read is not accepted.
         try CallFailed.check(unsafe chmod("\(own)/snap.\(snap)", 0o755), "chmod")
         #expect(try RuntimeDirectory.path(in: root.path, snap: snap) == "\(own)/swift-identity-client")
     }
@@ -31,7 +31,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: own).isEmpty)
     }
 
-    /// A directory of others, in which a name could be taken beforehand.
+    /// A directory that others can write to, where another user could claim the name in advance.
     @Test func makesNothingInADirectoryThatOthersCanWriteTo() throws {
         let root = try TemporaryDirectory()
         let own = "\(root.path)/\(geteuid())"

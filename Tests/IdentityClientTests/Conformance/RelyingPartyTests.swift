@@ -96,7 +96,7 @@ struct RelyingPartyTests {
         #expect(error.message.contains("kid, alg"))
     }
 
-    /// Keys of a kind that no client knows stand before the right one.
+    /// Keys of unknown types precede the right one.
     @Test func test_ignores_unparseable_key_in_jwks() async throws {
         let stage = try Stage()
         let request = HTTPRequest(
@@ -114,7 +114,7 @@ struct RelyingPartyTests {
         #expect(stage.provider.count(of: .keys) == 2, "The test asks, and the program.")
     }
 
-    /// The provider may ask nothing, and may not know anyone: the form brings an error without `iss`.
+    /// With `prompt=none` and `max_age=0`, the provider can only refuse. Its form post contains an error without `iss`.
     @Test func test_form_post_error() async throws {
         let stage = try Stage(listensOnLoopback: true)
         stage.browser.mischief = [.changing("iss", to: nil)]

@@ -12,7 +12,7 @@ import Testing
     static let nobody = ProcessIdentity(bootID: "boot", pidNamespace: "unknown", pid: 11, startTime: "200")
     static let unknownBoot = ProcessIdentity(bootID: "unknown", pidNamespace: "pid:[1]", pid: 11, startTime: "200")
 
-    /// Holder, milliseconds since the lease began, seen for, holder dead.
+    /// The holder, milliseconds since the lease began, time that the lease was watched, and whether the holder is dead.
     @Test(
         arguments: [
             (sibling, 0, 0, false, false), (sibling, 44_999, 44_998, false, false), (sibling, 45_000, 0, false, true),

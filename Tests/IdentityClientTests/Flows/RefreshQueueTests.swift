@@ -270,7 +270,7 @@ import Testing
             let first = Task.immediate { [gate] in
                 try await gate.run(.wait) {
                     begun.open()
-                    await Task { try? await finish.wait() }.value  // it takes its time to end
+                    await Task { try? await finish.wait() }.value  // its end is delayed
                     try Task.checkCancellation()
                 }
             }
@@ -301,7 +301,7 @@ import Testing
         let second = Task(executorPreference: late) { [gate] in
             try await gate.run(.supersede) { try await Task.sleep(for: .seconds(30)) }
         }
-        late.runWaiting()  // it waits for the first
+        late.runWaiting()  // the late task waits for the first
         let third = Task.immediate { [gate] in try await gate.run(.supersede) { "third" } }
         finish.open()
         #expect(try await third.value == "third")

@@ -44,7 +44,7 @@ struct AccountScenarioTests {
         #expect(try await application.allAccounts() == [bob.account])
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: bob.account)
         #expect(hit.source == .cache)
-        try await application.remove(alice.account)  // once more changes nothing
+        try await application.remove(alice.account)  // a second removal changes nothing
         #expect(try await application.allAccounts() == [bob.account])
     }
 

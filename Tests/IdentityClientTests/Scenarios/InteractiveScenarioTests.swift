@@ -227,7 +227,7 @@ struct InteractiveScenarioTests {
         #expect(stage.browser.pages.suffix(2).map(\.status) == [400, 200])
     }
 
-    /// WSO2 Identity Server posts the code, and no errors.
+    /// WSO2 Identity Server posts the code, but not errors.
     @Test(arguments: [false, true])
     func takesARefusalInTheQueryWhereAFormWasAskedFor(_ listensOnLoopback: Bool) async throws {
         let stage = try Stage(listensOnLoopback: listensOnLoopback) { $0.forgetsResponseMode = true }

@@ -195,7 +195,7 @@ struct RefreshAnswerTests {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: account)
         }
         #expect(try await stage.storedTokens(of: application) == before)
-        if code == .signInExpired { stage.clock.advance(by: .seconds(60)) }  // for which the refusal is remembered
+        if code == .signInExpired { stage.clock.advance(by: .seconds(60)) }  // until the refusal expires
     }
 
     @Test func acceptsANewSigningKey() async throws {

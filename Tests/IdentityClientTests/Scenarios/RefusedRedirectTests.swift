@@ -30,7 +30,7 @@ struct RefusedRedirectTests {
         }
         let application = try stage.application()
         var parameters = InteractiveParameters(scopes: ["api.read"])
-        parameters.timeout = .seconds(2)  // real ones, in which the browser gets through the provider's pages
+        parameters.timeout = .seconds(2)  // real seconds, enough for the provider's pages
         try await expectError(.interactionTimedOut) { try await application.acquireTokenInteractively(parameters) }
         #expect(stage.browser.pages.last?.status == 400)
         #expect(stage.provider.count(of: .token) == 0)
@@ -88,7 +88,7 @@ struct RefusedRedirectTests {
         #expect(try await stage.storedCredentials(of: application).isEmpty)
     }
 
-    /// Characters that mean something in a query, in a form, or both.
+    /// A code with characters that have a meaning in a query, in a form, or in both.
     @Test(arguments: [ResponseMode.query, .formPost])
     func sendsACodeToTheTokenEndpointAsItCame(_ mode: ResponseMode) async throws {
         let stage = try Stage(listensOnLoopback: true)

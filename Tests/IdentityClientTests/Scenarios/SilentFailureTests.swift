@@ -269,7 +269,7 @@ struct SilentFailureTests {
             try await expectError(code) {
                 try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             }
-            if code == .signInExpired { stage.clock.advance(by: .seconds(60)) }  // for which it is remembered
+            if code == .signInExpired { stage.clock.advance(by: .seconds(60)) }  // until the refusal expires
             let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(next.source == .identityProvider, "\(code) does not cost the refresh token.")
         }

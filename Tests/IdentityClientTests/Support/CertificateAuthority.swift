@@ -29,7 +29,7 @@ final class CertificateAuthority: Sendable {
     }
 
     deinit {
-        try? FileManager.default.removeItem(at: directory)  // a leftover in the temporary directory harms nobody
+        try? FileManager.default.removeItem(at: directory)  // a leftover temporary directory is harmless
     }
 
     /// Starts a server that answers `GET /` with a page and has a certificate for `host`.

@@ -90,7 +90,7 @@ struct ProviderUserFlowTests {
         let reset = try await visit("b2c_1_reset", stage)
         #expect(try name(reset) == "Alice Example")
 
-        // The session in the browser is enough for the other policy, and the new password for another browser.
+        // The other policy accepts the session of this browser. Another browser accepts the new password.
         stage.browser.behaviour = .approve
         #expect(titles(stage) == ["Sign in", "Reset the password"])
         _ = try await visit("b2c_1_susi", stage)

@@ -32,7 +32,7 @@ func happens(within limit: Duration = .seconds(10), _ condition: () -> Bool) asy
     let deadline = ContinuousClock.now.advanced(by: limit)
     while ContinuousClock.now < deadline {
         if condition() { return true }
-        try? await Task.sleep(for: .milliseconds(2))  // a cancelled test looks without pausing
+        try? await Task.sleep(for: .milliseconds(2))  // a canceled test checks without a pause
     }
     return condition()
 }

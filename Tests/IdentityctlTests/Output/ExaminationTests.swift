@@ -5,7 +5,7 @@ import Testing
 @testable import IdentityKeyring
 @testable import identityctl
 
-/// How the doctor reports what the keyring said of itself.
+/// The doctor's report on the keyring's status.
 @Suite struct ExaminationTests {
     @Test(arguments: [
         (false, false, Finding.State.ok, nil),

@@ -6,7 +6,7 @@ import IdentityTesting
 import OAuthWire
 import Testing
 
-/// Signing in with another device, and out at the provider, as a script sees it.
+/// Signing in with another device, and signing out at the provider, as a script sees it.
 @Suite struct DeviceProcessTests {
     private func place() throws -> Surroundings {
         let place = try Surroundings()

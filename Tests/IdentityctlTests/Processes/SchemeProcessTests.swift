@@ -35,7 +35,7 @@ import Testing
         let text = try String(contentsOf: entry, encoding: .utf8)
         #expect(text.contains("MimeType=x-scheme-handler/\(scheme);\n"))
         #expect(text.contains("identityctl deliver-redirect %u\n"))
-        #expect(try await Tool.run(["register-scheme", scheme], home).status == 0)  // once more
+        #expect(try await Tool.run(["register-scheme", scheme], home).status == 0)  // a second time
         let removed = try await Tool.run(["register-scheme", scheme, "--remove"], home)
         #expect(removed.status == 0 && removed.errors.contains("no longer"))
         #expect(!FileManager.default.fileExists(atPath: entry.path))

@@ -96,7 +96,7 @@ import Testing
         #expect(try IDTokenClaims(json(#"{"iss":"i","sub":"s","aud":"a","exp":\#(number)}"#)).expiration == expected)
     }
 
-    /// AD FS of Windows Server 2016.
+    /// AD FS of Windows Server 2016 writes a date.
     @Test func aDateInAuthTimeCountsAsAbsent() throws {
         func claims(_ issuer: String) throws -> IDTokenClaims {
             try IDTokenClaims(

@@ -121,6 +121,6 @@ void *__wrap_dlsym(void *library, const char *name) {
     // ThreadSanitizer calls this while it starts, when functions that it replaces must not be called yet.
     if (library == RTLD_NEXT || library == RTLD_DEFAULT) return symbol;
     if (!symbol || strcmp(name, "g_source_set_callback") != 0) return symbol;
-    *(void **)&set_callback = symbol; // of the one GLib there is, under the lock of who looks it up
+    *(void **)&set_callback = symbol; // there is one GLib, and its caller holds a lock
     return set_traced_callback;
 }

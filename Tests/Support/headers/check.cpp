@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-// Compares what the C shims have written down of GLib, GIO and libsecret with the libraries' own headers, as it is compiled.
-// As it runs it compares what no header says: Scripts/check-headers.
+// Compares the declarations that the C shims repeat from GLib, GIO and libsecret with the libraries' own headers at compile
+// time, and facts that no header contains at run time: Scripts/check-headers.
 #define SECRET_API_SUBJECT_TO_CHANGE
 #define SECRET_WITH_UNSTABLE
 #include <cstddef>
@@ -17,8 +17,8 @@
 
 template <typename Ours, typename Theirs> struct same_call;
 
-// Whether a caller passes both in the same way: whole numbers of one size and sign, pointers to data of any kind, or to
-// functions that are called in the same way.
+// Whether a caller passes both types in the same way: integers of the same size and sign, pointers to data of any kind, or
+// pointers to functions that are called in the same way.
 template <typename Type, bool = std::is_enum<Type>::value> struct number { using type = Type; };
 template <typename Type> struct number<Type, true> { using type = typename std::underlying_type<Type>::type; };
 

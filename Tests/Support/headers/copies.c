@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-// copies LIBRARY...: loads CGIO and CLibSecret from each library, one after the other, into one process. A class of GLib has a
-// name that nothing else in the process may have: Scripts/check-headers.
+// copies LIBRARY...: loads CGIO and CLibSecret from each library, one after the other, into one process, where the name of a
+// GLib class must be unique. Run by Scripts/check-headers.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-// Looks into each block that a transfer's buffer gives back while it grows, and when it ends: codes and tokens must not be left in
-// memory. Scripts/check-headers.
+// Checks each block that a transfer's buffer frees while it grows and when it ends: no code or token may be left in memory.
+// Run by Scripts/check-headers.
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ int main(void) {
     for (int index = 0; index < 1000; index++) {
         if (!append(&buffer, secret, sizeof secret)) return 1;
     }
-    // A count that was set back does not hide what was behind it.
+    // Resetting the count does not exempt the bytes behind it from wiping.
     buffer.count = 0;
     wipe(&buffer);
     if (freed < 3 || found) {
