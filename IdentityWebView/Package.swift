@@ -37,6 +37,6 @@ for target in package.targets {
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("ImmutableWeakCaptures"),
     ]
-    // Only where it is asked for, as the scripts do: a warning of a later compiler stops nobody who depends on this.
+    // Only on request, as in the scripts, so that a warning of a later compiler stops no dependent package.
     if Context.environment["IDENTITY_STRICT"] != nil { target.swiftSettings?.append(.treatAllWarnings(as: .error)) }
 }

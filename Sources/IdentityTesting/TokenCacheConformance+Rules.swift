@@ -50,7 +50,7 @@ extension TokenCacheConformance {
         )
         /// 200 increments at the same time make 200.
         public static let increments = Self(rawValue: "200 concurrent increments by compare-and-replace end at 200.")
-        /// The same on two caches.
+        /// 200 increments at the same time on two caches make 200.
         public static let sharedIncrements = Self(
             rawValue: "200 concurrent increments by way of two caches end at 200."
         )

@@ -12,7 +12,7 @@ import Testing
     @Test(
         arguments: [
             ([:], nil, true),
-            // Docker's containers have no mark that WebKit knows.
+            // Docker's containers have no marker that WebKit knows.
             ([:], "/.dockerenv", true),
             ([:], "/run/.containerenv", false),
             ([:], "/.flatpak-info", false),
@@ -38,7 +38,7 @@ import Testing
         #expect(SandboxProbe.withoutLinkedFolders(link.appending(path: "true").path()) == program)
     }
 
-    /// What a program says that stands in for `bwrap`.
+    /// The error output of a program that replaces `bwrap`.
     @Suite(.serialized, .tags(.desktop), .enabled(if: Desktop.isPrepared), .timeLimit(.minutes(1)))
     struct ProgramTests {
         init() {

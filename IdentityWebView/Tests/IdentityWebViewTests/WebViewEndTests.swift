@@ -8,7 +8,7 @@ import Testing
 
 @testable import IdentityWebView
 
-/// How a sign-in ends that is not finished, and what becomes of its window.
+/// The ends of an unfinished sign-in, and of its window.
 @Suite(.serialized, .tags(.desktop), .enabled(if: Desktop.isPrepared), .timeLimit(.minutes(1)))
 struct WebViewEndTests {
     @Test func endsAtOnceWhenThePersonClosesTheWindow() async throws {
@@ -76,7 +76,7 @@ struct WebViewEndTests {
         await listener.close()
         await #expect(throws: CancellationError.self) { try await listener.receive() }
         _ = try await presenter.start(for: .loopback, responseMode: .query)
-        // Dropped, and not closed.
+        // Released without being closed.
         _ = try await presenter.start(for: .loopback, responseMode: .query)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import IdentityWebView
 
 @Suite(.timeLimit(.minutes(1))) struct WebViewPresenterTests {
-    /// In a process of its own, where nothing runs GTK's main loop.
+    /// Runs in a separate process, in which GTK's main loop does not run.
     @Test func saysThatNoMainLoopRuns() async throws {
         await #expect(processExitsWith: .success) {
             let presenter = WebViewPresenter(timeout: .milliseconds(50)) { _ in }
@@ -16,7 +16,7 @@ import Testing
             await #expect { try await presenter.open(url) } throws: { error in
                 (error as? AuthenticationError)?.code == .browserUnavailable
             }
-            // Nobody waits for a window that cannot be.
+            // The receiver does not wait for a window that cannot appear.
             await #expect { try await listener.receive() } throws: { error in
                 (error as? AuthenticationError)?.code == .browserUnavailable
             }
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// WebKit would end the program.
+    /// Without the check, WebKit would end the program.
     @Test func showsNothingWhereTheSandboxCannotBeStarted() async throws {
         let problem = "bwrap: setting up uid map: Permission denied"
         let presenter = WebViewPresenter(

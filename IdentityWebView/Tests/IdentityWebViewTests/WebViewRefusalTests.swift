@@ -8,7 +8,7 @@ import Testing
 
 @testable import IdentityWebView
 
-/// What a page does not get, and what the person is told.
+/// The requests that a page is refused, and the notices to the person.
 @Suite(.serialized, .tags(.desktop), .enabled(if: Desktop.isPrepared), .timeLimit(.minutes(1)))
 struct WebViewRefusalTests {
     @Test func doesNotTakeARedirectToAnotherPort() async throws {
@@ -23,7 +23,7 @@ struct WebViewRefusalTests {
         let window = try await stage.nextWindow()
         #expect(try await window.waitForProblem().hasPrefix("http://127.0.0.1:1022 could not be loaded"))
         #expect(stage.provider.count(of: .authorization) == 1)
-        // It would be handed on before the end.
+        // A redirect would be handed on before the end.
         await listener.close()
         await #expect(throws: CancellationError.self) { try await listener.receive() }
     }
@@ -73,7 +73,7 @@ struct WebViewRefusalTests {
         return (try await stage.nextWindow(), listener)
     }
 
-    /// Each leaves the page where it is; the sign-in goes on.
+    /// Each of these addresses is refused: the page stays, and the sign-in goes on.
     @Test(arguments: [
         "location.href = 'file:///etc/passwd'",
         "location.href = 'http://example.com/'",

@@ -8,7 +8,7 @@ import Testing
 
 @testable import IdentityWebView
 
-/// The whole way: a program, a window with WebKitGTK in it, and a provider that it reaches over HTTP.
+/// The complete flow: a program, a window with WebKitGTK, and a provider reached over HTTP.
 @Suite(.serialized, .tags(.desktop), .enabled(if: Desktop.isPrepared), .timeLimit(.minutes(1)))
 struct WebViewSignInTests {
     @Test func signsInOnTheProvidersPage() async throws {
@@ -17,7 +17,7 @@ struct WebViewSignInTests {
         try await window.signInAsAlice()
         #expect(try await task.value.account.username == "alice@example.test")
         try await window.waitUntilGone()
-        // It went to no port: the redirect was taken before anything was loaded.
+        // No port was used: the redirect was taken before anything was loaded.
         let request = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
         let redirectURI = try #require(request["redirect_uri"])
         #expect(redirectURI.hasPrefix("http://127.0.0.1:"))
@@ -94,7 +94,7 @@ struct WebViewSignInTests {
         let stage = try Stage()
         for _ in 1...2 {
             let (window, task) = try await stage.signIn()
-            // Were the first one's cookie still there, no page would be shown.
+            // If the cookie of the first sign-in still existed, no page would be shown.
             try await window.signInAsAlice()
             _ = try await task.value
         }

@@ -6,7 +6,7 @@ import StandIn
 // Runs the stand-in for the cloud until it is ended, so that several programs share it and outlive each other:
 //
 //   swift run stand-in [PORT [CODE]]   prints STAND_IN=http://127.0.0.1:PORT, which the programs take as --stand-in;
-//                                      with a CODE, everybody types it on a page of its own after the password
+//                                      with a CODE, people type it on a separate page after the password
 
 let arguments = CommandLine.arguments.dropFirst()
 let port = arguments.first.map { UInt16($0) } ?? 0

@@ -4,7 +4,7 @@ import CWebKitGTK
 import Foundation
 import Testing
 
-/// GTK with its main loop, on a thread of its own: there is one for the whole process.
+/// GTK with its main loop on its own thread. The whole process shares it.
 enum Desktop {
     /// Whether `Scripts/test-webview` has prepared a display.
     static let isPrepared = ProcessInfo.processInfo.environment["IDENTITY_WEBVIEW_TESTS"] != nil
@@ -23,6 +23,6 @@ enum Desktop {
 }
 
 extension Tag {
-    /// Needs a display and WebKitGTK's processes.
+    /// Marks tests that need a display and WebKitGTK's processes.
     @Tag static var desktop: Self
 }

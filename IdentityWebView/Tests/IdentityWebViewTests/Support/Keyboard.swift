@@ -5,9 +5,9 @@ import Testing
 
 @testable import IdentityWebView
 
-/// Keys that are pressed on the display, for whichever window has them.
+/// The keyboard of the display. Key presses go to the window with the focus.
 enum Keyboard {
-    /// Gives the keys to the window with this title, as a window manager would.
+    /// Gives the focus to the window with this title, as a window manager would.
     static func focus(_ title: String) throws {
         try xdotool("search", "--sync", "--onlyvisible", "--name", "^\(title)$", "windowfocus")
     }
@@ -29,11 +29,11 @@ enum Keyboard {
 }
 
 extension PageWindow {
-    /// Presses the tabulator key until a field has the keys; the header's buttons come before the page's fields.
+    /// Presses the Tab key until a field has the focus; the header's buttons come before the page's fields.
     func tab(to field: String) async throws {
         for _ in 1...8 {
             try Keyboard.press("Tab")
-            // The key and the question take different ways to the page.
+            // The key press and the question for the focus take different paths to the page.
             for _ in 1...40 {
                 if try await run("document.activeElement.id") == field { return }
                 try await Task.sleep(for: .milliseconds(20))

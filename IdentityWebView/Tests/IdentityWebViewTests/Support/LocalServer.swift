@@ -2,13 +2,13 @@
 
 import Foundation
 
-/// A server of another program, on this machine.
+/// A server on this machine, run by another program.
 struct LocalServer {
     let port: UInt16
     private let process: Process
     private let directory: URL
 
-    /// One whose certificate nobody has signed but itself.
+    /// Starts a server with a self-signed certificate.
     static func untrusted() throws -> LocalServer {
         let directory = try temporaryDirectory()
         let (key, certificate) = (directory.appending(path: "key").path, directory.appending(path: "certificate").path)
@@ -21,7 +21,7 @@ struct LocalServer {
         return try start("/usr/bin/openssl", server, in: directory)
     }
 
-    /// One that answers everything with a file to download.
+    /// Starts a server that answers every request with a file to download.
     static func downloads() throws -> LocalServer {
         let program = """
             from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -44,7 +44,7 @@ struct LocalServer {
         try? FileManager.default.removeItem(at: directory)  // a temporary one
     }
 
-    /// Waits for the line that names the port.
+    /// Starts a program and waits for the line that names the port.
     private static func start(_ program: String, _ arguments: [String], in directory: URL) throws -> LocalServer {
         let output = Pipe()
         let process = try run(program, arguments, output)

@@ -6,16 +6,16 @@ import Testing
 
 @testable import IdentityWebView
 
-// What a person sees in a window, and does there.
+// The person's view of a window, and their actions in it.
 extension PageWindow {
-    /// Waits until the window is as `isReached` says; it is asked on the main context. The test's own limit ends it.
+    /// Waits until `isReached`, called on the main context, returns `true`. The test's own time limit ends the wait.
     func wait(_ what: String, until isReached: @escaping @Sendable (PageWindow) -> Bool) async throws {
         while try await MainContext.value(within: .seconds(30), { !isReached(self) }) {
             try await Task.sleep(for: .milliseconds(10))
         }
     }
 
-    /// Waits for the page with this title to be complete and in sight.
+    /// Waits until the page with this title is complete and visible.
     func waitForPage(_ title: String) async throws {
         try await wait(title) { window in
             guard let view = window.widgets?.view, window.state == .page else { return false }
@@ -41,7 +41,7 @@ extension PageWindow {
         try await run(typing + "document.getElementById('\(button)').click()")
     }
 
-    /// What a script of the page's own would do.
+    /// Runs a script, as a script of the page itself would run.
     @discardableResult
     func run(_ script: String) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in

@@ -38,16 +38,16 @@ struct Stage {
         app = try PublicClientApplication(configuration)
     }
 
-    /// Begins to sign in, and gives the window when it is there.
+    /// Begins to sign in, and returns the window once it is there.
     func signIn(
         _ change: (inout InteractiveParameters) -> Void = { _ in }
     ) async throws -> (PageWindow, Task<AuthenticationResult, any Error>) {
         var parameters = InteractiveParameters(scopes: ["email"])
-        // The limit of a test does not reach the task.
+        // The time limit of a test does not affect the task.
         parameters.timeout = .seconds(45)
         change(&parameters)
         let task = Task { [app, provider, parameters] in
-            // A provider that nobody holds closes its port.
+            // A provider without references closes its port.
             defer { withExtendedLifetime(provider) {} }
             return try await app.acquireTokenInteractively(parameters)
         }
