@@ -17,8 +17,8 @@ extension ScriptedBrowser {
         public static let cancel = Behaviour(kind: .cancel)
         /// Signs up if the page offers it (B2C); otherwise acts like ``approve``.
         public static let signUp = Behaviour(kind: .signUp)
-        /// Reports a forgotten password if the page offers it (B2C), and types the same password as the new one when
-        /// asked. Cancels elsewhere.
+        /// Reports a forgotten password if the page offers it (B2C), and types the person's password as the new password
+        /// if the page asks for one. Cancels elsewhere.
         public static let forgetPassword = Behaviour(kind: .forgetPassword)
         /// Leaves the first page without an answer.
         public static let abandon = Behaviour(kind: .abandon)

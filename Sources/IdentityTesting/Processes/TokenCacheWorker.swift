@@ -68,7 +68,7 @@ public enum TokenCacheWorker {
 
     /// The process was not started by the conformance kit.
     public struct NotAWorker: Error, CustomStringConvertible {
-        /// The remedy: let the conformance kit start this program.
+        /// The problem and the remedy: pass this program to the conformance kit, which starts it.
         public var description: String {
             "This program is a worker of TokenCacheConformance: name it to runAcrossProcesses, do not start it yourself."
         }
