@@ -13,6 +13,7 @@ let package = Package(
     name: "swift-identity-client",
     products: [
         .library(name: "IdentityClient", targets: ["IdentityClient"]),
+        .library(name: "IdentityResources", targets: ["IdentityResources"]),
         .library(name: "IdentityKeyring", targets: ["IdentityKeyring"]),
         .library(name: "IdentityTesting", targets: ["IdentityTesting"]),
         .library(name: "IdentityWebView", targets: ["IdentityWebView"]),
@@ -36,6 +37,9 @@ let package = Package(
         .target(name: "OAuthWire", dependencies: [crypto, cryptoExtras]),
         .target(name: "LoopbackHTTP"),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl")]),
+
+        // Calls APIs with the tokens.
+        .target(name: "IdentityResources", dependencies: ["IdentityClient", "OAuthWire", httpTypes, logging]),
 
         // The desktop's keyring. libsecret and GLib are loaded when it is first used: nothing links them.
         .target(
@@ -67,23 +71,39 @@ let package = Package(
         .executableTarget(
             name: "identityctl",
             dependencies: [
-                "IdentityClient", "IdentityKeyring", "IdentityTesting", "OAuthWire", argumentParser, httpTypes, logging,
+                "IdentityClient", "IdentityResources", "IdentityKeyring", "IdentityTesting", "OAuthWire",
+                argumentParser,
+                httpTypes, logging,
             ]
         ),
 
+        // What the test targets share. It is no product.
+        .target(
+            name: "IdentityTestSupport",
+            dependencies: ["IdentityClient", "IdentityResources", "IdentityTesting", "LoopbackHTTP", httpTypes],
+            path: "Tests/Support/TestSupport"
+        ),
         .testTarget(name: "OAuthWireTests", dependencies: ["OAuthWire", crypto, cryptoExtras]),
         .testTarget(name: "LoopbackHTTPTests", dependencies: ["LoopbackHTTP"]),
         .testTarget(
             name: "IdentityClientTests",
             dependencies: [
-                "IdentityClient", "IdentityTesting", "OAuthWire", "LoopbackHTTP", crypto, httpTypes, logging,
+                "IdentityClient", "IdentityResources", "IdentityTesting", "IdentityTestSupport", "OAuthWire",
+                "LoopbackHTTP", crypto, httpTypes, logging,
+            ]
+        ),
+        .testTarget(
+            name: "IdentityResourcesTests",
+            dependencies: [
+                "IdentityResources", "IdentityClient", "IdentityTesting", "IdentityTestSupport", "OAuthWire",
+                "LoopbackHTTP", httpTypes,
             ]
         ),
         .testTarget(
             name: "IdentityctlTests",
             dependencies: [
-                "identityctl", "IdentityClient", "IdentityKeyring", "IdentityTesting", "OAuthWire", argumentParser,
-                logging,
+                "identityctl", "IdentityClient", "IdentityResources", "IdentityKeyring", "IdentityTesting", "OAuthWire",
+                argumentParser, logging,
             ]
         ),
         .testTarget(
@@ -92,12 +112,13 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["IdentityClient", "IdentityTesting", "refresh-worker", httpTypes]
+            dependencies: ["IdentityClient", "IdentityTesting", "IdentityTestSupport", "refresh-worker", httpTypes]
         ),
         .testTarget(
             name: "MultiProcessTests",
             dependencies: [
-                "IdentityClient", "IdentityKeyring", "IdentityTesting", "OAuthWire", "refresh-worker",
+                "IdentityClient", "IdentityKeyring", "IdentityTesting", "IdentityTestSupport", "OAuthWire",
+                "refresh-worker",
             ]
         ),
         // What is fuzzed, with the inputs that were kept; Scripts/fuzz makes a libFuzzer program of it.

@@ -5,6 +5,7 @@ import PackageDescription
 
 // A user's package for the desktop: Swift 6 mode, GTK 4.8 and libadwaita 1.2.
 let identityClient = Target.Dependency.product(name: "IdentityClient", package: "swift-identity-client")
+let identityResources = Target.Dependency.product(name: "IdentityResources", package: "swift-identity-client")
 let identityKeyring = Target.Dependency.product(name: "IdentityKeyring", package: "swift-identity-client")
 let identityTesting = Target.Dependency.product(name: "IdentityTesting", package: "swift-identity-client")
 let identityWebView = Target.Dependency.product(name: "IdentityWebView", package: "swift-identity-client")
@@ -58,13 +59,15 @@ let package = Package(
         ),
         .testTarget(
             name: "StandInTests",
-            dependencies: ["StandIn", flyingFox, identityClient, identityTesting, httpTypes]
+            dependencies: [
+                "StandIn", flyingFox, identityClient, identityResources, identityTesting, httpTypes,
+            ]
         ),
 
         // Signs in, calls Microsoft Graph, signs out.
         .executableTarget(
             name: "QuickStart",
-            dependencies: ["DesktopKit", identityClient, identityKeyring, argumentParser]
+            dependencies: ["DesktopKit", identityClient, identityResources, identityKeyring, argumentParser]
         ),
         .testTarget(
             name: "QuickStartTests",
@@ -74,7 +77,7 @@ let package = Package(
         // Searches the people of an organization.
         .executableTarget(
             name: "GraphSearch",
-            dependencies: ["DesktopKit", identityClient, argumentParser]
+            dependencies: ["DesktopKit", identityClient, identityResources, argumentParser]
         ),
         .testTarget(
             name: "GraphSearchTests",
@@ -84,7 +87,7 @@ let package = Package(
         // A to-do list on Azure AD B2C: the model, and below it the window.
         .target(
             name: "TodoListModel",
-            dependencies: ["StandIn", identityClient, httpTypes]
+            dependencies: ["StandIn", identityClient, identityResources, httpTypes]
         ),
         .testTarget(
             name: "TodoListModelTests",

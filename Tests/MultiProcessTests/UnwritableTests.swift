@@ -2,6 +2,7 @@
 
 import IdentityClient
 import IdentityKeyring
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 

@@ -12,7 +12,7 @@ import Testing
 @Suite(.serialized, .tags(.desktop), .enabled(if: Desktop.isPrepared), .timeLimit(.minutes(1)))
 struct WebViewEndTests {
     @Test func endsAtOnceWhenThePersonClosesTheWindow() async throws {
-        let (window, task) = try await Stage().signIn()
+        let (window, task) = try await TestSetup().signIn()
         try await window.waitForPage("Sign in")
         MainContext.perform { if let widgets = window.widgets { gtk_window_close(widgets.window) } }
         await #expect { try await task.value } throws: { ($0 as? AuthenticationError)?.code == .userCancelled }
@@ -21,7 +21,7 @@ struct WebViewEndTests {
 
     @Test(arguments: ["Escape", "ctrl+w"])
     func endsAtTheKeysThatCloseADialog(keys: String) async throws {
-        let (window, task) = try await Stage().signIn()
+        let (window, task) = try await TestSetup().signIn()
         try await window.waitForPage("Sign in")
         try Keyboard.focus("Sign in")
         try Keyboard.press(keys)
@@ -31,7 +31,7 @@ struct WebViewEndTests {
 
     @Test func endsWithTheWindowItBelongsTo() async throws {
         let program = ProgramWindow()
-        let (window, task) = try await Stage(parent: { program.window }).signIn()
+        let (window, task) = try await TestSetup(parent: { program.window }).signIn()
         let isModal = try await MainContext.value(within: .seconds(30)) {
             window.widgets.map {
                 gtk_window_get_modal($0.window) != 0 && gtk_window_get_transient_for($0.window) != nil
@@ -44,13 +44,13 @@ struct WebViewEndTests {
     }
 
     @Test func closesTheWindowAtTheDeadline() async throws {
-        let (window, task) = try await Stage().signIn { $0.timeout = .milliseconds(200) }
+        let (window, task) = try await TestSetup().signIn { $0.timeout = .milliseconds(200) }
         await #expect { try await task.value } throws: { ($0 as? AuthenticationError)?.code == .interactionTimedOut }
         try await window.waitUntilGone()
     }
 
     @Test func closesTheWindowWhenTheTaskIsCancelled() async throws {
-        let (window, task) = try await Stage().signIn()
+        let (window, task) = try await TestSetup().signIn()
         try await window.waitForPage("Sign in")
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
@@ -58,9 +58,9 @@ struct WebViewEndTests {
     }
 
     @Test func givesWayToANewerSignIn() async throws {
-        let stage = try Stage()
-        let (first, old) = try await stage.signIn()
-        let (second, new) = try await stage.signIn { $0.whenPending = .supersede }
+        let setup = try TestSetup()
+        let (first, old) = try await setup.signIn()
+        let (second, new) = try await setup.signIn { $0.whenPending = .supersede }
         await #expect { try await old.value } throws: { ($0 as? AuthenticationError)?.code == .interactionSuperseded }
         try await first.waitUntilGone()
         try await second.signInAsAlice()

@@ -12,32 +12,32 @@ import Testing
 @Suite(.serialized, .tags(.desktop), .enabled(if: Desktop.isPrepared), .timeLimit(.minutes(1)))
 struct WebViewRefusalTests {
     @Test func doesNotTakeARedirectToAnotherPort() async throws {
-        let stage = try Stage(redirectURI: .loopback(ports: 1022...1022))
-        stage.provider.settings.autoApproves = true
-        let listener = try await stage.presenter.start(
+        let setup = try TestSetup(redirectURI: .loopback(ports: 1022...1022))
+        setup.provider.settings.autoApproves = true
+        let listener = try await setup.presenter.start(
             for: .loopback(host: .ipv4, ports: 1021...1021),
             responseMode: .query
         )
-        let request = try await stage.app.prepareAuthorization(InteractiveParameters(scopes: ["email"]))
-        try await stage.presenter.open(request.url)
-        let window = try await stage.nextWindow()
+        let request = try await setup.app.prepareAuthorization(InteractiveParameters(scopes: ["email"]))
+        try await setup.presenter.open(request.url)
+        let window = try await setup.nextWindow()
         #expect(try await window.waitForProblem().hasPrefix("http://127.0.0.1:1022 could not be loaded"))
-        #expect(stage.provider.count(of: .authorization) == 1)
-        // A redirect would be handed on before the end.
+        #expect(setup.provider.count(of: .authorization) == 1)
+        // It would be handed on before the end.
         await listener.close()
         await #expect(throws: CancellationError.self) { try await listener.receive() }
     }
 
     @Test func letsThePersonStartAgainWhenThePageCannotBeReached() async throws {
-        let stage = try Stage()
-        let (window, task) = try await stage.signIn()
+        let setup = try TestSetup()
+        let (window, task) = try await setup.signIn()
         try await window.waitForPage("Sign in")
-        let request = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        let request = try #require(setup.provider.requests.first { $0.endpoint == .authorization })
         let port = try #require(URL(string: request.url)?.port)
-        stage.provider.close()
+        setup.provider.close()
         try await window.run("document.getElementById('sign-in').click()")
         #expect(try await window.waitForProblem().contains("could not be loaded"))
-        try stage.provider.listen(port: UInt16(port))
+        try setup.provider.listen(port: UInt16(port))
         MainContext.perform { if let widgets = window.widgets { _ = gtk_widget_activate(widgets.retry) } }
         try await window.signInAsAlice()
         #expect(try await task.value.account.username == "alice@example.test")
@@ -67,10 +67,10 @@ struct WebViewRefusalTests {
 
     /// Shows an address as if a sign-in began there.
     private func show(_ address: String) async throws -> (PageWindow, any RedirectListener) {
-        let stage = try Stage()
-        let listener = try await stage.presenter.start(for: .loopback, responseMode: .query)
-        try await stage.presenter.open(try #require(URL(string: address)))
-        return (try await stage.nextWindow(), listener)
+        let setup = try TestSetup()
+        let listener = try await setup.presenter.start(for: .loopback, responseMode: .query)
+        try await setup.presenter.open(try #require(URL(string: address)))
+        return (try await setup.nextWindow(), listener)
     }
 
     /// Each of these addresses is refused: the page stays, and the sign-in goes on.
@@ -83,8 +83,8 @@ struct WebViewRefusalTests {
         "window.open('file:///etc/passwd')",
     ])
     func keepsThePageWhereItIs(_ script: String) async throws {
-        let stage = try Stage()
-        let (window, task) = try await stage.signIn()
+        let setup = try TestSetup()
+        let (window, task) = try await setup.signIn()
         try await window.waitForPage("Sign in")
         try await window.run(script)
         #expect(
@@ -95,7 +95,7 @@ struct WebViewRefusalTests {
     }
 
     @Test func givesAPageNothingOfThisComputer() async throws {
-        let (window, task) = try await Stage().signIn()
+        let (window, task) = try await TestSetup().signIn()
         try await window.waitForPage("Sign in")
         #expect(try await window.run("String(window.open('about:blank'))") == "null")
         #expect(try await window.run("String(document.fullscreenEnabled === true)") == "false")
@@ -112,10 +112,10 @@ struct WebViewRefusalTests {
     }
 
     @Test func refusesFormPosts() async throws {
-        let stage = try Stage()
+        let setup = try TestSetup()
         var parameters = InteractiveParameters(scopes: ["email"])
         parameters.responseMode = .formPost
-        await #expect { try await stage.app.acquireTokenInteractively(parameters) } throws: { error in
+        await #expect { try await setup.app.acquireTokenInteractively(parameters) } throws: { error in
             (error as? AuthenticationError)?.code == .unsupported
         }
     }

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The queues are serial, because serial queues have their own threads. A concurrent queue shares the threads of the
 /// cooperative pool: one hanging call for each processor would stop every task of the program.
-final class QueueExecutor: Sendable {
+package final class QueueExecutor: Sendable {
     private let queues: [DispatchQueue]
     /// The number of pieces of work on each queue, running or waiting.
     private let loads: Mutex<[Int]>
@@ -15,13 +15,13 @@ final class QueueExecutor: Sendable {
     /// Creates the queues; their threads start when there is work.
     /// - Parameter width: The number of pieces of work that may run at the same time. With 1, the default, they run in
     ///   order.
-    init(_ label: String, width: Int = 1) {
+    package init(_ label: String, width: Int = 1) {
         queues = (0..<width).map { DispatchQueue(label: width == 1 ? label : "\(label)-\($0)") }
         loads = Mutex(Array(repeating: 0, count: width))
     }
 
     /// Runs `work` on a queue and waits for it. Cancellation does not interrupt running `work`.
-    func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    package func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             enqueue { continuation.resume(with: Result(catching: work)) }
         }
@@ -31,7 +31,9 @@ final class QueueExecutor: Sendable {
     /// dropped.
     ///
     /// - Throws: The error of `work`, or `CancellationError`.
-    func runUnlessCancelled<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    package func runUnlessCancelled<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws
+        -> Value
+    {
         let result = Promise<Value>()
         enqueue { result.finish(Result(catching: work)) }
         return try await result.value()

@@ -5,10 +5,12 @@ import Synchronization
 /// Runs one piece of work per key at a time; later callers wait for its outcome.
 ///
 /// The work runs in a separate task: cancelling any or all callers does not end it.
-final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let flights = Mutex<[Key: Promise<Value>]>([:])
 
-    func run(_ key: Key, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    package init() {}
+
+    package func run(_ key: Key, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         let (flight, isNew) = flights.withLock { flights in
             if let flight = flights[key] { return (flight, false) }
             let flight = Promise<Value>()

@@ -69,6 +69,9 @@ package struct WebAddress: Hashable, Sendable {
 
     package var text: String { origin + path + (query.map { "?" + $0 } ?? "") }
 
+    /// The address for a log.
+    package var withoutQuery: String { origin + path }
+
     /// Path and query for a request; `/` for an empty path.
     ///
     /// - SeeAlso: [RFC 9112 §3.2.1](https://www.rfc-editor.org/rfc/rfc9112#section-3.2.1)

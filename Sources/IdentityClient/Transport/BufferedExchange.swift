@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import HTTPTypes
+package import HTTPTypes
 import Synchronization
 
 /// An exchange over a transport that cannot stream, with both bodies in memory.
@@ -41,7 +41,7 @@ final class BufferedExchange: HTTPExchange {
 
 extension HTTPTransport {
     /// Starts an exchange, streamed if this transport can.
-    func exchange(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
+    package func exchange(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
         if let streaming = self as? any StreamingHTTPTransport { return try await streaming.open(request, body: body) }
         return try await BufferedExchange(self, request, body: body)
     }

@@ -4,7 +4,7 @@ public import HTTPTypes
 
 /// A transport that can also send and receive bodies piece by piece.
 ///
-/// ``AuthenticatedClient`` streams if the transport conforms to this protocol. With any other ``HTTPTransport``, bodies
+/// `AuthenticatedClient` of `IdentityResources` streams if the transport conforms to this protocol. With any other ``HTTPTransport``, bodies
 /// are held in memory, within that transport's limits.
 ///
 /// ```swift

@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import IdentityClient
+import IdentityResources
 
 extension CallCommand {
     /// Without `--timeout`: until the answer begins. Its body then takes the time it takes.

@@ -5,6 +5,7 @@ import FoundationEssentials
 import Glibc
 import HTTPTypes
 import IdentityClient
+import IdentityResources
 
 /// A request to an API, with the token of an account.
 struct CallCommand: ToolCommand {

@@ -3,6 +3,7 @@
 import ArgumentParser
 import HTTPTypes
 import IdentityClient
+import IdentityResources
 
 /// What is sent, and where the answer goes. These have no variables: they are of one request.
 struct MessageOptions: ParsableArguments {

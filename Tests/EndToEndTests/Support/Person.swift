@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import Testing
 
 /// A scripted person: the command that the library starts as the browser, and the log of the pages the person saw.

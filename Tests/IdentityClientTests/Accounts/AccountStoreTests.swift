@@ -2,6 +2,8 @@
 
 import FoundationEssentials
 import HTTPTypes
+import IdentityResources
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -15,27 +17,27 @@ struct AccountStoreTests {
         var count = 0
     }
 
-    private let stage: Stage
-    private let shop: Stage
+    private let setup: TestSetup
+    private let shop: TestSetup
 
     init() throws {
-        stage = try Stage(.entra)
-        shop = try Stage()
+        setup = try TestSetup(.entra)
+        shop = try TestSetup()
     }
 
     private func type(
         _ name: AccountType.Name,
-        _ stage: Stage,
+        _ setup: TestSetup,
         _ change: (inout AccountType) -> Void = { _ in }
     ) throws -> AccountType {
-        var type = AccountType(name, configuration: try stage.application().configuration, scopes: ["api.read"])
+        var type = AccountType(name, configuration: try setup.application().configuration, scopes: ["api.read"])
         change(&type)
         return type
     }
 
     /// Each call stands for another process.
     private func store() throws -> AccountStore {
-        try AccountStore([type("work", stage), type("shop", shop)])
+        try AccountStore([type("work", setup), type("shop", shop)])
     }
 
     @Test func keepsTheTypesApart() async throws {
@@ -75,7 +77,7 @@ struct AccountStoreTests {
     @Test func signsInOnAnotherDeviceAsTheProgramSays() async throws {
         let cache = UnreliableCache()
         cache.refusedWrites = [.account]
-        let shop = try Stage(cache: cache)
+        let shop = try TestSetup(cache: cache)
         let store = try AccountStore([type("shop", shop) { $0.extraQueryItems = ["audience": "orders"] }])
         let prompts = Shared(0)
         try await expectError(.cache) {
@@ -148,7 +150,7 @@ struct AccountStoreTests {
     ])
     func refusesReservedItems(_ name: String) async throws {
         try await expectError(.invalidArgument) {
-            try AccountStore([try type("work", stage) { $0.extraQueryItems = [name: "x"] }])
+            try AccountStore([try type("work", setup) { $0.extraQueryItems = [name: "x"] }])
         }
     }
 
@@ -158,13 +160,13 @@ struct AccountStoreTests {
     ])
     func refusesHeadersThatAreNotItsOwn(_ name: String, _ value: String) async throws {
         try await expectError(.invalidArgument) {
-            try AccountStore([try type("work", stage) { $0.extraHeaders = [name: value] }])
+            try AccountStore([try type("work", setup) { $0.extraHeaders = [name: value] }])
         }
     }
 
     @Test func refusesTypesThatCannotBeToldApart() async throws {
-        try await expectError(.invalidArgument) { try AccountStore([type("a", stage), type("a", shop)]) }
-        try await expectError(.invalidArgument) { try AccountStore([type("a", stage), type("b", stage)]) }
+        try await expectError(.invalidArgument) { try AccountStore([type("a", setup), type("a", shop)]) }
+        try await expectError(.invalidArgument) { try AccountStore([type("a", setup), type("b", setup)]) }
     }
 
     @Test func keepsUserDataUntilTheSignOut() async throws {
@@ -217,7 +219,7 @@ struct AccountStoreTests {
         var change = try #require(await changes.next())
         #expect(change.kind.word == "added" && change.old == nil && change.new == account && change.type == "work")
 
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         _ = try await other.acquireTokenSilently(for: account)
         change = try #require(await changes.next())
         #expect(change.kind.word == "tokenChanged" && change.old == account && change.new == account)
@@ -226,7 +228,7 @@ struct AccountStoreTests {
         change = try #require(await changes.next())
         #expect(change.kind.word == "userDataChanged" && change.new == account)
 
-        stage.provider.revokeSessions(of: .alice)
+        setup.provider.revokeSessions(of: .alice)
         try await expectError(.signInExpired) {
             try await store.acquireTokenSilently(for: account) { $0.forcesRefresh = true }
         }
@@ -251,7 +253,7 @@ struct AccountStoreTests {
 
     @Test func findsTheSignInThatAnAddressBelongsTo() async throws {
         let store = try store()
-        stage.browser.followsRedirects = false
+        setup.browser.followsRedirects = false
         shop.browser.followsRedirects = false
         let first = try await store.prepareAuthorization(ofType: "work")
         let second = try await store.prepareAuthorization(ofType: "shop")
@@ -268,8 +270,8 @@ struct AccountStoreTests {
         #expect(try await store.accounts().map(\.type) == ["shop"])
         #expect(try await store.handleRedirect(redirect)?.accessToken == nil)  // the redirect is spent
 
-        try await stage.browser.open(first.url)
-        #expect(try await store.handleRedirect(try await stage.browser.redirectURL())?.accessToken != nil)
+        try await setup.browser.open(first.url)
+        #expect(try await store.handleRedirect(try await setup.browser.redirectURL())?.accessToken != nil)
         #expect(try await store.accounts().count == 2)
     }
 

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityTestSupport
 import IdentityTesting
 import LoopbackHTTP
 import Testing
@@ -36,8 +37,8 @@ struct CustomSchemeRedirectReceiverTests {
         }
     }
 
-    private func stage() throws -> Stage {
-        try Stage(.entra, clients: [.init(redirectURIs: [Self.uri])])
+    private func setup() throws -> TestSetup {
+        try TestSetup(.entra, clients: [.init(redirectURIs: [Self.uri])])
     }
 
     private func waitFor(_ count: Int, _ deliveries: Shared<[Bool]>) async throws -> [Bool] {
@@ -47,16 +48,16 @@ struct CustomSchemeRedirectReceiverTests {
 
     @Test func signsInWithWhatIsDelivered() async throws {
         let directory = try TemporaryDirectory()
-        let stage = try stage()
-        stage.browser.followsRedirects = false
+        let setup = try setup()
+        setup.browser.followsRedirects = false
         let receiver = CustomSchemeRedirectReceiver(directory: directory.path)
         let deliveries = Shared<[Bool]>([])
         let uri = try RedirectURI.custom(try #require(URL(string: Self.uri)))
-        let application = try stage.application {
+        let application = try setup.application {
             $0.redirectURI = uri
             $0.redirectReceiver = receiver
             $0.browser = Desktop(
-                browser: stage.browser,
+                browser: setup.browser,
                 receiver: receiver,
                 deliveries: deliveries,
                 before: [
@@ -68,7 +69,7 @@ struct CustomSchemeRedirectReceiverTests {
         let result = try await application.acquireTokenInteractively(scopes: ["api.read"])
         #expect(result.account.username == "alice@example.test")
         #expect(try await waitFor(5, deliveries) == [false, false, false, false, true])
-        let sent = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        let sent = try #require(setup.provider.requests.first { $0.endpoint == .authorization })
         #expect(sent["redirect_uri"] == Self.uri && sent["response_mode"] == "query")
         // No files remain.
         let left = try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/redirects")

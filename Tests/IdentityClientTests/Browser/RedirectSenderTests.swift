@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import IdentityTestSupport
 import LoopbackHTTP
 import Testing
 

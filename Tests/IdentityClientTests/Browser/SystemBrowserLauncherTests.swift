@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import IdentityTestSupport
 import Testing
 
 @testable import IdentityClient

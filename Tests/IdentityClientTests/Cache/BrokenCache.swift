@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityTestSupport
 import Synchronization
 
 /// A cache that breaks one rule of the protocol.

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import IdentityTestSupport
 import Synchronization
 import Testing
 

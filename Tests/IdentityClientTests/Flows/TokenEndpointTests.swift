@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import HTTPTypes
+import IdentityTestSupport
 import Testing
 
 @testable import IdentityClient

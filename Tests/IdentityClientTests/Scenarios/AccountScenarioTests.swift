@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -11,19 +12,19 @@ struct AccountScenarioTests {
     private func signIn(
         _ person: TestIdentityProvider.Person,
         to application: PublicClientApplication,
-        _ stage: Stage
+        _ setup: TestSetup
     ) async throws -> AuthenticationResult {
-        stage.browser.person = person
-        stage.browser.forgetCookies()
+        setup.browser.person = person
+        setup.browser.forgetCookies()
         return try await application.acquireTokenInteractively(scopes: ["api.read"])
     }
 
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .adfs])
     func keepsSeveralPeopleApart(_ profile: TestIdentityProvider.Profile) async throws {
-        let stage = try Stage(profile)
-        let application = try stage.application()
-        let alice = try await signIn(.alice, to: application, stage)
-        let bob = try await signIn(.bob, to: application, stage)
+        let setup = try TestSetup(profile)
+        let application = try setup.application()
+        let alice = try await signIn(.alice, to: application, setup)
+        let bob = try await signIn(.bob, to: application, setup)
         #expect(alice.account.id != bob.account.id)
         #expect(try await application.allAccounts() == [alice.account, bob.account])
         for person in [alice, bob] {
@@ -49,22 +50,22 @@ struct AccountScenarioTests {
     }
 
     @Test func findsAPersonByHomeAccountID() async throws {
-        let stage = try Stage(.entra)
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup(.entra)
+        let (application, first) = try await setup.signedIn()
         let home = "aaaaaaaa-0000-4000-8000-000000000001.11111111-2222-4333-8444-555555555555"
         #expect(first.account.homeAccountID == home && first.account.id.rawValue == home)
         #expect(try await application.account(withHomeAccountID: home.uppercased()) == first.account)
     }
 
     @Test func groupsThePoliciesOfAPerson() async throws {
-        let stage = try Stage(.b2c)
-        let susi = try stage.application()
-        let resetAuthority = try stage.provider.authority(policy: "b2c_1_reset")
-        let reset = try stage.application { $0.authority = resetAuthority }
+        let setup = try TestSetup(.b2c)
+        let susi = try setup.application()
+        let resetAuthority = try setup.provider.authority(policy: "b2c_1_reset")
+        let reset = try setup.application { $0.authority = resetAuthority }
         let first = try await susi.acquireTokenInteractively(scopes: ["api.read"])
         let second = try await reset.acquireTokenInteractively(scopes: ["api.read"])
         #expect(first.account.id == second.account.id)
-        #expect(try await stage.storedCredentials(of: susi).count == 2)
+        #expect(try await setup.storedCredentials(of: susi).count == 2)
         for application in [susi, reset] {
             let accounts = try await application.allAccounts()
             #expect(accounts.count == 1)
@@ -80,13 +81,13 @@ struct AccountScenarioTests {
         let parameters = SilentParameters(scopes: ["api.read"], account: first.account, authority: resetAuthority)
         let other = try await susi.acquireTokenSilently(parameters)
         #expect(other.source == .cache && other.accessToken == second.accessToken)
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         let refreshed = try await susi.acquireTokenSilently(parameters)
         #expect(refreshed.source == .identityProvider)
-        #expect(stage.provider.requests.last { $0.endpoint == .token }?.url.contains("b2c_1_reset") == true)
+        #expect(setup.provider.requests.last { $0.endpoint == .token }?.url.contains("b2c_1_reset") == true)
 
         try await reset.remove(second.account)
-        #expect(try await stage.storedCredentials(of: susi).isEmpty)
+        #expect(try await setup.storedCredentials(of: susi).isEmpty)
         #expect(try await susi.allAccounts().isEmpty)
         try await expectError(.noTokensFound) {
             try await susi.acquireTokenSilently(scopes: ["api.read"], account: first.account)
@@ -94,12 +95,12 @@ struct AccountScenarioTests {
     }
 
     @Test func leavesOtherPeoplesPoliciesAlone() async throws {
-        let stage = try Stage(.b2c)
-        let susi = try stage.application()
-        let resetAuthority = try stage.provider.authority(policy: "b2c_1_reset")
-        let reset = try stage.application { $0.authority = resetAuthority }
-        let alice = try await signIn(.alice, to: susi, stage)
-        let bob = try await signIn(.bob, to: reset, stage)
+        let setup = try TestSetup(.b2c)
+        let susi = try setup.application()
+        let resetAuthority = try setup.provider.authority(policy: "b2c_1_reset")
+        let reset = try setup.application { $0.authority = resetAuthority }
+        let alice = try await signIn(.alice, to: susi, setup)
+        let bob = try await signIn(.bob, to: reset, setup)
         try await susi.remove(alice.account)
         #expect(try await reset.allAccounts() == [bob.account])
         let hit = try await reset.acquireTokenSilently(scopes: ["api.read"], account: bob.account)
@@ -107,12 +108,12 @@ struct AccountScenarioTests {
     }
 
     @Test func acceptsTheClientIDAsScopeOfB2C() async throws {
-        let stage = try Stage(.b2c)
-        let (application, first) = try await stage.signedIn(scopes: ["test-client"])
+        let setup = try TestSetup(.b2c)
+        let (application, first) = try await setup.signedIn(scopes: ["test-client"])
         #expect(first.declinedScopes.isEmpty)
         let hit = try await application.acquireTokenSilently(scopes: ["test-client"], account: first.account)
         #expect(hit.source == .cache)
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["test-client"], account: first.account)
         #expect(next.source == .identityProvider)
     }
@@ -121,15 +122,15 @@ struct AccountScenarioTests {
         let clients = [
             TestIdentityProvider.Client(id: "test-client"), TestIdentityProvider.Client(id: "second-client"),
         ]
-        let stage = try Stage(.entra, clients: clients)
+        let setup = try TestSetup(.entra, clients: clients)
         let group = try CacheGroup("com.example.suite")
-        let one = try stage.application { $0.cacheGroup = group }
-        let other = try stage.application {
+        let one = try setup.application { $0.cacheGroup = group }
+        let other = try setup.application {
             $0.cacheGroup = group
             $0.clientID = "second-client"
         }
-        let outsider = try stage.application { $0.cacheGroup = try? CacheGroup("com.example.other") }
-        let alone = try stage.application()
+        let outsider = try setup.application { $0.cacheGroup = try? CacheGroup("com.example.other") }
+        let alone = try setup.application()
         let first = try await one.acquireTokenInteractively(scopes: ["api.read"])
         #expect(try await other.allAccounts() == [first.account])
         // The person is known, but this program has no token yet: a token is bound to its client.
@@ -139,17 +140,17 @@ struct AccountScenarioTests {
         let second = try await other.acquireTokenInteractively(scopes: ["api.read"])
         #expect(second.account.id == first.account.id)
         #expect(try await one.allAccounts().count == 1)
-        #expect(try await stage.storedCredentials(of: one).count == 2)
+        #expect(try await setup.storedCredentials(of: one).count == 2)
 
         // Neither rewrites the other's tokens.
-        stage.clock.advance(by: .seconds(3600))
-        let before = try await stage.storedCredentials(of: one)
+        setup.clock.advance(by: .seconds(3600))
+        let before = try await setup.storedCredentials(of: one)
         let renewed = try await one.acquireTokenSilently(scopes: ["api.read"], account: first.account)
-        let after = try await stage.storedCredentials(of: one)
+        let after = try await setup.storedCredentials(of: one)
         #expect(before.filter { after[$0.key] != $0.value }.count == 1)
         let otherRenewed = try await other.acquireTokenSilently(scopes: ["api.read"], account: second.account)
         #expect(otherRenewed.accessToken != renewed.accessToken)
-        let sent = stage.provider.requests.filter { $0["grant_type"] == "refresh_token" }
+        let sent = setup.provider.requests.filter { $0["grant_type"] == "refresh_token" }
         #expect(sent.map { $0["client_id"] } == ["test-client", "second-client"])
         #expect(Set(sent.map { $0["refresh_token"] }).count == 2)
 
@@ -161,15 +162,15 @@ struct AccountScenarioTests {
             }
             try await stranger.remove(first.account)
         }
-        #expect(try await stage.storedCredentials(of: one).count == 2)
+        #expect(try await setup.storedCredentials(of: one).count == 2)
 
         try await one.remove(first.account)
-        #expect(try await stage.storedCredentials(of: one).isEmpty)
+        #expect(try await setup.storedCredentials(of: one).isEmpty)
         #expect(try await other.allAccounts().isEmpty)
     }
 
     @Test func keepsGuestsTokensApartFromHomeTokens() async throws {
-        let stage = try Stage(.entra)
+        let setup = try TestSetup(.entra)
         let guest = TestIdentityProvider.Person(
             username: "carol@partner.test",
             password: "tr0ub4dor",
@@ -178,9 +179,9 @@ struct AccountScenarioTests {
             objectID: "cccccccc-0000-4000-8000-000000000003",
             homeTenantID: "22222222-2222-4333-8444-555555555555"
         )
-        stage.provider.add(guest)
-        let application = try stage.application()
-        let first = try await signIn(guest, to: application, stage)
+        setup.provider.add(guest)
+        let application = try setup.application()
+        let first = try await signIn(guest, to: application, setup)
         #expect(first.account.id.rawValue == "\(guest.objectID).22222222-2222-4333-8444-555555555555")
         #expect(first.tenantProfile?.tenantID == "11111111-2222-4333-8444-555555555555")
         #expect(first.tenantProfile?.isHomeTenant == false)

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import OAuthWire
 import Testing
@@ -11,8 +12,8 @@ import Testing
 struct AuthorizationRequestScenarioTests {
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra])
     func sendsWhatTheProgramAsksFor(_ profile: TestIdentityProvider.Profile) async throws {
-        let stage = try Stage(profile)
-        let application = try stage.application()
+        let setup = try TestSetup(profile)
+        let application = try setup.application()
         var parameters = InteractiveParameters(scopes: ["api.read", "api.write"])
         parameters.extraScopesToConsent = ["later.read"]
         parameters.prompt = .login
@@ -27,7 +28,7 @@ struct AuthorizationRequestScenarioTests {
         let result = try await application.acquireTokenInteractively(parameters)
         #expect(result.correlationID == parameters.correlationID)
 
-        let sent = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        let sent = try #require(setup.provider.requests.first { $0.endpoint == .authorization })
         #expect(sent.method == "GET" && sent.form.isEmpty)
         #expect(Set(sent.query.map(\.name)).count == sent.query.count)
         let expected = [
@@ -48,16 +49,16 @@ struct AuthorizationRequestScenarioTests {
     }
 
     @Test func sendsNothingThatWasNotAskedFor() async throws {
-        let stage = try Stage()
-        _ = try await stage.signedIn()
-        let sent = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        let setup = try TestSetup()
+        _ = try await setup.signedIn()
+        let sent = try #require(setup.provider.requests.first { $0.endpoint == .authorization })
         #expect(
             Set(sent.query.map(\.name)) == [
                 "client_id", "response_type", "redirect_uri", "scope", "state", "nonce", "code_challenge",
                 "code_challenge_method", "response_mode",
             ]
         )
-        let redeemed = try #require(stage.provider.requests.first { $0.endpoint == .token })
+        let redeemed = try #require(setup.provider.requests.first { $0.endpoint == .token })
         #expect(
             Set(redeemed.form.map(\.name)) == [
                 "grant_type", "client_id", "code", "redirect_uri", "code_verifier",
@@ -73,27 +74,27 @@ struct AuthorizationRequestScenarioTests {
         "state", "redirect_uri", "client_id", "code_challenge", "request", "request_uri", "nonce", "scope", "",
     ])
     func refusesAnExtraItemThatTheLibrarySets(_ name: String) async throws {
-        let stage = try Stage()
-        let application = try stage.application()
+        let setup = try TestSetup()
+        let application = try setup.application()
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.extraQueryItems = [name: "mine"]
         try await expectError(.invalidArgument) { try await application.acquireTokenInteractively(parameters) }
-        #expect(stage.browser.openedURLs.isEmpty)
+        #expect(setup.browser.openedURLs.isEmpty)
     }
 
     @Test(arguments: ["", "two words", "qu\"ote", "back\\slash", "ümlaut"])
     func refusesAScopeThatCannotBeSent(_ scope: String) async throws {
-        let stage = try Stage()
-        let application = try stage.application()
+        let setup = try TestSetup()
+        let application = try setup.application()
         try await expectError(.invalidArgument) {
             try await application.acquireTokenInteractively(scopes: [Scope(rawValue: scope)])
         }
-        #expect(stage.browser.openedURLs.isEmpty)
+        #expect(setup.browser.openedURLs.isEmpty)
     }
 
     @Test func refusesArgumentsThatMakeNoSense() async throws {
-        let stage = try Stage()
-        let application = try stage.application()
+        let setup = try TestSetup()
+        let application = try setup.application()
         func refused(_ change: (inout InteractiveParameters) throws -> Void) async throws {
             var parameters = InteractiveParameters(scopes: ["api.read"])
             try change(&parameters)
@@ -106,7 +107,7 @@ struct AuthorizationRequestScenarioTests {
         try await refused { $0.claims = "not JSON" }
         try await refused { $0.loginHint = "a\r\nb" }
         try await refused { $0.authority = try .openIDConnect(issuer: "https://other.example.test") }
-        #expect(stage.browser.openedURLs.isEmpty)
+        #expect(setup.browser.openedURLs.isEmpty)
     }
 
     /// The provider chose the username, and the person cannot change it to sign in again.
@@ -114,8 +115,8 @@ struct AuthorizationRequestScenarioTests {
         ("alice@example.test", true), ("alice\u{7}", false), (String(repeating: "a", count: 1001), false),
     ])
     func leavesOutAStoredNameThatCannotBeSent(_ username: String, _ isSent: Bool) async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.account = Account(
             id: first.account.id,
@@ -123,16 +124,16 @@ struct AuthorizationRequestScenarioTests {
             username: username
         )
         _ = try await application.acquireTokenInteractively(parameters)
-        let sent = try #require(stage.provider.requests.last { $0.endpoint == .authorization })
+        let sent = try #require(setup.provider.requests.last { $0.endpoint == .authorization })
         #expect(sent["login_hint"] == (isSent ? username : nil))
     }
 
     @Test func makesEverythingRandomAnewEachTime() async throws {
-        let stage = try Stage()
-        let application = try stage.application()
+        let setup = try TestSetup()
+        let application = try setup.application()
         for _ in 0..<5 { _ = try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        let sent = stage.provider.requests.filter { $0.endpoint == .authorization }
-        let verifiers = stage.provider.requests.filter { $0.endpoint == .token }.compactMap { $0["code_verifier"] }
+        let sent = setup.provider.requests.filter { $0.endpoint == .authorization }
+        let verifiers = setup.provider.requests.filter { $0.endpoint == .token }.compactMap { $0["code_verifier"] }
         for name in ["state", "nonce", "code_challenge"] {
             let values = sent.compactMap { $0[name] }
             #expect(values.count == 5 && Set(values).count == 5, "\(name)")
@@ -143,12 +144,12 @@ struct AuthorizationRequestScenarioTests {
 
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra])
     func signsInByHandInTwoSteps(_ profile: TestIdentityProvider.Profile) async throws {
-        let stage = try Stage(profile, listensOnLoopback: true)
-        stage.browser.followsRedirects = false
-        let application = try stage.application()
+        let setup = try TestSetup(profile, listensOnLoopback: true)
+        setup.browser.followsRedirects = false
+        let application = try setup.application()
         let request = try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
-        try await stage.browser.open(request.url)
-        let redirect = try await stage.browser.redirectURL()
+        try await setup.browser.open(request.url)
+        let redirect = try await setup.browser.redirectURL()
 
         let wrong = [
             request.redirectURI, request.redirectURI + "?code=x", request.redirectURI + "?code=x&state=guessed",
@@ -158,7 +159,7 @@ struct AuthorizationRequestScenarioTests {
             let url = try #require(URL(string: address))
             try await expectError(.stateMismatch) { try await application.completeAuthorization(request, with: url) }
         }
-        #expect(stage.provider.count(of: .token) == 0)
+        #expect(setup.provider.count(of: .token) == 0)
 
         let result = try await application.completeAuthorization(request, with: redirect)
         #expect(result.source == .identityProvider)
@@ -167,17 +168,17 @@ struct AuthorizationRequestScenarioTests {
         try await expectError(.invalidArgument) {
             try await application.completeAuthorization(request, with: redirect)
         }
-        #expect(stage.provider.count(of: .token) == 1)
+        #expect(setup.provider.count(of: .token) == 1)
     }
 
     @Test func refusesTheAnswerToAnotherRequest() async throws {
-        let stage = try Stage(listensOnLoopback: true)
-        stage.browser.followsRedirects = false
-        let application = try stage.application()
+        let setup = try TestSetup(listensOnLoopback: true)
+        setup.browser.followsRedirects = false
+        let application = try setup.application()
         let first = try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
         let second = try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
-        try await stage.browser.open(first.url)
-        let redirect = try await stage.browser.redirectURL()
+        try await setup.browser.open(first.url)
+        let redirect = try await setup.browser.redirectURL()
         try await expectError(.stateMismatch) { try await application.completeAuthorization(second, with: redirect) }
         #expect(try await application.completeAuthorization(first, with: redirect).source == .identityProvider)
     }

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -10,16 +11,16 @@ import Testing
 struct CacheFailureTests {
     @Test func tellsThatTheCacheCannotBeRead() async throws {
         let cache = UnreliableCache()
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
         cache.refusesReads = true
-        let requests = stage.transport.count
+        let requests = setup.transport.count
         try await expectError(.cache) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
         try await expectError(.cache) { try await application.allAccounts() }
         try await expectError(.cache) { try await application.remove(first.account) }
-        #expect(stage.transport.count == requests)
+        #expect(setup.transport.count == requests)
         cache.refusesReads = false
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.source == .cache)
@@ -28,8 +29,8 @@ struct CacheFailureTests {
     @Test func keepsASignInInMemoryUntilTheCacheRecovers() async throws {
         let cache = UnreliableCache()
         cache.refusedWrites = [.account, .lease, .provider, .application]
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
         guard case .failed(let error) = first.persistence else {
             Issue.record("The result has to say that it was not stored.")
             return
@@ -45,7 +46,7 @@ struct CacheFailureTests {
             #expect(same.code == error.code)
         }
         #expect(try await application.allAccounts() == [first.account])
-        #expect(try await stage.application().allAccounts().isEmpty)
+        #expect(try await setup.application().allAccounts().isEmpty)
 
         cache.refusedWrites = []
         let saved = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
@@ -53,7 +54,7 @@ struct CacheFailureTests {
             Issue.record("It is stored now.")
             return
         }
-        let other = try stage.application()
+        let other = try setup.application()
         #expect(try await other.allAccounts() == [first.account])
         let shared = try await other.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(shared.accessToken == first.accessToken)
@@ -65,8 +66,8 @@ struct CacheFailureTests {
         let cache = UnreliableCache()
         cache.refusedWrites = [.account]
         cache.writeFailure = AuthenticationError(code, "It takes seconds to say so.")
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
         let before = cache.refusalCount
         try await withThrowingTaskGroup(of: AuthenticationResult.self) { calls in
             for _ in 0..<10 {
@@ -87,18 +88,18 @@ struct CacheFailureTests {
         // A program that ends now waits as long as necessary.
         cache.refusedWrites = []
         try await application.finishPendingRefreshes()
-        #expect(try await stage.application().allAccounts() == [first.account])
+        #expect(try await setup.application().allAccounts() == [first.account])
     }
 
     @Test(arguments: [true, false])
     func keepsARefreshInMemoryUntilTheCacheRecovers(_ isSignInStored: Bool) async throws {
         let cache = UnreliableCache()
-        let stage = try Stage(cache: cache)
+        let setup = try TestSetup(cache: cache)
         if !isSignInStored { cache.refusedWrites = [.account] }
-        let (application, first) = try await stage.signedIn()
+        let (application, first) = try await setup.signedIn()
         cache.refusedWrites = [.account]
         for _ in 0..<3 {
-            stage.clock.advance(by: .seconds(3600))
+            setup.clock.advance(by: .seconds(3600))
             let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(next.source == .identityProvider)
             guard case .failed = next.persistence else {
@@ -108,9 +109,9 @@ struct CacheFailureTests {
         }
         cache.refusedWrites = []
         try await application.finishPendingRefreshes()
-        let other = try stage.application()
+        let other = try setup.application()
         #expect(try await other.allAccounts().map(\.id) == [first.account.id])
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         let next = try await other.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider, "The rotated refresh token was saved.")
     }
@@ -118,9 +119,9 @@ struct CacheFailureTests {
     @Test func savesWithTheRefreshThatFindsTheCacheRecovered() async throws {
         let cache = UnreliableCache()
         cache.refusedWrites = [.account]
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
-        let (task, gate) = try await stage.heldRefresh(by: application, for: first.account)
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
+        let (task, gate) = try await setup.heldRefresh(by: application, for: first.account)
         cache.refusedWrites = []
         gate.open()
         let next = try await task.value
@@ -128,7 +129,7 @@ struct CacheFailureTests {
             Issue.record("It has to be stored now.")
             return
         }
-        let other = try stage.application()
+        let other = try setup.application()
         let hit = try await other.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.source == .cache && hit.accessToken == next.accessToken)
     }
@@ -136,10 +137,10 @@ struct CacheFailureTests {
     /// A refresh waits for the storage while the person signs in again; neither can be written.
     @Test func keepsTheSignInThatFailsToBeWrittenBeforeAnOlderRefreshDoes() async throws {
         let cache = InterruptedCache()
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
         let failure = AuthenticationError(.keyringTimedOut, "The keyring does not answer.")
-        let (task, gate) = try await stage.heldRefresh(by: application, for: first.account)
+        let (task, gate) = try await setup.heldRefresh(by: application, for: first.account)
         let again = Shared<AuthenticationResult?>(nil)
         cache.beforeNextWrite(of: .account) {
             cache.beforeNextWrite(of: .account) { throw failure }
@@ -155,7 +156,7 @@ struct CacheFailureTests {
             return
         }
         #expect(refreshed.accessToken == signIn.accessToken)
-        for application in [application, try stage.application { $0.cache = cache.storage }] {
+        for application in [application, try setup.application { $0.cache = cache.storage }] {
             let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(hit.source == .cache && hit.accessToken == signIn.accessToken)
         }
@@ -165,11 +166,11 @@ struct CacheFailureTests {
     @Test func keepsASignInThatComesAfterASignOutElsewhere() async throws {
         let storage = InMemoryTokenCache()
         let cache = UnreliableCache(storage)
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
-        let other = try stage.application { $0.cache = storage }
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
+        let other = try setup.application { $0.cache = storage }
         cache.refusedWrites = [.account]
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         try await other.remove(first.account)
         let again = try await application.acquireTokenInteractively(scopes: ["api.read"])
@@ -183,29 +184,29 @@ struct CacheFailureTests {
     @Test func forgetsAnUnsavedSignInThatIsRemoved() async throws {
         let cache = UnreliableCache()
         cache.refusedWrites = [.account]
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
         try await application.remove(first.account)
         cache.refusedWrites = []
         try await application.finishPendingRefreshes()
         #expect(try await application.allAccounts().isEmpty)
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
     }
 
     @Test func staysSignedInAcrossProcessesOnOneDirectory() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/cache"
-        let stage = try Stage(.entra, cache: FileTokenCache(directory: path))
-        let (_, first) = try await stage.signedIn()
+        let setup = try TestSetup(.entra, cache: FileTokenCache(directory: path))
+        let (_, first) = try await setup.signedIn()
         for _ in 0..<3 {
-            let application = try stage.application { $0.cache = FileTokenCache(directory: path) }
+            let application = try setup.application { $0.cache = FileTokenCache(directory: path) }
             #expect(try await application.allAccounts().map(\.id) == [first.account.id])
             let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(hit.source == .cache)
-            stage.clock.advance(by: .seconds(3600))
+            setup.clock.advance(by: .seconds(3600))
             let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(next.source == .identityProvider)
         }
-        #expect(stage.provider.count(of: .token) == 4)
+        #expect(setup.provider.count(of: .token) == 4)
     }
 }

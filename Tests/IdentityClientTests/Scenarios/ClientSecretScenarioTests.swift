@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -12,8 +13,8 @@ struct ClientSecretScenarioTests {
     /// Computed by hand: `test-client:not%20so%3A%20secret%2F%2B%C3%A9` in base64 (RFC 6749 §2.3.1).
     private static let basic = "Basic dGVzdC1jbGllbnQ6bm90JTIwc28lM0ElMjBzZWNyZXQlMkYlMkIlQzMlQTk="
 
-    private func stage(_ change: (inout TestIdentityProvider.Settings) -> Void = { _ in }) throws -> Stage {
-        try Stage(clients: [TestIdentityProvider.Client(secret: Self.secret)], change)
+    private func setup(_ change: (inout TestIdentityProvider.Settings) -> Void = { _ in }) throws -> TestSetup {
+        try TestSetup(clients: [TestIdentityProvider.Client(secret: Self.secret)], change)
     }
 
     /// The published methods, and whether HTTP Basic is the only choice.
@@ -25,14 +26,14 @@ struct ClientSecretScenarioTests {
 
     @Test(arguments: published)
     func everyRequestButTheBrowsersHasItWhereTheProviderWantsIt(_ methods: String?, _ isBasic: Bool) async throws {
-        let stage = try stage { $0.pushedAuthorizationRequests = .required }
-        stage.provider.failAlways(.discovery, with: .changing("token_endpoint_auth_methods_supported", to: methods))
-        let application = try stage.application { $0.clientSecret = Self.secret }
+        let setup = try setup { $0.pushedAuthorizationRequests = .required }
+        setup.provider.failAlways(.discovery, with: .changing("token_endpoint_auth_methods_supported", to: methods))
+        let application = try setup.application { $0.clientSecret = Self.secret }
         let first = try await application.acquireTokenInteractively(scopes: ["api.read"])
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         let second = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(second.source == .identityProvider && second.accessToken != first.accessToken)
-        stage.provider.failNext(.deviceAuthorization, with: .refusal("invalid_scope"))
+        setup.provider.failNext(.deviceAuthorization, with: .refusal("invalid_scope"))
         try await expectError(.invalidScope) {
             try await application.acquireTokenWithDeviceCode(DeviceCodeParameters(scopes: ["api.read"])) { _ in }
         }
@@ -43,7 +44,7 @@ struct ClientSecretScenarioTests {
 
         let pushed = TestIdentityProvider.Endpoint.pushedAuthorization
         for endpoint in [.token, .deviceAuthorization, .revocation, pushed] {
-            let requests = stage.provider.requests.filter { $0.endpoint == endpoint }
+            let requests = setup.provider.requests.filter { $0.endpoint == endpoint }
             #expect(!requests.isEmpty)
             for request in requests {
                 #expect(request.header("Authorization") == (isBasic ? Self.basic : nil), "\(endpoint)")
@@ -54,13 +55,13 @@ struct ClientSecretScenarioTests {
         }
         // The browser keeps its addresses in its history, so they must not contain the secret.
         #expect(
-            stage.provider.requests.allSatisfy { request in request.query.allSatisfy { $0.name != "client_secret" } }
+            setup.provider.requests.allSatisfy { request in request.query.allSatisfy { $0.name != "client_secret" } }
         )
     }
 
     @Test(arguments: [nil, "another"] as [ClientSecret?])
     func saysThatItIsMissingOrWrong(_ secret: ClientSecret?) async throws {
-        let application = try stage().application { $0.clientSecret = secret }
+        let application = try setup().application { $0.clientSecret = secret }
         let error = await #expect(throws: AuthenticationError.self) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
@@ -70,13 +71,13 @@ struct ClientSecretScenarioTests {
     @Test(arguments: ["", String(repeating: "x", count: 1025)])
     func refusesWhatIsNone(_ secret: String) throws {
         let error = #expect(throws: AuthenticationError.self) {
-            try stage().application { $0.clientSecret = ClientSecret(rawValue: secret) }
+            try setup().application { $0.clientSecret = ClientSecret(rawValue: secret) }
         }
         #expect(error?.code == .invalidArgument)
     }
 
     @Test func showsItNowhere() throws {
-        let configuration = try stage().application { $0.clientSecret = "not so secret" }.configuration
+        let configuration = try setup().application { $0.clientSecret = "not so secret" }.configuration
         var dumped = ""
         dump(configuration.clientSecret, to: &dumped)
         dumped += "\(configuration) \(String(reflecting: configuration.clientSecret))"

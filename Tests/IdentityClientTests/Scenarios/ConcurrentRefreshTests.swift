@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -9,30 +10,30 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct ConcurrentRefreshTests {
     @Test func refreshesOnceForAHundredCallers() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
         let gate = Gate()
-        stage.provider.failNext(.token, with: .held(by: gate))
+        setup.provider.failNext(.token, with: .held(by: gate))
         let tokens = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<100 {
                 group.addTask {
                     try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account).accessToken
                 }
             }
-            try await stage.provider.waitForRequest(.token, count: 2)
+            try await setup.provider.waitForRequest(.token, count: 2)
             gate.open()
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(tokens.count == 100 && Set(tokens).count == 1)
-        #expect(stage.provider.count(of: .token) == 2)
+        #expect(setup.provider.count(of: .token) == 2)
     }
 
     @Test func finishesForTheOthersWhenTheFirstCallerGivesUp() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        let (one, gate) = try await stage.heldRefresh(by: application, for: first.account)
-        // The caller has joined when this returns, because nothing before that suspends.
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        let (one, gate) = try await setup.heldRefresh(by: application, for: first.account)
+        // It has joined when this returns: nothing before that waits.
         let other = Task.immediate {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
@@ -40,13 +41,13 @@ struct ConcurrentRefreshTests {
         await #expect(throws: CancellationError.self) { try await one.value }
         gate.open()
         #expect(try await other.value.source == .identityProvider)
-        #expect(stage.provider.count(of: .token) == 2)
+        #expect(setup.provider.count(of: .token) == 2)
     }
 
     @Test func storesWhatCameAlthoughNobodyWaitsAnyMore() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        let (one, gate) = try await stage.heldRefresh(by: application, for: first.account)
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        let (one, gate) = try await setup.heldRefresh(by: application, for: first.account)
         one.cancel()
         await #expect(throws: CancellationError.self) { try await one.value }
         gate.open()
@@ -57,18 +58,18 @@ struct ConcurrentRefreshTests {
 
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra])
     func neverSendsARefreshTokenTwice(_ profile: TestIdentityProvider.Profile) async throws {
-        let stage = try Stage(profile)
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup(profile)
+        let (application, first) = try await setup.signedIn()
         let parameters = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
         for _ in 0..<50 { _ = try await application.acquireTokenSilently(parameters) }
-        let sent = stage.provider.requests.compactMap { $0["refresh_token"] }
+        let sent = setup.provider.requests.compactMap { $0["refresh_token"] }
         #expect(sent.count == 50 && Set(sent).count == 50)
     }
 
     @Test func neverSendsARefreshTokenTwiceUnderContention() async throws {
-        let stage = try Stage(.entra)
-        let (application, first) = try await stage.signedIn()
-        let second = try stage.application()
+        let setup = try TestSetup(.entra)
+        let (application, first) = try await setup.signedIn()
+        let second = try setup.application()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<20 {
                 for application in [application, second] {
@@ -84,39 +85,39 @@ struct ConcurrentRefreshTests {
             }
             try await group.waitForAll()
         }
-        let sent = stage.provider.requests.compactMap { $0["refresh_token"] }
+        let sent = setup.provider.requests.compactMap { $0["refresh_token"] }
         #expect(sent.count >= 5 && Set(sent).count == sent.count)
     }
 
     @Test func refreshesOnceForTwoProgramsOnOneCache() async throws {
-        let stage = try Stage()
-        let (one, first) = try await stage.signedIn()
-        let other = try stage.application()
-        stage.clock.advance(by: .seconds(3600))
+        let setup = try TestSetup()
+        let (one, first) = try await setup.signedIn()
+        let other = try setup.application()
+        setup.clock.advance(by: .seconds(3600))
         let gate = Gate()
-        stage.provider.failNext(.token, with: .held(by: gate))
+        setup.provider.failNext(.token, with: .held(by: gate))
         let tasks = [one, other].map { application in
             Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
         }
-        try await stage.provider.waitForRequest(.token, count: 2)
+        try await setup.provider.waitForRequest(.token, count: 2)
         gate.open()
         let results = try await (tasks[0].value, tasks[1].value)
         #expect(results.0.accessToken == results.1.accessToken)
-        #expect(stage.provider.count(of: .token) == 2)
+        #expect(setup.provider.count(of: .token) == 2)
     }
 
     /// Taking another program's token requires neither the provider's documents nor a connection.
     @Test func asksNothingOfTheProviderWhileAnotherProgramRefreshes() async throws {
         let cache = CountingCache()
-        let stage = try Stage(cache: cache)
-        let (holder, first) = try await stage.signedIn()
-        let transport = RecordingTransport(stage.provider.transport)
-        let other = try stage.application { $0.transport = transport }
+        let setup = try TestSetup(cache: cache)
+        let (holder, first) = try await setup.signedIn()
+        let transport = RecordingTransport(setup.provider.transport)
+        let other = try setup.application { $0.transport = transport }
         let group = CacheGroup.application(holder.configuration.clientID)
         for (key, record) in try await cache.records(of: .provider, in: group) {
             #expect(try await cache.replace(record, with: nil, for: key))
         }
-        let (one, gate) = try await stage.heldRefresh(by: holder, for: first.account)
+        let (one, gate) = try await setup.heldRefresh(by: holder, for: first.account)
         let reads = cache.state.value.reads
         let two = Task { try await other.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
         // The reads: the sign-in, the lease, and the lease again after listening has begun.
@@ -128,13 +129,13 @@ struct ConcurrentRefreshTests {
 
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra])
     func signsOutDuringARefresh(_ profile: TestIdentityProvider.Profile) async throws {
-        let stage = try Stage(profile)
-        let (application, first) = try await stage.signedIn()
-        let (task, gate) = try await stage.heldRefresh(by: application, for: first.account)
+        let setup = try TestSetup(profile)
+        let (application, first) = try await setup.signedIn()
+        let (task, gate) = try await setup.heldRefresh(by: application, for: first.account)
         try await application.remove(first.account)
         gate.open()
         try await expectError(.accountRemoved) { try await task.value }
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
         #expect(try await application.allAccounts().isEmpty)
         try await expectError(.noTokensFound) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
@@ -143,24 +144,24 @@ struct ConcurrentRefreshTests {
 
     /// The new sign-in uses the refresh token that the refresh has just spent.
     @Test func keepsTheRotatedTokenWhenASignInMeanwhileBroughtNone() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        let (task, gate) = try await stage.heldRefresh(by: application, for: first.account)
-        stage.provider.failNext(.token, with: .changing("refresh_token", to: nil))
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        let (task, gate) = try await setup.heldRefresh(by: application, for: first.account)
+        setup.provider.failNext(.token, with: .changing("refresh_token", to: nil))
         _ = try await application.acquireTokenInteractively(scopes: ["api.read"])
         gate.open()
         _ = try await task.value
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
-        let sent = stage.provider.requests.compactMap { $0["refresh_token"] }
+        let sent = setup.provider.requests.compactMap { $0["refresh_token"] }
         #expect(sent.count == 2 && Set(sent).count == 2)
     }
 
     @Test func keepsANewSignInFromTheAnswerToAnOldRefresh() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        let (task, gate) = try await stage.heldRefresh(by: application, for: first.account)
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        let (task, gate) = try await setup.heldRefresh(by: application, for: first.account)
         try await application.remove(first.account)
         let again = try await application.acquireTokenInteractively(scopes: ["api.read"])
         gate.open()
@@ -169,7 +170,7 @@ struct ConcurrentRefreshTests {
         #expect(late == nil || late?.accessToken == again.accessToken)
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.source == .cache && hit.accessToken == again.accessToken)
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
     }

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -11,24 +12,24 @@ struct CurrentAccountScenarioTests {
     private func signIn(
         _ person: TestIdentityProvider.Person,
         to application: PublicClientApplication,
-        _ stage: Stage
+        _ setup: TestSetup
     ) async throws -> Account {
-        stage.browser.person = person
+        setup.browser.person = person
         return try await application.acquireTokenInteractively(scopes: ["api.read"]).account
     }
 
-    private func prompt(_ stage: Stage) throws -> String? {
-        try #require(stage.provider.requests.last { $0.endpoint == .authorization })["prompt"]
+    private func prompt(_ setup: TestSetup) throws -> String? {
+        try #require(setup.provider.requests.last { $0.endpoint == .authorization })["prompt"]
     }
 
     @Test func isSeenByOtherProcesses() async throws {
-        let stage = try Stage()
-        let (here, there) = (try stage.application(), try stage.application())
+        let setup = try TestSetup()
+        let (here, there) = (try setup.application(), try setup.application())
         #expect(try await there.currentAccount() == CurrentAccount(current: nil))
-        let alice = try await signIn(.alice, to: here, stage)
+        let alice = try await signIn(.alice, to: here, setup)
         #expect(try await there.currentAccount() == CurrentAccount(current: alice))
-        stage.browser.forgetCookies()
-        let bob = try await signIn(.bob, to: there, stage)
+        setup.browser.forgetCookies()
+        let bob = try await signIn(.bob, to: there, setup)
         #expect(try await here.currentAccount() == CurrentAccount(current: bob, previous: alice))
         try await here.setCurrentAccount(alice)
         #expect(try await there.currentAccount() == CurrentAccount(current: alice, previous: bob))
@@ -42,31 +43,31 @@ struct CurrentAccountScenarioTests {
     }
 
     @Test func opensTheBrowserOnlyWhereAPersonIsNeeded() async throws {
-        let stage = try Stage()
-        let application = try stage.application()
+        let setup = try TestSetup()
+        let application = try setup.application()
         let first = try await application.acquireToken(scopes: ["api.read"])
-        #expect(first.source == .identityProvider && stage.provider.count(of: .authorization) == 1)
+        #expect(first.source == .identityProvider && setup.provider.count(of: .authorization) == 1)
         #expect(try await application.acquireToken(scopes: ["api.read"]).source == .cache)
-        stage.clock.advance(by: .seconds(7200))
-        stage.transport.isOffline = true
+        setup.clock.advance(by: .seconds(7200))
+        setup.transport.isOffline = true
         try await expectError(.connectionFailed) { try await application.acquireToken(scopes: ["api.read"]) }
-        #expect(stage.provider.count(of: .authorization) == 1)
-        stage.transport.isOffline = false
-        stage.provider.revokeSessions(of: .alice)
-        // The sign-in is for the given account: another person's sign-in is refused.
-        stage.browser.forgetCookies()
-        stage.browser.person = .bob
+        #expect(setup.provider.count(of: .authorization) == 1)
+        setup.transport.isOffline = false
+        setup.provider.revokeSessions(of: .alice)
+        // For the account that it was: another person's sign-in is refused.
+        setup.browser.forgetCookies()
+        setup.browser.person = .bob
         try await expectError(.accountMismatch) {
             try await application.acquireToken(scopes: ["api.read"], account: first.account)
         }
-        stage.browser.forgetCookies()
-        stage.browser.person = .alice
+        setup.browser.forgetCookies()
+        setup.browser.person = .alice
         #expect(try await application.acquireToken(scopes: ["api.read"]).account.id == first.account.id)
     }
 
     @Test func letsThePersonChooseWhereNoAccountWasChosen() async throws {
-        let stage = try Stage()
-        let application = try stage.application()
+        let setup = try TestSetup()
+        let application = try setup.application()
         let carol = TestIdentityProvider.Person(
             username: "carol@example.test",
             password: "battery staple",
@@ -74,16 +75,16 @@ struct CurrentAccountScenarioTests {
             subject: "subject-carol",
             objectID: "cccccccc-0000-4000-8000-000000000003"
         )
-        stage.provider.add(carol)
+        setup.provider.add(carol)
         for person in [TestIdentityProvider.Person.alice, .bob] {
-            _ = try await signIn(person, to: application, stage)
-            stage.browser.forgetCookies()
+            _ = try await signIn(person, to: application, setup)
+            setup.browser.forgetCookies()
         }
-        try await application.remove(try await signIn(carol, to: application, stage))
-        stage.browser.forgetCookies()
-        stage.browser.person = .bob
+        try await application.remove(try await signIn(carol, to: application, setup))
+        setup.browser.forgetCookies()
+        setup.browser.person = .bob
         #expect(try await application.acquireToken(scopes: ["api.read"]).account.username == "bob@example.test")
-        #expect(try prompt(stage) == "select_account")
+        #expect(try prompt(setup) == "select_account")
         #expect(try await application.acquireToken(scopes: ["api.read"]).source == .cache)
     }
 
@@ -91,60 +92,60 @@ struct CurrentAccountScenarioTests {
         (TestIdentityProvider.Profile.openIDConnect, "login"), (.entra, "select_account"), (.b2c, "login"),
     ])
     func asksAgainAfterASignOut(_ profile: TestIdentityProvider.Profile, _ expected: String) async throws {
-        let stage = try Stage(profile)
-        let application = try stage.application()
-        let alice = try await signIn(.alice, to: application, stage)
-        #expect(try prompt(stage) == nil)
-        _ = try await signIn(.alice, to: application, stage)
-        #expect(try prompt(stage) == nil)
+        let setup = try TestSetup(profile)
+        let application = try setup.application()
+        let alice = try await signIn(.alice, to: application, setup)
+        #expect(try prompt(setup) == nil)
+        _ = try await signIn(.alice, to: application, setup)
+        #expect(try prompt(setup) == nil)
 
         try await application.remove(alice)
-        let other = try stage.application()  // another process
-        _ = try await signIn(.alice, to: other, stage)
-        #expect(try prompt(stage) == expected)
-        _ = try await signIn(.alice, to: application, stage)
-        #expect(try prompt(stage) == nil)
+        let other = try setup.application()  // another process
+        _ = try await signIn(.alice, to: other, setup)
+        #expect(try prompt(setup) == expected)
+        _ = try await signIn(.alice, to: application, setup)
+        #expect(try prompt(setup) == nil)
     }
 
     @Test func asksTheAccountThatSignedOutForItsPassword() async throws {
-        let stage = try Stage(.entra)
-        let application = try stage.application()
-        let alice = try await signIn(.alice, to: application, stage)
-        stage.browser.forgetCookies()
-        let bob = try await signIn(.bob, to: application, stage)
+        let setup = try TestSetup(.entra)
+        let application = try setup.application()
+        let alice = try await signIn(.alice, to: application, setup)
+        setup.browser.forgetCookies()
+        let bob = try await signIn(.bob, to: application, setup)
         try await application.remove(alice)
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.account = bob
         _ = try await application.acquireTokenInteractively(parameters)
-        #expect(try prompt(stage) == nil)
+        #expect(try prompt(setup) == nil)
         parameters.account = alice
-        stage.browser.person = .alice
+        setup.browser.person = .alice
         _ = try await application.acquireTokenInteractively(parameters)
-        #expect(try prompt(stage) == "login")
+        #expect(try prompt(setup) == "login")
     }
 
     @Test func leavesThePromptOfTheProgramAlone() async throws {
-        let stage = try Stage()
-        let application = try stage.application()
-        try await application.remove(try await signIn(.alice, to: application, stage))
+        let setup = try TestSetup()
+        let application = try setup.application()
+        try await application.remove(try await signIn(.alice, to: application, setup))
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.prompt = .consent
         _ = try await application.acquireTokenInteractively(parameters)
-        #expect(try prompt(stage) == "consent")
+        #expect(try prompt(setup) == "consent")
     }
 
     @Test func asksAgainWhenAnotherProgramOfTheGroupSignedOut() async throws {
         let clients = [
             TestIdentityProvider.Client(id: "test-client"), TestIdentityProvider.Client(id: "second-client"),
         ]
-        let stage = try Stage(clients: clients)
+        let setup = try TestSetup(clients: clients)
         let group = try CacheGroup("com.example.suite")
-        let one = try stage.application { $0.cacheGroup = group }
-        let other = try stage.application {
+        let one = try setup.application { $0.cacheGroup = group }
+        let other = try setup.application {
             $0.cacheGroup = group
             $0.clientID = "second-client"
         }
-        let alice = try await signIn(.alice, to: one, stage)
+        let alice = try await signIn(.alice, to: one, setup)
         try await other.remove(alice)
         #expect(
             try await one.currentAccount()
@@ -158,15 +159,15 @@ struct CurrentAccountScenarioTests {
                     )
                 )
         )
-        _ = try await signIn(.alice, to: one, stage)
-        #expect(try prompt(stage) == "login")
+        _ = try await signIn(.alice, to: one, setup)
+        #expect(try prompt(setup) == "login")
     }
 
     @Test func signsInAndOutWhereItCannotBeRemembered() async throws {
         let cache = UnreliableCache()
-        let stage = try Stage(cache: cache)
+        let setup = try TestSetup(cache: cache)
         cache.refusedWrites = [.application]
-        let (application, first) = try await stage.signedIn()
+        let (application, first) = try await setup.signedIn()
         #expect(try await application.currentAccount().current == first.account)
         try await application.remove(first.account)
         #expect(try await application.allAccounts().isEmpty)

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -10,16 +11,16 @@ import Testing
 struct DefaultScopesTests {
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .adfs])
     func asksForNothingBeyondWhatTheProgramSays(_ profile: TestIdentityProvider.Profile) async throws {
-        let stage = try Stage(profile)
-        let (_, result) = try await stage.signedIn { $0.compatibility.defaultScopes = ["openid"] }
-        let sent = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        let setup = try TestSetup(profile)
+        let (_, result) = try await setup.signedIn { $0.compatibility.defaultScopes = ["openid"] }
+        let sent = try #require(setup.provider.requests.first { $0.endpoint == .authorization })
         #expect(sent["scope"] == "api.read openid")
-        #expect(result.idToken != nil && stage.provider.accepts(accessToken: result.accessToken))
+        #expect(result.idToken != nil && setup.provider.accepts(accessToken: result.accessToken))
     }
 
     @Test func takesOpenIDFromTheProgramsOwn() async throws {
-        let stage = try Stage()
-        let (_, result) = try await stage.signedIn(scopes: ["api.read", "openid"]) {
+        let setup = try TestSetup()
+        let (_, result) = try await setup.signedIn(scopes: ["api.read", "openid"]) {
             $0.compatibility.defaultScopes = []
         }
         #expect(result.idToken != nil)
@@ -28,8 +29,8 @@ struct DefaultScopesTests {
     /// The sign-in is refused before the person signs in in vain.
     @Test(arguments: [[], ["offline_access"]] as [Set<Scope>])
     func refusesASignInThatCannotSayWhoItIs(_ scopes: Set<Scope>) async throws {
-        let stage = try Stage()
-        let application = try stage.application { $0.compatibility.defaultScopes = scopes }
+        let setup = try TestSetup()
+        let application = try setup.application { $0.compatibility.defaultScopes = scopes }
         let errors = [
             try await expectError(.invalidArgument) { try await application.acquireTokenInteractively(scopes: ["a"]) },
             try await expectError(.invalidArgument) {
@@ -42,27 +43,27 @@ struct DefaultScopesTests {
         #expect(
             errors.allSatisfy { $0.message.contains("needs openid") && $0.message.contains("plain OAuth 2.0 server") }
         )
-        #expect(stage.provider.requests.isEmpty)
+        #expect(setup.provider.requests.isEmpty)
     }
 
     @Test func namesWhatItAddedWhereAScopeIsRefused() async throws {
-        let stage = try Stage { $0.knownScopes = ["other"] }
-        let application = try stage.application()
+        let setup = try TestSetup { $0.knownScopes = ["other"] }
+        let application = try setup.application()
         let inBrowser = try await expectError(.invalidScope) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         let onDevice = try await expectError(.invalidScope) {
             try await application.acquireTokenWithDeviceCode(DeviceCodeParameters(scopes: ["api.read"])) { _ in }
         }
-        let pushing = try Stage {
+        let pushing = try TestSetup {
             $0.knownScopes = ["other"]
             $0.pushedAuthorizationRequests = .required
         }
         let pushed = try await expectError(.invalidScope) {
             try await pushing.application().acquireTokenInteractively(scopes: ["api.read"])
         }
-        // Keycloak's answer if the person may not have offline tokens.
-        let permissive = try Stage()
+        // Keycloak, of a person who may not have tokens for a time without a session.
+        let permissive = try TestSetup()
         permissive.provider.failNext(.token, with: .refusal("not_allowed"))
         let afterwards = try await expectError(.invalidScope) {
             try await permissive.application().acquireTokenInteractively(scopes: ["api.read"])
@@ -70,7 +71,7 @@ struct DefaultScopesTests {
         for error in [inBrowser, onDevice, pushed, afterwards] {
             #expect(error.message.contains("Added by default: offline_access, openid, profile;"), "\(error.message)")
         }
-        let alone = try stage.application { $0.compatibility.defaultScopes = [] }
+        let alone = try setup.application { $0.compatibility.defaultScopes = [] }
         let own = try await expectError(.invalidScope) {
             try await alone.acquireTokenInteractively(scopes: ["api.read", "openid"])
         }

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -14,9 +15,9 @@ struct DisturbedSignOutTests {
         return parameters
     }
 
-    private func store(_ stage: Stage) throws -> AccountStore {
+    private func store(_ setup: TestSetup) throws -> AccountStore {
         try AccountStore([
-            AccountType("work", configuration: try stage.application().configuration, scopes: ["api.read"])
+            AccountType("work", configuration: try setup.application().configuration, scopes: ["api.read"])
         ])
     }
 
@@ -26,33 +27,33 @@ struct DisturbedSignOutTests {
 
     @Test func keepsTheOnlyRefreshTokenWhereItFails() async throws {
         let cache = UnreliableCache()
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
         cache.refusedWrites = [.account]
         let renewed = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(isFailed(renewed.persistence))
         try await expectError(.cache) { try await application.signOut(first.account) }
         cache.refusedWrites = []
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
         // If the sign-out succeeds, the unwritten refresh token is revoked.
         cache.refusedWrites = [.account]
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         cache.refusedWrites = []
         #expect(try await application.signOut(first.account, parameters: revoking).revocation.word == "succeeded")
         #expect(try await application.allAccounts().isEmpty)
-        #expect(stage.provider.count(of: .revocation) == 2)
+        #expect(setup.provider.count(of: .revocation) == 2)
     }
 
     /// Canceled while the account is being removed, or afterwards: no later call could do the rest.
     @Test(arguments: [CacheKey.Kind.account, .application], [false, true])
     func doesTheRestAlthoughItIsCancelled(during kind: CacheKey.Kind, endsBrowserSession: Bool) async throws {
         let cache = InterruptedCache()
-        let stage = try Stage(cache: cache)
-        let store = try store(stage)
+        let setup = try TestSetup(cache: cache)
+        let store = try store(setup)
         try await store.acquireTokenInteractively(ofType: "work")
         let account = try #require(try await store.accounts().first)
         try await store.setUserData("blue", of: account)
@@ -66,32 +67,32 @@ struct DisturbedSignOutTests {
         cache.beforeNextWrite(of: kind) { task.cancel() }
         begin.yield()
         await #expect(throws: CancellationError.self) { try await task.value }
-        try await stage.provider.waitForRequest(.revocation)
+        try await setup.provider.waitForRequest(.revocation)
         #expect(try await store.accounts().isEmpty)
         #expect(try await store.userData(String.self, of: account) == nil)
-        #expect(stage.provider.count(of: .endSession) == 0)
+        #expect(setup.provider.count(of: .endSession) == 0)
     }
 
     /// A keyring may answer too late and have removed the record all the same.
     @Test func takesTheTokensBackAlthoughNobodySaidThatTheAccountIsGone() async throws {
         let cache = InterruptedCache()
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
         cache.beforeNextWrite(of: .account) {
-            for (key, record) in try await stage.storedCredentials(of: application) {
+            for (key, record) in try await setup.storedCredentials(of: application) {
                 #expect(try await cache.storage.replace(record, with: nil, for: key))
             }
             throw AuthenticationError(.keyringTimedOut, "The keyring does not answer.")
         }
         let result = try await application.signOut(first.account, parameters: revoking)
         #expect(result.wasSignedIn && result.revocation.word == "succeeded")
-        #expect(stage.provider.count(of: .revocation) == 1)
+        #expect(setup.provider.count(of: .revocation) == 1)
     }
 
     @Test func isNotKeptByARecordThatCannotBeDecrypted() async throws {
         let (files, group) = (InMemoryTokenCache(), try CacheGroup("com.example.suite"))
-        let stage = try Stage(cache: EncryptedTokenCache(files, key: .random()))
-        let (application, first) = try await stage.signedIn { $0.cacheGroup = group }
+        let setup = try TestSetup(cache: EncryptedTokenCache(files, key: .random()))
+        let (application, first) = try await setup.signedIn { $0.cacheGroup = group }
         let foreign = CacheKey(group: group, kind: .account, name: "foreign")
         #expect(try await files.replace(nil, with: CacheRecord(bytes: Array("{}".utf8)), for: foreign))
         for _ in 0..<2 {
@@ -100,7 +101,7 @@ struct DisturbedSignOutTests {
             }
         }
         #expect(try await files.records(of: .account, in: group).map(\.key) == [foreign])
-        #expect(stage.provider.count(of: .revocation) == 1)
+        #expect(setup.provider.count(of: .revocation) == 1)
         try await expectError(.noTokensFound) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
@@ -110,9 +111,9 @@ struct DisturbedSignOutTests {
     @Test func isNotKeptByDamagedRecords() async throws {
         let clients = [TestIdentityProvider.Client(), TestIdentityProvider.Client(id: "second-client")]
         let (cache, group) = (InMemoryTokenCache(), try CacheGroup("com.example.suite"))
-        let stage = try Stage(.entra, cache: cache, clients: clients)
-        let (application, first) = try await stage.signedIn { $0.cacheGroup = group }
-        _ = try await stage.signedIn {
+        let setup = try TestSetup(.entra, cache: cache, clients: clients)
+        let (application, first) = try await setup.signedIn { $0.cacheGroup = group }
+        _ = try await setup.signedIn {
             $0.cacheGroup = group
             $0.clientID = "second-client"
         }
@@ -130,12 +131,12 @@ struct DisturbedSignOutTests {
     @Test func isNotUndoneByASignInThatIsSavedLater() async throws {
         let storage = InMemoryTokenCache()
         let cache = UnreliableCache(storage)
-        let stage = try Stage(cache: cache)
-        let (application, _) = try await stage.signedIn()
+        let setup = try TestSetup(cache: cache)
+        let (application, _) = try await setup.signedIn()
         cache.refusedWrites = [.account]
         let again = try await application.acquireTokenInteractively(scopes: ["api.read"])
         #expect(isFailed(again.persistence))
-        let other = try stage.application { $0.cache = storage }
+        let other = try setup.application { $0.cache = storage }
         #expect(try await other.signOut(again.account).wasSignedIn)
         cache.refusedWrites = []
         try await application.finishPendingRefreshes()
@@ -151,9 +152,9 @@ struct DisturbedSignOutTests {
     /// The first of two sign-ins could not be written. The second was written, and is signed out before it ends.
     @Test func isToldToASignInThatItOvertakes() async throws {
         let cache = InterruptedCache()
-        let stage = try Stage(cache: cache)
+        let setup = try TestSetup(cache: cache)
         cache.beforeNextWrite(of: .account) { throw AuthenticationError(.keyringTimedOut, "It does not answer.") }
-        let (application, first) = try await stage.signedIn()
+        let (application, first) = try await setup.signedIn()
         #expect(isFailed(first.persistence))
         cache.afterNextWrite(of: .account) { try await application.remove(first.account) }
         try await expectError(.accountRemoved) {
@@ -166,9 +167,9 @@ struct DisturbedSignOutTests {
     func isSeenByWhoCouldNotWrite(_ isRefresh: Bool) async throws {
         let storage = InMemoryTokenCache()
         let cache = UnreliableCache(storage)
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
         cache.refusedWrites = [.account]
         let next =
             isRefresh
@@ -176,7 +177,7 @@ struct DisturbedSignOutTests {
             : try await application.acquireTokenInteractively(scopes: ["api.read"])
         #expect(isFailed(next.persistence))
         #expect(try await application.allAccounts().count == 1)
-        try await stage.application { $0.cache = storage }.remove(first.account)
+        try await setup.application { $0.cache = storage }.remove(first.account)
         #expect(try await application.allAccounts().isEmpty)
         #expect(try await application.account(withID: first.account.id) == nil)
     }
@@ -184,11 +185,11 @@ struct DisturbedSignOutTests {
     @Test(arguments: [false, true])
     func leavesNoUserDataThatIsJustWritten(isUpdate: Bool) async throws {
         let cache = InterruptedCache()
-        let stage = try Stage(cache: cache)
-        let store = try store(stage)
+        let setup = try TestSetup(cache: cache)
+        let store = try store(setup)
         try await store.acquireTokenInteractively(ofType: "work")
         let account = try #require(try await store.accounts().first)
-        let other = try stage.application { $0.cache = cache.storage }
+        let other = try setup.application { $0.cache = cache.storage }
         cache.beforeNextWrite(of: .application) { try await other.remove(account.account) }
         try await expectError(.noTokensFound) {
             if isUpdate {

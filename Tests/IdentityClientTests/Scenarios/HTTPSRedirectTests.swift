@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Logging
 import Testing
@@ -41,10 +42,10 @@ struct HTTPSRedirectTests {
     }
 
     @Test(arguments: [0, 1, 3]) func saysWhyTheRedirectDidNotArrive(visits: Int) async throws {
-        let stage = try Stage(listensOnLoopback: true)
+        let setup = try TestSetup(listensOnLoopback: true)
         let warnings = Shared<[String]>([])
-        let application = try stage.application {
-            $0.browser = EncryptingBrowser(visits: visits, provider: stage.provider)
+        let application = try setup.application {
+            $0.browser = EncryptingBrowser(visits: visits, provider: setup.provider)
             $0.logger = Logger(label: "test") { _ in Warnings(lines: warnings) }
         }
         var parameters = InteractiveParameters(scopes: ["api.read"])
@@ -60,11 +61,11 @@ struct HTTPSRedirectTests {
     }
 
     @Test func saysWhyASignOutDidNotComeBack() async throws {
-        let stage = try Stage(listensOnLoopback: true)
-        let (_, first) = try await stage.signedIn()
+        let setup = try TestSetup(listensOnLoopback: true)
+        let (_, first) = try await setup.signedIn()
         let warnings = Shared<[String]>([])
-        let application = try stage.application {
-            $0.browser = EncryptingBrowser(visits: 2, provider: stage.provider)
+        let application = try setup.application {
+            $0.browser = EncryptingBrowser(visits: 2, provider: setup.provider)
             $0.logger = Logger(label: "test") { _ in Warnings(lines: warnings) }
         }
         var parameters = SignOutParameters()

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -10,34 +11,34 @@ import Testing
 struct HangingServerTests {
     @Test(arguments: [TestIdentityProvider.Endpoint.discovery, .token, .keys])
     func givesUpASignInAtTheDeadline(_ endpoint: TestIdentityProvider.Endpoint) async throws {
-        let stage = try Stage()
+        let setup = try TestSetup()
         let gate = Gate()
-        stage.provider.failAlways(endpoint, with: .held(by: gate))
-        let application = try stage.application { $0.requestTimeout = .milliseconds(200) }
+        setup.provider.failAlways(endpoint, with: .held(by: gate))
+        let application = try setup.application { $0.requestTimeout = .milliseconds(200) }
         let begin = ContinuousClock.now
         let error = try await expectError(.networkTimedOut) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(ContinuousClock.now - begin < .seconds(10))
         #expect(error.message.contains("login.example.test"))
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
-        stage.provider.failAlways(endpoint, with: nil)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
+        setup.provider.failAlways(endpoint, with: nil)
         gate.open()
         #expect(try await application.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
     }
 
     @Test func givesUpARefreshAtTheDeadlineAndKeepsTheRefreshToken() async throws {
-        let stage = try Stage { $0.rotatesRefreshTokens = false }
-        let (application, first) = try await stage.signedIn { $0.requestTimeout = .milliseconds(200) }
-        let before = try await stage.storedCredentials(of: application)
-        stage.clock.advance(by: .seconds(3600))
+        let setup = try TestSetup { $0.rotatesRefreshTokens = false }
+        let (application, first) = try await setup.signedIn { $0.requestTimeout = .milliseconds(200) }
+        let before = try await setup.storedCredentials(of: application)
+        setup.clock.advance(by: .seconds(3600))
         let gate = Gate()
-        stage.provider.failAlways(.token, with: .held(by: gate))
+        setup.provider.failAlways(.token, with: .held(by: gate))
         try await expectError(.networkTimedOut) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
-        #expect(try await stage.storedCredentials(of: application) == before)
-        stage.provider.failAlways(.token, with: nil)
+        #expect(try await setup.storedCredentials(of: application) == before)
+        setup.provider.failAlways(.token, with: nil)
         gate.open()
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
@@ -45,19 +46,19 @@ struct HangingServerTests {
 
     /// Six requests for one account do not run into six time-outs in a row.
     @Test func waitsOnceForAllWishesOfAnAccount() async throws {
-        let stage = try Stage(.entra)
-        // All six wait before the time-out ends.
-        let (application, first) = try await stage.signedIn { $0.requestTimeout = .seconds(1) }
+        let setup = try TestSetup(.entra)
+        // All six are waiting by the time that it is over.
+        let (application, first) = try await setup.signedIn { $0.requestTimeout = .seconds(1) }
         let gate = Gate()
-        stage.provider.failAlways(.token, with: .held(by: gate))
+        setup.provider.failAlways(.token, with: .held(by: gate))
         let callers = (0..<6).map { number in
             Task.immediate {
                 try await application.acquireTokenSilently(scopes: ["api.\(number)"], account: first.account)
             }
         }
         for caller in callers { try await expectError(.networkTimedOut) { try await caller.value } }
-        #expect(stage.provider.requests.count { $0["refresh_token"] != nil } == 2)
-        stage.provider.failAlways(.token, with: nil)
+        #expect(setup.provider.requests.count { $0["refresh_token"] != nil } == 2)
+        setup.provider.failAlways(.token, with: nil)
         gate.open()
         let next = try await application.acquireTokenSilently(scopes: ["api.5"], account: first.account)
         #expect(next.source == .identityProvider)
@@ -65,20 +66,20 @@ struct HangingServerTests {
 
     @Test(arguments: [TestIdentityProvider.Endpoint.discovery, .token, .keys])
     func endsASignInThatIsCancelledWhileTheServerIsSilent(_ endpoint: TestIdentityProvider.Endpoint) async throws {
-        let stage = try Stage(listensOnLoopback: true)
+        let setup = try TestSetup(listensOnLoopback: true)
         let gate = Gate()
-        stage.provider.failNext(endpoint, with: .held(by: gate))
-        let application = try stage.application()
+        setup.provider.failNext(endpoint, with: .held(by: gate))
+        let application = try setup.application()
         let task = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        try await stage.provider.waitForRequest(endpoint)
+        try await setup.provider.waitForRequest(endpoint)
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
         if endpoint != .discovery {
-            let port = try #require(stage.provider.redirectPort)
+            let port = try #require(setup.provider.redirectPort)
             #expect(throws: RawConnection.Failure.self) { try RawConnection(port: port) }
-            // The port is free at once, so the browser may not have received an answer, but never one that reports success.
-            #expect(stage.browser.pages.allSatisfy { !$0.body.contains("The sign-in is complete") })
+            // The port is free at once, so that the browser need not have got an answer; but never that of a success.
+            #expect(setup.browser.pages.allSatisfy { !$0.body.contains("The sign-in is complete") })
         }
         gate.open()
         #expect(try await application.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)

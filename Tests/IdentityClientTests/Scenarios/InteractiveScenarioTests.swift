@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import LoopbackHTTP
 import Synchronization
@@ -12,50 +13,50 @@ import Testing
 struct InteractiveScenarioTests {
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .externalID, .b2c, .adfs])
     func tellsThatNobodyIsSignedInWithoutAskingAnybody(_ profile: TestIdentityProvider.Profile) async throws {
-        let stage = try Stage(profile)
-        let application = try stage.application()
+        let setup = try TestSetup(profile)
+        let application = try setup.application()
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.prompt = .none
         try await expectError(.loginRequired) { try await application.acquireTokenInteractively(parameters) }
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
-        // With a session in the browser, the person is not asked either, and the sign-in succeeds.
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
+        // Once there is a session in the browser, nobody is asked either, and the sign-in succeeds.
         _ = try await application.acquireTokenInteractively(scopes: ["api.read"])
-        let pages = stage.browser.pages.count
+        let pages = setup.browser.pages.count
         let result = try await application.acquireTokenInteractively(parameters)
         #expect(result.source == .identityProvider)
-        #expect(stage.browser.pages.dropFirst(pages).allSatisfy { !$0.body.contains("password") })
+        #expect(setup.browser.pages.dropFirst(pages).allSatisfy { !$0.body.contains("password") })
     }
 
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra])
     func tellsThatThePersonDoesNotAgree(_ profile: TestIdentityProvider.Profile) async throws {
-        let stage = try Stage(profile) { $0.consentScopes = ["api.read"] }
-        stage.browser.behaviour = .deny
-        let application = try stage.application()
+        let setup = try TestSetup(profile) { $0.consentScopes = ["api.read"] }
+        setup.browser.behaviour = .deny
+        let application = try setup.application()
         let error = try await expectError(.accessDenied) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(error.serverError?.error == "access_denied")
         #expect(AuthenticationError.userCancelled ~= error.code)
-        #expect(stage.provider.count(of: .token) == 0)
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
-        #expect(try await stage.browser.finalPage().status == 400)
+        #expect(setup.provider.count(of: .token) == 0)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
+        #expect(try await setup.browser.finalPage().status == 400)
     }
 
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .b2c])
     func tellsThatThePersonCancels(_ profile: TestIdentityProvider.Profile) async throws {
-        let stage = try Stage(profile)
-        stage.browser.behaviour = .cancel
-        let application = try stage.application()
+        let setup = try TestSetup(profile)
+        setup.browser.behaviour = .cancel
+        let application = try setup.application()
         let error = await #expect(throws: AuthenticationError.self) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(try AuthenticationError.userCancelled ~= #require(error).code, "\(String(describing: error))")
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
     }
 
     @Test func tellsAnAdministratorsConsentFromThePersons() async throws {
-        let stage = try Stage(.entra) { $0.adminConsentScopes = ["directory.all"] }
-        let application = try stage.application()
+        let setup = try TestSetup(.entra) { $0.adminConsentScopes = ["directory.all"] }
+        let application = try setup.application()
         let error = try await expectError(.adminConsentRequired) {
             try await application.acquireTokenInteractively(scopes: ["directory.all"])
         }
@@ -63,31 +64,31 @@ struct InteractiveScenarioTests {
     }
 
     @Test func givesUpOnSomebodyWhoWentAway() async throws {
-        let stage = try Stage(listensOnLoopback: true)
-        stage.browser.behaviour = .abandon
-        let application = try stage.application()
+        let setup = try TestSetup(listensOnLoopback: true)
+        setup.browser.behaviour = .abandon
+        let application = try setup.application()
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.timeout = .milliseconds(300)
         let begin = ContinuousClock.now
         try await expectError(.interactionTimedOut) { try await application.acquireTokenInteractively(parameters) }
         #expect(ContinuousClock.now - begin < .seconds(5))
-        let port = try #require(stage.provider.redirectPort)
+        let port = try #require(setup.provider.redirectPort)
         #expect(throws: RawConnection.Failure.self) { try RawConnection(port: port) }
-        stage.browser.behaviour = .approve
+        setup.browser.behaviour = .approve
         #expect(try await application.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
     }
 
     @Test func freesThePortWhenTheTaskIsCancelled() async throws {
-        let stage = try Stage(listensOnLoopback: true)
-        stage.browser.behaviour = .abandon
-        let application = try stage.application()
+        let setup = try TestSetup(listensOnLoopback: true)
+        setup.browser.behaviour = .abandon
+        let application = try setup.application()
         var port: UInt16 = 0
         var fastest = Duration.seconds(60)
         // On a machine that is busy with other tests, a single measurement means little.
         for attempt in 1...10 where fastest >= .milliseconds(100) {
             let task = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-            try await stage.provider.waitForRequest(.authorization, count: attempt)
-            port = try #require(stage.provider.redirectPort)
+            try await setup.provider.waitForRequest(.authorization, count: attempt)
+            port = try #require(setup.provider.redirectPort)
             _ = try RawConnection(port: port)
 
             let begin = ContinuousClock.now
@@ -98,21 +99,21 @@ struct InteractiveScenarioTests {
         }
         #expect(fastest < .milliseconds(100))
 
-        stage.browser.behaviour = .approve
+        setup.browser.behaviour = .approve
         let uri = try RedirectURI.loopback(ports: port...port)
-        let again = try stage.application { $0.redirectURI = uri }
+        let again = try setup.application { $0.redirectURI = uri }
         #expect(try await again.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
         #expect(try await application.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
     }
 
     @Test func letsANewSignInTakeTheOldOnesPlace() async throws {
-        let stage = try Stage(listensOnLoopback: true)
-        stage.browser.behaviour = .abandon
-        let application = try stage.application()
+        let setup = try TestSetup(listensOnLoopback: true)
+        setup.browser.behaviour = .abandon
+        let application = try setup.application()
         let first = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        try await stage.provider.waitForRequest(.authorization)
-        let port = try #require(stage.provider.redirectPort)
-        stage.browser.behaviour = .approve
+        try await setup.provider.waitForRequest(.authorization)
+        let port = try #require(setup.provider.redirectPort)
+        setup.browser.behaviour = .approve
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.whenPending = .supersede
         let second = try await application.acquireTokenInteractively(parameters)
@@ -122,36 +123,36 @@ struct InteractiveScenarioTests {
     }
 
     @Test func refusesASecondSignInOnDemand() async throws {
-        let stage = try Stage()
+        let setup = try TestSetup()
         let gate = Gate()
-        stage.provider.failNext(.token, with: .held(by: gate))
-        let application = try stage.application()
+        setup.provider.failNext(.token, with: .held(by: gate))
+        let application = try setup.application()
         let first = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        try await stage.provider.waitForRequest(.token)
+        try await setup.provider.waitForRequest(.token)
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.whenPending = .fail
         try await expectError(.interactionInProgress) { try await application.acquireTokenInteractively(parameters) }
-        #expect(stage.browser.openedURLs.count == 1)
+        #expect(setup.browser.openedURLs.count == 1)
         gate.open()
         #expect(try await first.value.source == .identityProvider)
     }
 
     @Test func letsASecondSignInWaitForTheFirst() async throws {
-        let stage = try Stage()
+        let setup = try TestSetup()
         let gate = Gate()
-        stage.provider.failNext(.token, with: .held(by: gate))
-        let application = try stage.application()
+        setup.provider.failNext(.token, with: .held(by: gate))
+        let application = try setup.application()
         let first = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        try await stage.provider.waitForRequest(.token)
+        try await setup.provider.waitForRequest(.token)
         let others = (0..<3).map { _ in Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) } }
         // A waiting sign-in can be canceled without side effects.
         others[0].cancel()
         await #expect(throws: CancellationError.self) { try await others[0].value }
-        #expect(stage.browser.openedURLs.count == 1)
+        #expect(setup.browser.openedURLs.count == 1)
         gate.open()
         #expect(try await first.value.source == .identityProvider)
         for other in others.dropFirst() { #expect(try await other.value.source == .identityProvider) }
-        #expect(stage.browser.openedURLs.count == 3)
+        #expect(setup.browser.openedURLs.count == 3)
     }
 
     struct NoBrowser: BrowserLauncher {
@@ -165,10 +166,10 @@ struct InteractiveScenarioTests {
     }
 
     @Test func givesUpOnABrowserThatNeverOpens() async throws {
-        let stage = try Stage()
+        let setup = try TestSetup()
         let browser = StuckBrowser()
         defer { browser.letGo() }
-        let application = try stage.application { $0.browser = browser }
+        let application = try setup.application { $0.browser = browser }
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.timeout = .milliseconds(100)
         // The second sign-in shows that the first has ended.
@@ -179,20 +180,20 @@ struct InteractiveScenarioTests {
 
     @Test(arguments: [false, true])
     func tellsThatThereIsNoBrowser(_ isForeign: Bool) async throws {
-        let stage = try Stage(listensOnLoopback: true)
-        let application = try stage.application { $0.browser = NoBrowser(isForeign: isForeign) }
+        let setup = try TestSetup(listensOnLoopback: true)
+        let application = try setup.application { $0.browser = NoBrowser(isForeign: isForeign) }
         try await expectError(.browserUnavailable) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
     }
 
     @Test(arguments: [false, true])
     func goesOnWithoutABrowserWhereTheProgramShowsTheAddress(_ isForeign: Bool) async throws {
-        let stage = try Stage(listensOnLoopback: true)
-        let application = try stage.application { $0.browser = NoBrowser(isForeign: isForeign) }
+        let setup = try TestSetup(listensOnLoopback: true)
+        let application = try setup.application { $0.browser = NoBrowser(isForeign: isForeign) }
         var parameters = InteractiveParameters(scopes: ["api.read"])
-        let browser = stage.browser
+        let browser = setup.browser
         parameters.onAuthorizationURL = { url in Task { try await browser.open(url) } }
         let result = try await application.acquireTokenInteractively(parameters)
         #expect(result.source == .identityProvider)
@@ -200,51 +201,51 @@ struct InteractiveScenarioTests {
 
     @Test(arguments: [ResponseMode.query, .formPost], [TestIdentityProvider.Profile.openIDConnect, .entra])
     func receivesTheAnswerAsAskedFor(_ mode: ResponseMode, _ profile: TestIdentityProvider.Profile) async throws {
-        let stage = try Stage(profile, listensOnLoopback: true)
-        let application = try stage.application()
+        let setup = try TestSetup(profile, listensOnLoopback: true)
+        let application = try setup.application()
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.responseMode = mode
         let result = try await application.acquireTokenInteractively(parameters)
         #expect(try await application.allAccounts() == [result.account])
-        let asked = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        let asked = try #require(setup.provider.requests.first { $0.endpoint == .authorization })
         #expect(asked["response_mode"] == mode.rawValue)
-        let page = try await stage.browser.finalPage()
+        let page = try await setup.browser.finalPage()
         #expect(page.status == 200 && page.body.contains("Signed in"))
     }
 
     /// GitLab publishes form posts, but its consent page forgets the requested mode.
     @Test(arguments: [false, true])
     func takesAnAnswerInTheQueryWhereAFormWasAskedFor(_ listensOnLoopback: Bool) async throws {
-        let stage = try Stage(listensOnLoopback: listensOnLoopback) { $0.forgetsResponseMode = true }
-        // Answers that arrive this way are checked as strictly.
-        stage.browser.mischief = [.forgedFirst("state", value: "guessed")]
-        let (application, result) = try await stage.signedIn()
+        let setup = try TestSetup(listensOnLoopback: listensOnLoopback) { $0.forgetsResponseMode = true }
+        // What comes this way is looked at as closely as ever.
+        setup.browser.mischief = [.forgedFirst("state", value: "guessed")]
+        let (application, result) = try await setup.signedIn()
         #expect(try await application.allAccounts() == [result.account])
-        let asked = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        let asked = try #require(setup.provider.requests.first { $0.endpoint == .authorization })
         #expect(asked["response_mode"] == "form_post")
-        #expect(try await stage.browser.redirectURL().query()?.contains("code=") == true)
-        _ = try await stage.browser.finalPage()
-        #expect(stage.browser.pages.suffix(2).map(\.status) == [400, 200])
+        #expect(try await setup.browser.redirectURL().query()?.contains("code=") == true)
+        _ = try await setup.browser.finalPage()
+        #expect(setup.browser.pages.suffix(2).map(\.status) == [400, 200])
     }
 
     /// WSO2 Identity Server posts the code, but not errors.
     @Test(arguments: [false, true])
     func takesARefusalInTheQueryWhereAFormWasAskedFor(_ listensOnLoopback: Bool) async throws {
-        let stage = try Stage(listensOnLoopback: listensOnLoopback) { $0.forgetsResponseMode = true }
-        stage.browser.behaviour = .cancel
-        let application = try stage.application()
+        let setup = try TestSetup(listensOnLoopback: listensOnLoopback) { $0.forgetsResponseMode = true }
+        setup.browser.behaviour = .cancel
+        let application = try setup.application()
         let error = try await expectError(.accessDenied) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(error.serverError?.error == "access_denied")
-        #expect(stage.provider.count(of: .token) == 0)
+        #expect(setup.provider.count(of: .token) == 0)
     }
 
     @Test func asksForNoFormPostWhereTheReceiverTakesNone() async throws {
-        let stage = try Stage(.entra)
-        let application = try stage.application { $0.redirectReceiver = QueryReceiver(receiver: stage.receiver) }
+        let setup = try TestSetup(.entra)
+        let application = try setup.application { $0.redirectReceiver = QueryReceiver(receiver: setup.receiver) }
         _ = try await application.acquireTokenInteractively(scopes: ["api.read"])
-        let asked = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        let asked = try #require(setup.provider.requests.first { $0.endpoint == .authorization })
         #expect(asked["response_mode"] == "query")
     }
 
@@ -253,41 +254,41 @@ struct InteractiveScenarioTests {
             LoopbackResponse(status: 200, text: "mine")
         }
         defer { squatter.close() }
-        let stage = try Stage(listensOnLoopback: true)
+        let setup = try TestSetup(listensOnLoopback: true)
         let uri = try RedirectURI.loopback(ports: squatter.port...squatter.port)
-        let application = try stage.application { $0.redirectURI = uri }
+        let application = try setup.application { $0.redirectURI = uri }
         let error = try await expectError(.redirectUnavailable) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(error.message.contains("\(squatter.port)"))
-        #expect(stage.browser.openedURLs.isEmpty)
+        #expect(setup.browser.openedURLs.isEmpty)
     }
 
     @Test func tellsThePersonWhenTheExchangeFails() async throws {
-        let stage = try Stage(listensOnLoopback: true)
-        stage.provider.failNext(.token, with: .refusal("invalid_client", status: 401))
-        let application = try stage.application()
+        let setup = try TestSetup(listensOnLoopback: true)
+        setup.provider.failNext(.token, with: .refusal("invalid_client", status: 401))
+        let application = try setup.application()
         let error = try await expectError(.clientNotRegistered) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
-        let page = try await stage.browser.finalPage()
+        let page = try await setup.browser.finalPage()
         #expect(page.body.contains("Not signed in"))
         #expect(page.body.contains(error.message.prefix(20)))
         #expect(!page.body.contains("The sign-in is complete"))
     }
 
     @Test func refusesSomebodyElse() async throws {
-        let stage = try Stage()
-        let (application, alice) = try await stage.signedIn()
-        let before = try await stage.storedCredentials(of: application)
-        stage.browser.person = .bob
-        stage.browser.forgetCookies()
+        let setup = try TestSetup()
+        let (application, alice) = try await setup.signedIn()
+        let before = try await setup.storedCredentials(of: application)
+        setup.browser.person = .bob
+        setup.browser.forgetCookies()
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.account = alice.account
         try await expectError(.accountMismatch) { try await application.acquireTokenInteractively(parameters) }
-        #expect(try await stage.storedCredentials(of: application) == before)
+        #expect(try await setup.storedCredentials(of: application) == before)
         #expect(try await application.allAccounts() == [alice.account])
-        #expect(try await stage.browser.finalPage().status == 400)
+        #expect(try await setup.browser.finalPage().status == 400)
     }
 }
 

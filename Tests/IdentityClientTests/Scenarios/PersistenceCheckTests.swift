@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Synchronization
 import Testing
@@ -23,12 +24,12 @@ struct PersistenceCheckTests {
 
     @Test func endsBeforeTheBrowserWhereTheProgramSaysSo() async throws {
         let cache = unwritable()
-        let stage = try Stage(cache: cache)
-        let application = try stage.application()
+        let setup = try TestSetup(cache: cache)
+        let application = try setup.application()
         let parameters = parameters(requiresPersistence: true)
         try await expectError(.cache) { try await application.acquireTokenInteractively(parameters) }
         try await expectError(.cache) { try await application.prepareAuthorization(parameters) }
-        #expect(stage.transport.count == 0)
+        #expect(setup.transport.count == 0)
         cache.refusedWrites = []
         let result = try await application.acquireTokenInteractively(parameters)
         guard case .persisted = result.persistence else {
@@ -38,20 +39,20 @@ struct PersistenceCheckTests {
     }
 
     @Test func showsNoCodeWhereTheProgramSaysSo() async throws {
-        let stage = try Stage(cache: unwritable())
-        let application = try stage.application()
+        let setup = try TestSetup(cache: unwritable())
+        let application = try setup.application()
         var parameters = DeviceCodeParameters(scopes: ["api.read"])
         parameters.requiresPersistence = true
         let prompts = Mutex(0)
         try await expectError(.cache) { [parameters] in
             try await application.acquireTokenWithDeviceCode(parameters) { _ in prompts.withLock { $0 += 1 } }
         }
-        #expect(prompts.withLock(\.self) == 0 && stage.transport.count == 0)
+        #expect(prompts.withLock(\.self) == 0 && setup.transport.count == 0)
     }
 
     @Test func goesOnWhereTheProgramTakesWhatItGets() async throws {
-        let stage = try Stage(cache: unwritable())
-        let application = try stage.application()
+        let setup = try TestSetup(cache: unwritable())
+        let application = try setup.application()
         let parameters = parameters(requiresPersistence: false)
         let result = try await application.acquireTokenInteractively(parameters)
         guard case .failed = result.persistence else {
@@ -66,14 +67,14 @@ struct PersistenceCheckTests {
     @Test func isCancelledWithTheSignIn() async throws {
         let (asked, isAsked) = AsyncStream.makeStream(of: Void.self)
         let cache = WaitingCache(isAsked: isAsked)
-        let stage = try Stage(cache: cache)
-        let application = try stage.application()
+        let setup = try TestSetup(cache: cache)
+        let application = try setup.application()
         let parameters = parameters(requiresPersistence: false)
         let task = Task { try await application.acquireTokenInteractively(parameters) }
         _ = await asked.first { _ in true }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(stage.transport.count == 0)
+        #expect(setup.transport.count == 0)
     }
 }
 

@@ -3,6 +3,8 @@
 import FoundationEssentials
 import HTTPTypes
 import IdentityClient
+import IdentityResources
+import IdentityTestSupport
 import IdentityTesting
 import LoopbackHTTP
 import Testing
@@ -12,40 +14,40 @@ import Testing
 struct PlainOAuthTests {
     private static let tenYears = 315_360_000
 
-    private func stage(issuesRefreshTokens: Bool = false) throws -> Stage {
-        try Stage { settings in
+    private func setup(issuesRefreshTokens: Bool = false) throws -> TestSetup {
+        try TestSetup { settings in
             settings.requiresOfflineAccess = false
             settings.issuesRefreshTokens = issuesRefreshTokens
         }
     }
 
     private func signedIn(
-        _ stage: Stage,
+        _ setup: TestSetup,
         scopes: Set<Scope> = ["api.read"]
     ) async throws -> (PublicClientApplication, AuthenticationResult) {
         let authority = try Authority.oauth2(
             .init(authorization: "https://login.example.test/authorize", token: "https://login.example.test/token")
         )
-        return try await stage.signedIn(scopes: scopes) { $0.authority = authority }
+        return try await setup.signedIn(scopes: scopes) { $0.authority = authority }
     }
 
     /// A server that names itself in its answers, and answers of a hostile server.
     @Test(arguments: [nil, "https://evil.example.test", "https://login.example.test/"] as [String?])
     func refusesTheAnswerOfAnotherServer(_ issuer: String?) async throws {
-        let stage = try stage()
+        let setup = try setup()
         let named = Authority.OAuth2Endpoints(
             authorization: "https://login.example.test/authorize",
             token: "https://login.example.test/token",
             issuer: "https://login.example.test"
         )
         let authority = try Authority.oauth2(named)
-        #expect(try await stage.signedIn(scopes: ["api.read"]) { $0.authority = authority }.1.scopes == ["api.read"])
-        stage.provider.forgetRequests()
-        stage.browser.mischief = [.changing("iss", to: issuer)]
+        #expect(try await setup.signedIn(scopes: ["api.read"]) { $0.authority = authority }.1.scopes == ["api.read"])
+        setup.provider.forgetRequests()
+        setup.browser.mischief = [.changing("iss", to: issuer)]
         try await expectError(.issuerMismatch) {
-            try await stage.signedIn(scopes: ["api.read"]) { $0.authority = authority }
+            try await setup.signedIn(scopes: ["api.read"]) { $0.authority = authority }
         }
-        #expect(stage.provider.count(of: .token) == 0)
+        #expect(setup.provider.count(of: .token) == 0)
     }
 
     /// The answer's scopes, and those of `api.read` and `api.write` that it grants.
@@ -57,10 +59,10 @@ struct PlainOAuthTests {
         ] as [(String, Set<Scope>)]
     )
     func readsScopesThatAreSeparatedByCommas(answer: String, granted: Set<Scope>) async throws {
-        let stage = try stage()
+        let setup = try setup()
         let scopes: Set<Scope> = ["api.read", "api.write"]
-        stage.provider.failNext(.token, with: .changing("scope", to: "\"\(answer)\""))
-        let (application, first) = try await signedIn(stage, scopes: scopes)
+        setup.provider.failNext(.token, with: .changing("scope", to: "\"\(answer)\""))
+        let (application, first) = try await signedIn(setup, scopes: scopes)
         #expect(first.scopes == granted && first.declinedScopes == scopes.subtracting(granted))
         #expect(try await application.allAccounts().count == 1)
         let hit = try await application.acquireTokenSilently(scopes: scopes, account: first.account)
@@ -68,10 +70,10 @@ struct PlainOAuthTests {
     }
 
     @Test func readsThemInTheAnswerToARefresh() async throws {
-        let stage = try stage(issuesRefreshTokens: true)
-        let (application, first) = try await signedIn(stage, scopes: ["api.read", "api.write"])
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failNext(.token, with: .changing("scope", to: #""api.read,api.write""#))
+        let setup = try setup(issuesRefreshTokens: true)
+        let (application, first) = try await signedIn(setup, scopes: ["api.read", "api.write"])
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.failNext(.token, with: .changing("scope", to: #""api.read,api.write""#))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider && next.scopes == ["api.read", "api.write"])
     }
@@ -80,11 +82,11 @@ struct PlainOAuthTests {
     /// it. The library ignores it, also in the answer to a refresh.
     @Test(arguments: ["given", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJtYWxsb3J5In0.AAAA", "not a token"])
     func leavesAnIDTokenOut(_ token: String) async throws {
-        let stage = try stage(issuesRefreshTokens: true)
-        if token != "given" { stage.provider.failAlways(.token, with: .changing("id_token", to: "\"\(token)\"")) }
-        let (application, first) = try await signedIn(stage, scopes: ["openid", "profile"])
+        let setup = try setup(issuesRefreshTokens: true)
+        if token != "given" { setup.provider.failAlways(.token, with: .changing("id_token", to: "\"\(token)\"")) }
+        let (application, first) = try await signedIn(setup, scopes: ["openid", "profile"])
         #expect(first.idToken == nil && first.account.username == nil)
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["openid", "profile"], account: first.account)
         #expect(next.source == .identityProvider && next.idToken == nil && next.account.id == first.account.id)
         #expect(try await application.allAccounts().map(\.id) == [first.account.id])
@@ -92,20 +94,20 @@ struct PlainOAuthTests {
 
     /// RFC 6749 §3.3 allows a comma in a scope. If the program requests one, the server has such scopes.
     @Test func leavesScopesWithACommaWhole() async throws {
-        let stage = try stage(issuesRefreshTokens: true)
-        let (application, first) = try await signedIn(stage, scopes: ["api.read,all", "api.more"])
+        let setup = try setup(issuesRefreshTokens: true)
+        let (application, first) = try await signedIn(setup, scopes: ["api.read,all", "api.more"])
         #expect(first.scopes == ["api.read,all", "api.more"] && first.declinedScopes.isEmpty)
-        // The same applies if this request has none, and the answer names all granted scopes.
-        stage.clock.advance(by: .seconds(3600))
+        // Also when this wish has none, and the answer names all that was granted.
+        setup.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["api.more"], account: first.account)
         #expect(next.source == .identityProvider && next.scopes == ["api.read,all", "api.more"])
     }
 
     /// OpenID Connect providers must follow the specification.
     @Test func splitsNoScopesOfAnOpenIDConnectProvider() async throws {
-        let stage = try Stage()
-        stage.provider.failNext(.token, with: .changing("scope", to: #""api.read,api.write api.read""#))
-        let (_, first) = try await stage.signedIn(scopes: ["api.read", "api.write"])
+        let setup = try TestSetup()
+        setup.provider.failNext(.token, with: .changing("scope", to: #""api.read,api.write api.read""#))
+        let (_, first) = try await setup.signedIn(scopes: ["api.read", "api.write"])
         #expect(first.scopes == ["api.read,api.write", "api.read"] && first.declinedScopes == ["api.write"])
     }
 
@@ -116,17 +118,17 @@ struct PlainOAuthTests {
         ] as [(String?, Bool, Int)]
     )
     func assumesNoEndWhereNothingSpeaksOfOne(json: String?, issuesRefreshTokens: Bool, lifetime: Int) async throws {
-        let stage = try stage(issuesRefreshTokens: issuesRefreshTokens)
-        stage.provider.failNext(.token, with: .changing("expires_in", to: json))
-        let (application, first) = try await signedIn(stage)
-        #expect(first.expiresOn == stage.clock.now.addingTimeInterval(Double(lifetime)))
-        stage.clock.advance(by: .seconds(lifetime - 400))
+        let setup = try setup(issuesRefreshTokens: issuesRefreshTokens)
+        setup.provider.failNext(.token, with: .changing("expires_in", to: json))
+        let (application, first) = try await signedIn(setup)
+        #expect(first.expiresOn == setup.clock.now.addingTimeInterval(Double(lifetime)))
+        setup.clock.advance(by: .seconds(lifetime - 400))
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.source == .cache)
     }
 
     @Test func assumesAnHourWhereARefreshOrOpenIDConnectDoesNotSay() async throws {
-        let refreshed = try stage(issuesRefreshTokens: true)
+        let refreshed = try setup(issuesRefreshTokens: true)
         let (application, first) = try await signedIn(refreshed)
         refreshed.clock.advance(by: .seconds(3600))
         // A refresh token that the answer does not replace is kept.
@@ -137,16 +139,16 @@ struct PlainOAuthTests {
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.expiresOn == refreshed.clock.now.addingTimeInterval(3600))
 
-        let openID = try Stage { $0.issuesRefreshTokens = false }
+        let openID = try TestSetup { $0.issuesRefreshTokens = false }
         openID.provider.failNext(.token, with: .changing("expires_in", to: nil))
         #expect(try await openID.signedIn().1.expiresOn == openID.clock.now.addingTimeInterval(3600))
     }
 
     @Test func aForcedRefreshOfATokenWithoutEndNeedsThePerson() async throws {
-        let stage = try stage()
-        stage.provider.failNext(.token, with: .changing("expires_in", to: nil))
-        let (application, first) = try await signedIn(stage)
-        stage.clock.advance(by: .seconds(365 * 86_400))
+        let setup = try setup()
+        setup.provider.failNext(.token, with: .changing("expires_in", to: nil))
+        let (application, first) = try await signedIn(setup)
+        setup.clock.advance(by: .seconds(365 * 86_400))
         for _ in 0..<3 {
             let error = try await expectError(.noTokensFound) {
                 try await application.acquireTokenSilently(
@@ -155,14 +157,14 @@ struct PlainOAuthTests {
             }
             #expect(AuthenticationError.interactionRequired ~= error.code && error.message.contains("for this account"))
         }
-        #expect(stage.provider.count(of: .token) == 1)
+        #expect(setup.provider.count(of: .token) == 1)
     }
 
     /// Only the API knows when such a token expires.
     @Test func aRefusedTokenWithoutEndNeedsThePersonAndNotALoop() async throws {
-        let stage = try stage()
-        stage.provider.failAlways(.token, with: .changing("expires_in", to: nil))
-        let (application, first) = try await signedIn(stage)
+        let setup = try setup()
+        setup.provider.failAlways(.token, with: .changing("expires_in", to: nil))
+        let (application, first) = try await signedIn(setup)
         let refused = "Bearer \(first.accessToken)"
         let server = try ResourceServer { request in
             request.headers["Authorization"] == refused
@@ -174,10 +176,10 @@ struct PlainOAuthTests {
             scopes: ["api.read"],
             transport: CurlTransport()
         )
-        // A year later the library still returns the token, but the API refuses it.
-        stage.clock.advance(by: .seconds(365 * 86_400))
+        // A year later the token is still given, and the API takes it no more.
+        setup.clock.advance(by: .seconds(365 * 86_400))
         try await expectError(.noTokensFound) { try await client.get(server.url()) }
-        #expect(server.requests.count == 1 && stage.provider.count(of: .token) == 1)
+        #expect(server.requests.count == 1 && setup.provider.count(of: .token) == 1)
 
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.account = first.account

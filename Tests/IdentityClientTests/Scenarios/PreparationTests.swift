@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -10,10 +11,10 @@ import Testing
 struct PreparationTests {
     @Test func tellsTheTransportBeforeItReadsWhatARefreshNeeds() async throws {
         let cache = CountingCache()
-        let stage = try Stage(cache: cache)
-        let (_, first) = try await stage.signedIn()
-        let transport = Transport(stage.transport) { cache.state.value.reads }
-        let application = try stage.application { $0.transport = transport }
+        let setup = try TestSetup(cache: cache)
+        let (_, first) = try await setup.signedIn()
+        let transport = Transport(setup.transport) { cache.state.value.reads }
+        let application = try setup.application { $0.transport = transport }
         _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(transport.readsWhenTold.isEmpty, "A hit prepares nothing.")
 

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import HTTPTypes
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import OAuthWire
 import Testing
@@ -17,13 +18,13 @@ struct PushedAuthorizationTests {
 
     private func names(_ items: [RecordedRequest.Item]) -> Set<String> { Set(items.map(\.name)) }
 
-    private func last(_ endpoint: TestIdentityProvider.Endpoint, _ stage: Stage) throws -> RecordedRequest {
-        try #require(stage.provider.requests.last { $0.endpoint == endpoint })
+    private func last(_ endpoint: TestIdentityProvider.Endpoint, _ setup: TestSetup) throws -> RecordedRequest {
+        try #require(setup.provider.requests.last { $0.endpoint == endpoint })
     }
 
     @Test func pushesWhereTheProviderRequiresIt() async throws {
-        let stage = try Stage { $0.pushedAuthorizationRequests = .required }
-        let application = try stage.application()
+        let setup = try TestSetup { $0.pushedAuthorizationRequests = .required }
+        let application = try setup.application()
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.loginHint = "alice@example.test"
         parameters.claims = #"{"id_token":{"email":null}}"#
@@ -31,20 +32,20 @@ struct PushedAuthorizationTests {
         let result = try await application.acquireTokenInteractively(parameters)
         #expect(result.source == .identityProvider && result.account.username == "alice@example.test")
 
-        let pushed = try last(.pushedAuthorization, stage)
+        let pushed = try last(.pushedAuthorization, setup)
         #expect(pushed.method == "POST" && pushed.query.isEmpty)
         #expect(pushed.form.count == names(pushed.form).count)
         #expect(names(pushed.form) == Self.plainItems.union(["login_hint", "claims", "audience"]))
         #expect(pushed["client_id"] == "test-client" && pushed["audience"] == "https://api.example.test/?a=b&c")
         #expect(pushed.header("content-type") == "application/x-www-form-urlencoded")
-        let visit = try last(.authorization, stage)
+        let visit = try last(.authorization, setup)
         #expect(names(visit.query) == ["client_id", "request_uri"])
         #expect(visit["client_id"] == "test-client")
-        let redeemed = try last(.token, stage)
+        let redeemed = try last(.token, setup)
         #expect(redeemed["redirect_uri"] == pushed["redirect_uri"])
         let verifier = try #require(redeemed["code_verifier"])
         #expect(ProofKey.challenge(for: verifier) == pushed["code_challenge"])
-        #expect(stage.browser.openedURLs.count == 1)
+        #expect(setup.browser.openedURLs.count == 1)
     }
 
     @Test(arguments: [
@@ -56,25 +57,25 @@ struct PushedAuthorizationTests {
         wantsPushing: Bool,
         isPushed: Bool
     ) async throws {
-        let stage = try Stage { $0.pushedAuthorizationRequests = provider }
-        _ = try await stage.signedIn { configuration in
+        let setup = try TestSetup { $0.pushedAuthorizationRequests = provider }
+        _ = try await setup.signedIn { configuration in
             if wantsPushing { configuration.compatibility.pushedAuthorizationRequests = .whenOffered }
         }
-        #expect(stage.provider.count(of: .pushedAuthorization) == (isPushed ? 1 : 0))
-        let visit = try last(.authorization, stage)
+        #expect(setup.provider.count(of: .pushedAuthorization) == (isPushed ? 1 : 0))
+        let visit = try last(.authorization, setup)
         #expect(names(visit.query) == (isPushed ? ["client_id", "request_uri"] : Self.plainItems))
     }
 
     /// Each sign-in pushes its own request, with new random values.
     @Test func pushesEachSignInAnew() async throws {
-        let stage = try Stage { $0.pushedAuthorizationRequests = .required }
-        let application = try stage.application()
+        let setup = try TestSetup { $0.pushedAuthorizationRequests = .required }
+        let application = try setup.application()
         for _ in 0..<3 { _ = try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        let pushed = stage.provider.requests.filter { $0.endpoint == .pushedAuthorization }
+        let pushed = setup.provider.requests.filter { $0.endpoint == .pushedAuthorization }
         for name in ["state", "nonce", "code_challenge"] {
             #expect(Set(pushed.compactMap { $0[name] }).count == 3, "\(name)")
         }
-        let visits = stage.provider.requests.filter { $0.endpoint == .authorization }
+        let visits = setup.provider.requests.filter { $0.endpoint == .authorization }
         #expect(Set(visits.compactMap { $0["request_uri"] }).count == 3)
     }
 
@@ -84,73 +85,73 @@ struct PushedAuthorizationTests {
         [false, true]
     )
     func asksForTheAnswerAsInAPlainRequest(asked: (mode: ResponseMode?, sent: String), forgets: Bool) async throws {
-        let stage = try Stage {
+        let setup = try TestSetup {
             $0.pushedAuthorizationRequests = .offered
             $0.forgetsResponseMode = forgets
         }
         var parameters = InteractiveParameters(scopes: ["api.read"])
-        let plain = try await stage.application().acquireTokenInteractively(parameters)
-        #expect(try last(.authorization, stage)["response_mode"] == "form_post")
+        let plain = try await setup.application().acquireTokenInteractively(parameters)
+        #expect(try last(.authorization, setup)["response_mode"] == "form_post")
         parameters.responseMode = asked.mode
-        let pushing = try stage.application { $0.compatibility.pushedAuthorizationRequests = .whenOffered }
+        let pushing = try setup.application { $0.compatibility.pushedAuthorizationRequests = .whenOffered }
         let result = try await pushing.acquireTokenInteractively(parameters)
-        #expect(try last(.pushedAuthorization, stage)["response_mode"] == asked.sent)
+        #expect(try last(.pushedAuthorization, setup)["response_mode"] == asked.sent)
         #expect(result.account.id == plain.account.id)
     }
 
     @Test func keepsTheQueryOfTheEndpoint() async throws {
-        let stage = try Stage { $0.pushedAuthorizationRequests = .required }
-        stage.provider.failNext(
+        let setup = try TestSetup { $0.pushedAuthorizationRequests = .required }
+        setup.provider.failNext(
             .discovery,
             with: .changing("authorization_endpoint", to: #""https://login.example.test/authorize?p=a%2Bb""#)
         )
-        _ = try await stage.signedIn()
-        let url = try #require(stage.browser.openedURLs.last)
+        _ = try await setup.signedIn()
+        let url = try #require(setup.browser.openedURLs.last)
         #expect(url.absoluteString.hasPrefix("https://login.example.test/authorize?p=a%2Bb&client_id=test-client&"))
     }
 
     @Test func signsInByHandInTwoSteps() async throws {
-        let stage = try Stage(listensOnLoopback: true) { $0.pushedAuthorizationRequests = .required }
-        stage.browser.followsRedirects = false
-        let application = try stage.application()
+        let setup = try TestSetup(listensOnLoopback: true) { $0.pushedAuthorizationRequests = .required }
+        setup.browser.followsRedirects = false
+        let application = try setup.application()
         let request = try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
-        #expect(request.expiresOn == stage.clock.now.addingTimeInterval(90))
+        #expect(request.expiresOn == setup.clock.now.addingTimeInterval(90))
         #expect(!request.url.absoluteString.contains("redirect_uri"))
-        try await stage.browser.open(request.url)
-        let redirect = try await stage.browser.redirectURL()
+        try await setup.browser.open(request.url)
+        let redirect = try await setup.browser.redirectURL()
         let wrong = try #require(URL(string: request.redirectURI + "?code=x&state=guessed"))
         try await expectError(.stateMismatch) { try await application.completeAuthorization(request, with: wrong) }
         let result = try await application.completeAuthorization(request, with: redirect)
         #expect(result.source == .identityProvider)
 
-        stage.provider.settings.pushedAuthorizationRequests = .unavailable
-        stage.clock.advance(by: .seconds(2 * 86_400))
+        setup.provider.settings.pushedAuthorizationRequests = .unavailable
+        setup.clock.advance(by: .seconds(2 * 86_400))
         let plain = try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
         #expect(plain.expiresOn == nil)
     }
 
     @Test func anAddressThatIsOpenedTooLateEndsAtTheProvidersPage() async throws {
-        let stage = try Stage { $0.pushedAuthorizationRequests = .required }
-        let application = try stage.application()
+        let setup = try TestSetup { $0.pushedAuthorizationRequests = .required }
+        let application = try setup.application()
         let request = try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
         let expiresOn = try #require(request.expiresOn)
-        stage.clock.advance(by: .seconds(expiresOn.timeIntervalSince(stage.clock.now)))
-        let page = try await stage.browser.visit(request.url)
+        setup.clock.advance(by: .seconds(expiresOn.timeIntervalSince(setup.clock.now)))
+        let page = try await setup.browser.visit(request.url)
         #expect(page.status == 400 && page.body.contains("has expired"))
     }
 
     /// The metadata stays valid for everything else.
     @Test func refreshesWherePushingIsRequiredAndImpossible() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.provider.failAlways(.discovery, with: .changing("require_pushed_authorization_requests", to: "true"))
-        stage.clock.advance(by: .seconds(2 * 86_400))
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.provider.failAlways(.discovery, with: .changing("require_pushed_authorization_requests", to: "true"))
+        setup.clock.advance(by: .seconds(2 * 86_400))
         let refreshed = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(refreshed.source == .identityProvider)
         let error = try await expectError(.unsupported) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(error.message.contains("pushed_authorization_request_endpoint"))
-        #expect(stage.browser.openedURLs.count == 1)
+        #expect(setup.browser.openedURLs.count == 1)
     }
 }

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import HTTPTypes
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -18,12 +19,12 @@ struct RefreshAnswerTests {
     @Test(arguments: wrong.indices)
     func keepsTheOldCredentialsAfterAWrongAnswer(_ index: Int) async throws {
         let (fault, code) = Self.wrong[index]
-        let stage = try Stage { $0.rotatesRefreshTokens = false }
-        let (application, first) = try await stage.signedIn()
-        stage.provider.failAlways(.token, with: fault)
-        try await expectUnchanged(stage, application, first.account, code)
-        #expect(stage.transport.requests.allSatisfy { $0.authority == "login.example.test" })
-        stage.provider.failAlways(.token, with: nil)
+        let setup = try TestSetup { $0.rotatesRefreshTokens = false }
+        let (application, first) = try await setup.signedIn()
+        setup.provider.failAlways(.token, with: fault)
+        try await expectUnchanged(setup, application, first.account, code)
+        #expect(setup.transport.requests.allSatisfy { $0.authority == "login.example.test" })
+        setup.provider.failAlways(.token, with: nil)
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
     }
@@ -39,16 +40,16 @@ struct RefreshAnswerTests {
     /// The server has already invalidated the old refresh token, so losing the new one would end the sign-in.
     @Test(arguments: unbelievable.indices)
     func keepsTheNewRefreshTokenWhenTheIDTokenIsNotBelieved(_ index: Int) async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.tamperNextIDToken(with: Self.unbelievable[index])
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.tamperNextIDToken(with: Self.unbelievable[index])
         try await expectError(.invalidIDToken) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
-        let sent = stage.provider.requests.compactMap { $0["refresh_token"] }
+        let sent = setup.provider.requests.compactMap { $0["refresh_token"] }
         #expect(sent.count == 2 && Set(sent).count == 2)
     }
 
@@ -59,28 +60,28 @@ struct RefreshAnswerTests {
 
     @Test(arguments: unusable.indices)
     func keepsTheNewRefreshTokenOfAnAnswerThatCannotBeUsed(_ index: Int) async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failNext(.token, with: Self.unusable[index])
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.failNext(.token, with: Self.unusable[index])
         try await expectError(.malformedResponse) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
-        let sent = stage.provider.requests.compactMap { $0["refresh_token"] }
+        let sent = setup.provider.requests.compactMap { $0["refresh_token"] }
         #expect(sent.count == 2 && Set(sent).count == 2)
     }
 
     /// An empty refresh token counts as missing: the stored one is kept.
     @Test func keepsTheOldRefreshTokenWhereAFaultyAnswerHasAnEmptyOne() async throws {
-        let stage = try Stage { $0.rotatesRefreshTokens = false }
-        let (application, first) = try await stage.signedIn()
-        stage.provider.failNext(
+        let setup = try TestSetup { $0.rotatesRefreshTokens = false }
+        let (application, first) = try await setup.signedIn()
+        setup.provider.failNext(
             .token,
             with: .all(.changing("refresh_token", to: #""""#), .changing("expires_in", to: "-1"))
         )
-        try await expectUnchanged(stage, application, first.account, .malformedResponse)
+        try await expectUnchanged(setup, application, first.account, .malformedResponse)
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
     }
@@ -96,45 +97,45 @@ struct RefreshAnswerTests {
     @Test(arguments: withoutKeys.indices, [false, true])
     func refreshesWhenTheKeysCannotBeHad(_ index: Int, _ signsWithANewKey: Bool) async throws {
         let (fault, leavesTheEarlierKeys) = Self.withoutKeys[index]
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.provider.failAlways(.keys, with: fault)
-        if signsWithANewKey { stage.provider.rotateSigningKey() }
-        stage.clock.advance(by: .seconds(2 * 86_400))
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.provider.failAlways(.keys, with: fault)
+        if signsWithANewKey { setup.provider.rotateSigningKey() }
+        setup.clock.advance(by: .seconds(2 * 86_400))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
         #expect((next.idToken != first.idToken) == (leavesTheEarlierKeys && !signsWithANewKey))
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         let third = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(third.source == .identityProvider)
     }
 
     @Test func believesNobodyElsesIDTokenForWantOfKeys() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.provider.failAlways(.keys, with: .answer(status: 404))
-        stage.provider.rotateSigningKey()
-        stage.provider.tamperNextIDToken(with: .subject("subject-bob"))
-        try await expectUnchanged(stage, application, first.account, .subjectMismatch)
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.provider.failAlways(.keys, with: .answer(status: 404))
+        setup.provider.rotateSigningKey()
+        setup.provider.tamperNextIDToken(with: .subject("subject-bob"))
+        try await expectUnchanged(setup, application, first.account, .subjectMismatch)
     }
 
     @Test func stopsALoopOfAnswersThatAreNotBelieved() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
         for _ in 0..<20 {
-            stage.provider.tamperNextIDToken(with: .brokenSignature)
+            setup.provider.tamperNextIDToken(with: .brokenSignature)
             _ = try? await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
-        #expect(stage.provider.requests.count { $0["refresh_token"] != nil } == 5)
+        #expect(setup.provider.requests.count { $0["refresh_token"] != nil } == 5)
     }
 
     @Test func acceptsAnIDTokenThatRepeatsTheNonceOrLeavesItOut() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
         for leavesItOut in [false, true, false] {
-            stage.clock.advance(by: .seconds(3600))
-            if leavesItOut { stage.provider.tamperNextIDToken(with: .nonce(nil)) }
+            setup.clock.advance(by: .seconds(3600))
+            if leavesItOut { setup.provider.tamperNextIDToken(with: .nonce(nil)) }
             let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(next.source == .identityProvider)
         }
@@ -144,27 +145,27 @@ struct RefreshAnswerTests {
     /// django-oauth-toolkit returns again within its grace period was made for another access token.
     @Test(arguments: [IDTokenTampering.nonce("of another computer"), .accessTokenHash])
     func leavesOutAnIDTokenOfAnotherSignInOrAnswer(_ tampering: IDTokenTampering) async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
         for _ in 0..<6 {
-            stage.clock.advance(by: .seconds(3600))
-            stage.provider.tamperNextIDToken(with: tampering)
+            setup.clock.advance(by: .seconds(3600))
+            setup.provider.tamperNextIDToken(with: tampering)
             let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(next.source == .identityProvider)
             #expect(next.idToken == first.idToken && next.tenantProfile == first.tenantProfile)
         }
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         let right = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(right.source == .identityProvider && right.idToken != first.idToken)
     }
 
     @Test(arguments: [false, true], [false, true])
     func keepsNothingOfAnotherPersonsIDToken(_ rotates: Bool, _ hasAnotherNonce: Bool) async throws {
-        let stage = try Stage { $0.rotatesRefreshTokens = rotates }
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup { $0.rotatesRefreshTokens = rotates }
+        let (application, first) = try await setup.signedIn()
         let bob = IDTokenTampering.subject("subject-bob")
-        stage.provider.tamperNextIDToken(with: hasAnotherNonce ? .all(bob, .nonce("another")) : bob)
-        try await expectUnchanged(stage, application, first.account, .invalidIDToken)
+        setup.provider.tamperNextIDToken(with: hasAnotherNonce ? .all(bob, .nonce("another")) : bob)
+        try await expectUnchanged(setup, application, first.account, .invalidIDToken)
         guard !rotates else { return }  // the provider has spent the refresh token
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.account.id == first.account.id)
@@ -172,41 +173,41 @@ struct RefreshAnswerTests {
 
     @Test(arguments: [false, true])
     func keepsNothingOfAnotherPersonsClientInfo(_ hasIDToken: Bool) async throws {
-        let stage = try Stage(.entra) { settings in
+        let setup = try TestSetup(.entra) { settings in
             settings.rotatesRefreshTokens = false
             settings.issuesIDTokenOnRefresh = hasIDToken
         }
-        let (application, first) = try await stage.signedIn()
+        let (application, first) = try await setup.signedIn()
         let info = Data(#"{"uid":"bbbbbbbb-0000-4000-8000-000000000002","utid":"11111111"}"#.utf8).base64EncodedString()
-        stage.provider.failNext(.token, with: .changing("client_info", to: "\"\(info.filter { $0 != "=" })\""))
-        try await expectUnchanged(stage, application, first.account, .subjectMismatch)
+        setup.provider.failNext(.token, with: .changing("client_info", to: "\"\(info.filter { $0 != "=" })\""))
+        try await expectUnchanged(setup, application, first.account, .subjectMismatch)
     }
 
     /// The refresh of an expired access token fails with that code, and the stored credentials stay unchanged.
     private func expectUnchanged(
-        _ stage: Stage,
+        _ setup: TestSetup,
         _ application: PublicClientApplication,
         _ account: Account,
         _ code: AuthenticationError.Code
     ) async throws {
-        let before = try await stage.storedTokens(of: application)
-        stage.clock.advance(by: .seconds(3600))
+        let before = try await setup.storedTokens(of: application)
+        setup.clock.advance(by: .seconds(3600))
         try await expectError(code) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: account)
         }
-        #expect(try await stage.storedTokens(of: application) == before)
-        if code == .signInExpired { stage.clock.advance(by: .seconds(60)) }  // until the refusal expires
+        #expect(try await setup.storedTokens(of: application) == before)
+        if code == .signInExpired { setup.clock.advance(by: .seconds(60)) }  // for which the refusal is remembered
     }
 
     @Test func acceptsANewSigningKey() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.provider.rotateSigningKey()
-        stage.clock.advance(by: .seconds(3600))
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.provider.rotateSigningKey()
+        setup.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
         #expect(next.idToken != first.idToken)
-        #expect(stage.provider.count(of: .keys) == 2)
+        #expect(setup.provider.count(of: .keys) == 2)
     }
 
     @Test(arguments: [
@@ -214,32 +215,32 @@ struct RefreshAnswerTests {
         ("315359999", 315_359_999), ("315360000", 315_360_000), ("9999999999", 315_360_000),
     ])
     func acceptsLifetimesAsServersWriteThem(_ json: String?, _ seconds: Int) async throws {
-        let stage = try Stage()
-        stage.provider.failNext(.token, with: .changing("expires_in", to: json))
-        let (application, first) = try await stage.signedIn()
-        #expect(first.expiresOn == stage.clock.now.addingTimeInterval(Double(seconds)))
+        let setup = try TestSetup()
+        setup.provider.failNext(.token, with: .changing("expires_in", to: json))
+        let (application, first) = try await setup.signedIn()
+        #expect(first.expiresOn == setup.clock.now.addingTimeInterval(Double(seconds)))
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.source == .cache)
     }
 
     @Test func livesWithoutARefreshToken() async throws {
-        let stage = try Stage { $0.issuesRefreshTokens = false }
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup { $0.issuesRefreshTokens = false }
+        let (application, first) = try await setup.signedIn()
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.source == .cache)
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         let error = try await expectError(.noTokensFound) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
         #expect(AuthenticationError.interactionRequired ~= error.code)
-        #expect(stage.provider.count(of: .token) == 1)
+        #expect(setup.provider.count(of: .token) == 1)
         #expect(try await application.allAccounts() == [first.account])
     }
 
     @Test func keepsEarlierClaimsWhenARefreshHasNoIDToken() async throws {
-        let stage = try Stage { $0.issuesIDTokenOnRefresh = false }
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
+        let setup = try TestSetup { $0.issuesIDTokenOnRefresh = false }
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.accessToken != first.accessToken)
         #expect(next.idToken == first.idToken)
@@ -249,10 +250,10 @@ struct RefreshAnswerTests {
     }
 
     @Test func keepsTheRefreshTokenThatIsNotReplaced() async throws {
-        let stage = try Stage { $0.rotatesRefreshTokens = false }
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup { $0.rotatesRefreshTokens = false }
+        let (application, first) = try await setup.signedIn()
         for _ in 0..<3 {
-            stage.clock.advance(by: .seconds(3600))
+            setup.clock.advance(by: .seconds(3600))
             let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(next.source == .identityProvider)
         }
@@ -261,10 +262,10 @@ struct RefreshAnswerTests {
     /// The provider has already rotated the refresh token: refusing the answer because of a wrong clock would end the sign-in.
     @Test(arguments: [-86_400, 86_400])
     func refreshesWithAClockThatIsADayWrong(_ offset: Int) async throws {
-        let stage = try Stage()
-        let (_, first) = try await stage.signedIn()
-        let wrong = ManualClock(now: stage.clock.now.addingTimeInterval(Double(offset)))
-        let application = try stage.application { $0.clock = wrong }
+        let setup = try TestSetup()
+        let (_, first) = try await setup.signedIn()
+        let wrong = ManualClock(now: setup.clock.now.addingTimeInterval(Double(offset)))
+        let application = try setup.application { $0.clock = wrong }
         for _ in 0..<3 {
             let next = try await application.acquireTokenSilently(
                 SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
@@ -275,19 +276,19 @@ struct RefreshAnswerTests {
 
     @Test(arguments: [["test-client"], ["test-client", "another-api"]])
     func acceptsAnArrayOfAudiences(_ audience: [String]) async throws {
-        let stage = try Stage()
-        stage.provider.tamperNextIDToken(
+        let setup = try TestSetup()
+        setup.provider.tamperNextIDToken(
             with: audience.count == 1 ? .audience(audience) : .audience(audience, authorizedParty: "test-client")
         )
-        let (application, first) = try await stage.signedIn()
+        let (application, first) = try await setup.signedIn()
         #expect(try await application.allAccounts() == [first.account])
     }
 
     @Test(arguments: [#""bearer""#, #""BEARER""#])
     func acceptsTheTokenTypeInAnyCase(_ json: String) async throws {
-        let stage = try Stage()
-        stage.provider.failNext(.token, with: .changing("token_type", to: json))
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup()
+        setup.provider.failNext(.token, with: .changing("token_type", to: json))
+        let (application, first) = try await setup.signedIn()
         #expect(first.tokenType == "Bearer")
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.source == .cache)

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import HTTPTypes
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -38,46 +39,46 @@ struct RefusedDiscoveryTests {
     @Test(arguments: wrong.indices)
     func refusesAWrongConfigurationAndForgetsIt(_ index: Int) async throws {
         let (fault, code) = Self.wrong[index]
-        let stage = try Stage()
-        let application = try stage.application()
-        stage.provider.failAlways(.discovery, with: fault)
+        let setup = try TestSetup()
+        let application = try setup.application()
+        setup.provider.failAlways(.discovery, with: fault)
         for _ in 0..<2 {
             try await expectError(code) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
         }
-        #expect(stage.browser.openedURLs.isEmpty)
-        #expect(stage.provider.requests.allSatisfy { $0.endpoint == .discovery })
-        #expect(stage.transport.requests.allSatisfy { $0.authority == "login.example.test" })
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
-        // The wrong configuration was not kept, so the right one works as soon as it is published.
-        stage.provider.failAlways(.discovery, with: nil)
-        if code == .unsupported { stage.clock.advance(by: .seconds(2 * 86_400)) }
+        #expect(setup.browser.openedURLs.isEmpty)
+        #expect(setup.provider.requests.allSatisfy { $0.endpoint == .discovery })
+        #expect(setup.transport.requests.allSatisfy { $0.authority == "login.example.test" })
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
+        // It was not kept, so that the right one counts as soon as it is there.
+        setup.provider.failAlways(.discovery, with: nil)
+        if code == .unsupported { setup.clock.advance(by: .seconds(2 * 86_400)) }
         let result = try await application.acquireTokenInteractively(scopes: ["api.read"])
         #expect(result.source == .identityProvider)
     }
 
     @Test func refusesEndpointsOfEntraOnAForeignHost() async throws {
-        let stage = try Stage(.entra)
-        stage.provider.failNext(
+        let setup = try TestSetup(.entra)
+        setup.provider.failNext(
             .discovery,
             with: .changing("token_endpoint", to: #""https://evil.example.test/token""#)
         )
-        let application = try stage.application()
+        let application = try setup.application()
         try await expectError(.untrustedAuthority) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
-        #expect(stage.browser.openedURLs.isEmpty)
+        #expect(setup.browser.openedURLs.isEmpty)
         let result = try await application.acquireTokenInteractively(scopes: ["api.read"])
         #expect(result.source == .identityProvider)
     }
 
     @Test func doesNotTakeAnUnknownHostForMicrosoft() async throws {
-        let stage = try Stage(.entra)
+        let setup = try TestSetup(.entra)
         let authority = try Authority(url: "https://login.evil.example.test/common")
-        let application = try stage.application { $0.authority = authority }
+        let application = try setup.application { $0.authority = authority }
         try await expectError(.untrustedAuthority) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
-        #expect(stage.browser.openedURLs.isEmpty)
-        #expect(!stage.transport.requests.contains { $0.authority == "login.evil.example.test" })
+        #expect(setup.browser.openedURLs.isEmpty)
+        #expect(!setup.transport.requests.contains { $0.authority == "login.evil.example.test" })
     }
 }

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -32,16 +33,16 @@ struct RefusedIDTokenTests {
     @Test(arguments: wrong.indices)
     func refusesAWrongIDToken(_ index: Int) async throws {
         let (name, tampering) = Self.wrong[index]
-        let stage = try Stage()
-        stage.provider.tamperNextIDToken(with: tampering)
-        let application = try stage.application()
+        let setup = try TestSetup()
+        setup.provider.tamperNextIDToken(with: tampering)
+        let application = try setup.application()
         let error = try await expectError(.invalidIDToken) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(error.message.contains("ID token"), "\(name)")
-        #expect(try await stage.storedCredentials(of: application).isEmpty, "\(name)")
+        #expect(try await setup.storedCredentials(of: application).isEmpty, "\(name)")
         #expect(try await application.allAccounts().isEmpty, "\(name)")
-        let page = try await stage.browser.finalPage()
+        let page = try await setup.browser.finalPage()
         #expect(page.status == 400 && page.body == error.message, "The page has to say so, too: \(name)")
     }
 
@@ -51,10 +52,10 @@ struct RefusedIDTokenTests {
         ("\u{1B}[2J" + String(repeating: "x", count: 50), "[2J" + String(repeating: "x", count: 17)),
     ])
     func namesAnAlgorithmThatIsNotAccepted(_ algorithm: String, _ shown: String) async throws {
-        let stage = try Stage()
-        stage.provider.tamperNextIDToken(with: .algorithm(algorithm))
+        let setup = try TestSetup()
+        setup.provider.tamperNextIDToken(with: .algorithm(algorithm))
         let error = try await expectError(.invalidIDToken) {
-            try await stage.application().acquireTokenInteractively(scopes: ["api.read"])
+            try await setup.application().acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(error.message.contains("its signature algorithm, \(shown), is none that is accepted"))
         #expect(error.message.contains("choose RS256 or ES256 at the provider"))
@@ -63,51 +64,51 @@ struct RefusedIDTokenTests {
     /// The refresh token of a refused sign-in is not stored, so the library revokes it.
     @Test(arguments: [IDTokenTampering.brokenSignature, .nonce("another"), .claim("sub", nil)])
     func revokesTheRefreshToken(_ tampering: IDTokenTampering) async throws {
-        let stage = try Stage()
-        stage.provider.tamperNextIDToken(with: tampering)
+        let setup = try TestSetup()
+        setup.provider.tamperNextIDToken(with: tampering)
         try await expectError(.invalidIDToken) {
-            try await stage.application().acquireTokenInteractively(scopes: ["api.read"])
+            try await setup.application().acquireTokenInteractively(scopes: ["api.read"])
         }
-        #expect(stage.provider.count(of: .revocation) == 1)
-        #expect(stage.provider.requests.last?["token"] != nil)
+        #expect(setup.provider.count(of: .revocation) == 1)
+        #expect(setup.provider.requests.last?["token"] != nil)
     }
 
     /// With some providers, this revocation would end the existing sign-in.
     @Test func revokesNothingOfAPersonWhoIsSignedIn() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.provider.tamperNextIDToken(with: .brokenSignature)
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.provider.tamperNextIDToken(with: .brokenSignature)
         try await expectError(.invalidIDToken) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
-        #expect(stage.provider.count(of: .revocation) == 0)
+        #expect(setup.provider.count(of: .revocation) == 0)
         let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
         #expect(try await application.acquireTokenSilently(forced).source == .identityProvider)
     }
 
     @Test(arguments: [true, false])
     func revokesTheRefreshTokenOfAnotherPerson(_ isSignedIn: Bool) async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.browser.forgetCookies()
-        stage.browser.person = .bob
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.browser.forgetCookies()
+        setup.browser.person = .bob
         if isSignedIn { _ = try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        stage.browser.forgetCookies()
+        setup.browser.forgetCookies()
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.account = first.account
         try await expectError(.accountMismatch) { try await application.acquireTokenInteractively(parameters) }
-        #expect(stage.provider.count(of: .revocation) == (isSignedIn ? 0 : 1))
+        #expect(setup.provider.count(of: .revocation) == (isSignedIn ? 0 : 1))
     }
 
     @Test func leavesNothingOnTheDisk() async throws {
         let directory = try TemporaryDirectory()
-        let stage = try Stage(cache: FileTokenCache(directory: directory.path + "/cache"))
-        stage.provider.tamperNextIDToken(with: .brokenSignature)
-        let application = try stage.application()
+        let setup = try TestSetup(cache: FileTokenCache(directory: directory.path + "/cache"))
+        setup.provider.tamperNextIDToken(with: .brokenSignature)
+        let application = try setup.application()
         try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
-        // Another process finds nothing either, and the next correct answer is accepted.
-        let again = try stage.application { $0.cache = FileTokenCache(directory: directory.path + "/cache") }
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
+        // Another process would find nothing either, and nothing stands in the way of the right answer.
+        let again = try setup.application { $0.cache = FileTokenCache(directory: directory.path + "/cache") }
         #expect(try await again.allAccounts().isEmpty)
         let result = try await application.acquireTokenInteractively(scopes: ["api.read"])
         #expect(try await again.allAccounts() == [result.account])
@@ -115,9 +116,9 @@ struct RefusedIDTokenTests {
 
     @Test(arguments: [-3600, 7200], [false, true])
     func signsInWithAWrongClockOnlyAsFarAsTheProgramSays(_ offset: Int, _ isTolerated: Bool) async throws {
-        let stage = try Stage()
-        let application = try stage.application { configuration in
-            configuration.clock = ManualClock(now: stage.clock.now.addingTimeInterval(Double(offset)))
+        let setup = try TestSetup()
+        let application = try setup.application { configuration in
+            configuration.clock = ManualClock(now: setup.clock.now.addingTimeInterval(Double(offset)))
             if isTolerated { configuration.compatibility.clockTolerance = .seconds(7200) }
         }
         if isTolerated {
@@ -132,10 +133,10 @@ struct RefusedIDTokenTests {
     }
 
     @Test func triesAgainWhereFreshKeysCouldNotBeHad() async throws {
-        let stage = try Stage()
-        let (application, _) = try await stage.signedIn()
-        stage.provider.rotateSigningKey()
-        stage.provider.failNext(.keys, with: .serverError())
+        let setup = try TestSetup()
+        let (application, _) = try await setup.signedIn()
+        setup.provider.rotateSigningKey()
+        setup.provider.failNext(.keys, with: .serverError())
         try await expectError(.serverUnavailable) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
@@ -143,20 +144,20 @@ struct RefusedIDTokenTests {
     }
 
     @Test func refusesAnIDTokenForAnotherTenantsIssuer() async throws {
-        let stage = try Stage(.entra)
-        let application = try stage.application()
-        stage.provider.tamperNextIDToken(
+        let setup = try TestSetup(.entra)
+        let application = try setup.application()
+        setup.provider.tamperNextIDToken(
             with: .issuer("https://login.microsoftonline.com/99999999-2222-4333-8444-555555555555/v2.0")
         )
         try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
     }
 
     @Test func refusesASignInWithoutIDToken() async throws {
-        let stage = try Stage()
-        stage.provider.failNext(.token, with: .changing("id_token", to: nil))
-        let application = try stage.application()
+        let setup = try TestSetup()
+        setup.provider.failNext(.token, with: .changing("id_token", to: nil))
+        let application = try setup.application()
         try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
     }
 }

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import HTTPTypes
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -48,54 +49,55 @@ struct RefusedPushTests {
     @Test(arguments: wrong.indices, [true, false])
     func opensNoBrowser(_ index: Int, isRequired: Bool) async throws {
         let (fault, code) = Self.wrong[index]
-        let stage = try Stage { $0.pushedAuthorizationRequests = isRequired ? .required : .offered }
-        let application = try stage.application { $0.compatibility.pushedAuthorizationRequests = .whenOffered }
-        stage.provider.failNext(.pushedAuthorization, with: fault)
+        let setup = try TestSetup { $0.pushedAuthorizationRequests = isRequired ? .required : .offered }
+        let application = try setup.application { $0.compatibility.pushedAuthorizationRequests = .whenOffered }
+        setup.provider.failNext(.pushedAuthorization, with: fault)
         let shown = Shared(0)
         let error = try await expectError(code) { try await application.acquireTokenInteractively(parameters(shown)) }
         #expect(error.correlationID != nil && !error.message.isEmpty)
         #expect(error.retryAfter == (code == .throttled ? .seconds(9) : nil))
-        #expect(stage.browser.openedURLs.isEmpty && shown.value == 0)
-        #expect(stage.provider.count(of: .pushedAuthorization) == 1, "a request is pushed once")
-        #expect(stage.transport.requests.allSatisfy { $0.authority == "login.example.test" })
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
-        // The next sign-in is not affected.
+        #expect(setup.browser.openedURLs.isEmpty && shown.value == 0)
+        #expect(setup.provider.count(of: .pushedAuthorization) == 1, "a request is pushed once")
+        #expect(setup.transport.requests.allSatisfy { $0.authority == "login.example.test" })
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
+        // The next sign-in finds nothing in its way.
         let result = try await application.acquireTokenInteractively(parameters(shown))
         #expect(result.source == .identityProvider && shown.value == 1)
     }
 
     @Test func saysTheServersWordsOfARefusal() async throws {
-        let stage = try Stage(clients: [TestIdentityProvider.Client(redirectURIs: ["https://elsewhere.example.test/"])])
-        {
+        let setup = try TestSetup(clients: [
+            TestIdentityProvider.Client(redirectURIs: ["https://elsewhere.example.test/"])
+        ]) {
             $0.pushedAuthorizationRequests = .required
         }
-        let application = try stage.application()
+        let application = try setup.application()
         let error = try await expectError(.configuration) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(error.serverError?.error == "invalid_request" && error.serverError?.httpStatus == 400)
         #expect(error.serverError?.errorDescription?.contains("redirect URI") == true)
-        #expect(stage.browser.openedURLs.isEmpty)
+        #expect(setup.browser.openedURLs.isEmpty)
     }
 
     @Test func endsAtOnceWhenItIsCancelled() async throws {
-        let stage = try Stage { $0.pushedAuthorizationRequests = .required }
-        let application = try stage.application()
+        let setup = try TestSetup { $0.pushedAuthorizationRequests = .required }
+        let application = try setup.application()
         let gate = Gate()
-        stage.provider.failNext(.pushedAuthorization, with: .held(by: gate))
+        setup.provider.failNext(.pushedAuthorization, with: .held(by: gate))
         let task = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        try await stage.provider.waitForRequest(.pushedAuthorization)
+        try await setup.provider.waitForRequest(.pushedAuthorization)
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(stage.browser.openedURLs.isEmpty)
+        #expect(setup.browser.openedURLs.isEmpty)
         gate.open()
         #expect(try await application.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
     }
 
     @Test func failsInTheFirstOfTwoSteps() async throws {
-        let stage = try Stage { $0.pushedAuthorizationRequests = .required }
-        let application = try stage.application()
-        stage.provider.failNext(.pushedAuthorization, with: .serverError(retryAfter: .seconds(7)))
+        let setup = try TestSetup { $0.pushedAuthorizationRequests = .required }
+        let application = try setup.application()
+        setup.provider.failNext(.pushedAuthorization, with: .serverError(retryAfter: .seconds(7)))
         let error = try await expectError(.serverUnavailable) {
             try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
         }

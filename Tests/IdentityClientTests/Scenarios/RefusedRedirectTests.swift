@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -12,29 +13,29 @@ struct RefusedRedirectTests {
 
     @Test(arguments: [nil, "guessed", ""] as [String?], Receiver.allCases)
     func waitsOnAfterAWrongState(_ state: String?, _ receiver: Receiver) async throws {
-        let stage = try Stage(listensOnLoopback: receiver == .loopback)
-        stage.browser.mischief = [.forgedFirst("state", value: state)]
-        let (_, result) = try await stage.signedIn()
+        let setup = try TestSetup(listensOnLoopback: receiver == .loopback)
+        setup.browser.mischief = [.forgedFirst("state", value: state)]
+        let (_, result) = try await setup.signedIn()
         #expect(result.source == .identityProvider)
-        #expect(Set(stage.browser.pages.suffix(2).map(\.status)) == [200, 400])
-        #expect(stage.provider.count(of: .token) == 1)
+        #expect(Set(setup.browser.pages.suffix(2).map(\.status)) == [200, 400])
+        #expect(setup.provider.count(of: .token) == 1)
     }
 
     @Test(arguments: Receiver.allCases, ["wrong", "missing", "duplicate"])
     func endsAtTheDeadlineWhenTheRightStateNeverComes(_ receiver: Receiver, _ defect: String) async throws {
-        let stage = try Stage(listensOnLoopback: receiver == .loopback)
+        let setup = try TestSetup(listensOnLoopback: receiver == .loopback)
         switch defect {
-        case "wrong": stage.browser.mischief = [.changing("state", to: "guessed")]
-        case "missing": stage.browser.mischief = [.changing("state", to: nil)]
-        default: stage.browser.mischief = [.repeating("state")]
+        case "wrong": setup.browser.mischief = [.changing("state", to: "guessed")]
+        case "missing": setup.browser.mischief = [.changing("state", to: nil)]
+        default: setup.browser.mischief = [.repeating("state")]
         }
-        let application = try stage.application()
+        let application = try setup.application()
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.timeout = .seconds(2)  // real seconds, enough for the provider's pages
         try await expectError(.interactionTimedOut) { try await application.acquireTokenInteractively(parameters) }
-        #expect(stage.browser.pages.last?.status == 400)
-        #expect(stage.provider.count(of: .token) == 0)
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        #expect(setup.browser.pages.last?.status == 400)
+        #expect(setup.provider.count(of: .token) == 0)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
     }
 
     @Test(
@@ -42,70 +43,70 @@ struct RefusedRedirectTests {
         [false, true]
     )
     func refusesTheAnswerOfAnotherIssuer(_ issuer: String?, inPlaceOfAForm isQuery: Bool) async throws {
-        let stage = try Stage { $0.forgetsResponseMode = isQuery }
-        stage.browser.mischief = [.changing("iss", to: issuer)]
-        let application = try stage.application()
+        let setup = try TestSetup { $0.forgetsResponseMode = isQuery }
+        setup.browser.mischief = [.changing("iss", to: issuer)]
+        let application = try setup.application()
         try await expectError(.issuerMismatch) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        #expect(stage.provider.count(of: .token) == 0)
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
-        #expect(try await stage.browser.finalPage().status == 400)
+        #expect(setup.provider.count(of: .token) == 0)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
+        #expect(try await setup.browser.finalPage().status == 400)
     }
 
     /// glewlwyd escapes twice in its forms; no known provider does so in a query.
     @Test(arguments: [ResponseMode.formPost, .query])
     func takesAnIssuerThatIsEscapedTwiceFromAFormAlone(_ mode: ResponseMode) async throws {
-        let stage = try Stage()
-        stage.browser.mischief = [.changing("iss", to: "https%3A%2F%2Flogin.example.test")]
+        let setup = try TestSetup()
+        setup.browser.mischief = [.changing("iss", to: "https%3A%2F%2Flogin.example.test")]
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.responseMode = mode
-        let application = try stage.application()
+        let application = try setup.application()
         guard mode == .query else {
             #expect(try await application.acquireTokenInteractively(parameters).source == .identityProvider)
             return
         }
         try await expectError(.issuerMismatch) { try await application.acquireTokenInteractively(parameters) }
-        #expect(stage.provider.count(of: .token) == 0)
+        #expect(setup.provider.count(of: .token) == 0)
     }
 
     @Test(arguments: ["code", "iss"])
     func refusesAnAnswerWithAParameterTwice(_ name: String) async throws {
-        let stage = try Stage()
-        stage.browser.mischief = [.repeating(name)]
-        let application = try stage.application()
+        let setup = try TestSetup()
+        setup.browser.mischief = [.repeating(name)]
+        let application = try setup.application()
         try await expectError(.malformedResponse) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
-        #expect(stage.provider.count(of: .token) == 0)
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        #expect(setup.provider.count(of: .token) == 0)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
     }
 
     @Test func refusesAForeignCode() async throws {
-        let stage = try Stage()
-        stage.browser.mischief = [.changing("code", to: "made-up")]
-        let application = try stage.application()
+        let setup = try TestSetup()
+        setup.browser.mischief = [.changing("code", to: "made-up")]
+        let application = try setup.application()
         try await expectError(.loginRequired) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        #expect(stage.provider.count(of: .token) == 1)
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        #expect(setup.provider.count(of: .token) == 1)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
     }
 
     /// A code with characters that have a meaning in a query, in a form, or in both.
     @Test(arguments: [ResponseMode.query, .formPost])
     func sendsACodeToTheTokenEndpointAsItCame(_ mode: ResponseMode) async throws {
-        let stage = try Stage(listensOnLoopback: true)
+        let setup = try TestSetup(listensOnLoopback: true)
         let code = "a+b/c=d%2Be&f#g h"
-        stage.browser.mischief = [.changing("code", to: code)]
+        setup.browser.mischief = [.changing("code", to: code)]
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.responseMode = mode
-        let application = try stage.application()
+        let application = try setup.application()
         try await expectError(.loginRequired) { try await application.acquireTokenInteractively(parameters) }
-        #expect(stage.provider.requests.last { $0.endpoint == .token }?["code"] == code)
+        #expect(setup.provider.requests.last { $0.endpoint == .token }?["code"] == code)
     }
 
     @Test func signsInThoughOthersAskForThePortFirst() async throws {
-        let stage = try Stage(listensOnLoopback: true)
-        stage.browser.mischief = [.strayRequest(), .strayRequest(path: "/admin?code=x&state=y"), .twice]
-        let (application, result) = try await stage.signedIn()
+        let setup = try TestSetup(listensOnLoopback: true)
+        setup.browser.mischief = [.strayRequest(), .strayRequest(path: "/admin?code=x&state=y"), .twice]
+        let (application, result) = try await setup.signedIn()
         #expect(try await application.allAccounts() == [result.account])
-        #expect(stage.provider.count(of: .token) == 1)
+        #expect(setup.provider.count(of: .token) == 1)
     }
 }

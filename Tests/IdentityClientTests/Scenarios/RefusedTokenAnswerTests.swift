@@ -3,6 +3,7 @@
 import FoundationEssentials
 import HTTPTypes
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import LoopbackHTTP
 import Synchronization
@@ -23,17 +24,17 @@ struct RefusedTokenAnswerTests {
     @Test(arguments: wrong.indices)
     func refusesAWrongAnswerToTheCode(_ index: Int) async throws {
         let (fault, code) = Self.wrong[index]
-        let stage = try Stage()
-        stage.provider.failNext(.token, with: fault)
-        let application = try stage.application()
+        let setup = try TestSetup()
+        setup.provider.failNext(.token, with: fault)
+        let application = try setup.application()
         let error = try await expectError(code) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(error.correlationID != nil)
-        #expect(stage.provider.count(of: .token) == 1, "A code is never sent twice.")
-        #expect(stage.transport.requests.allSatisfy { $0.authority == "login.example.test" })
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
-        let page = try await stage.browser.finalPage()
+        #expect(setup.provider.count(of: .token) == 1, "A code is never sent twice.")
+        #expect(setup.transport.requests.allSatisfy { $0.authority == "login.example.test" })
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
+        let page = try await setup.browser.finalPage()
         #expect(page.status == 400 && page.body == error.message)
         #expect(try await application.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
     }
@@ -46,9 +47,9 @@ struct RefusedTokenAnswerTests {
     @Test(arguments: unusable.indices)
     func saysWhatIsWrongWithTheTokenAndWhatToDo(_ index: Int) async throws {
         let (fault, words) = Self.unusable[index]
-        let stage = try Stage()
-        stage.provider.failNext(.token, with: fault)
-        let error = try await expectError(.malformedResponse) { try await stage.signedIn() }
+        let setup = try TestSetup()
+        setup.provider.failNext(.token, with: fault)
+        let error = try await expectError(.malformedResponse) { try await setup.signedIn() }
         #expect(error.message.contains(words))
     }
 

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -8,45 +9,45 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct ReplacedKeyTests {
     @Test func signsInAfterAKeyWasReplacedUnderItsName() async throws {
-        let stage = try Stage()
-        _ = try await stage.signedIn()
-        #expect(stage.provider.count(of: .keys) == 1)
-        stage.provider.replaceSigningKey()
+        let setup = try TestSetup()
+        _ = try await setup.signedIn()
+        #expect(setup.provider.count(of: .keys) == 1)
+        setup.provider.replaceSigningKey()
         // A program that starts now finds the old keys in the cache.
-        let restarted = try stage.application()
+        let restarted = try setup.application()
         #expect(try await restarted.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
-        #expect(stage.provider.count(of: .keys) == 2)
-        let next = try stage.application()
+        #expect(setup.provider.count(of: .keys) == 2)
+        let next = try setup.application()
         #expect(try await next.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
-        #expect(stage.provider.count(of: .keys) == 2, "What was fetched rests in the cache.")
+        #expect(setup.provider.count(of: .keys) == 2, "What was fetched rests in the cache.")
     }
 
     @Test func refreshesAfterAKeyWasReplacedUnderItsName() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
         for count in 2...3 {
-            stage.provider.replaceSigningKey()
-            stage.clock.advance(by: .seconds(3600))
+            setup.provider.replaceSigningKey()
+            setup.clock.advance(by: .seconds(3600))
             let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(next.source == .identityProvider && next.idToken != first.idToken)
-            #expect(stage.provider.count(of: .keys) == count)
+            #expect(setup.provider.count(of: .keys) == count)
         }
     }
 
     /// Such a provider publishes one key, and its tokens do not name it.
     @Test func signsInAfterAKeyWithoutANameWasReplaced() async throws {
-        let stage = try Stage()
-        stage.provider.tamperNextIDToken(with: .keyID(nil), .keyID(nil))
-        let (application, _) = try await stage.signedIn()
-        stage.provider.rotateSigningKey()
+        let setup = try TestSetup()
+        setup.provider.tamperNextIDToken(with: .keyID(nil), .keyID(nil))
+        let (application, _) = try await setup.signedIn()
+        setup.provider.rotateSigningKey()
         #expect(try await application.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
-        #expect(stage.provider.count(of: .keys) == 2)
+        #expect(setup.provider.count(of: .keys) == 2)
     }
 
     /// The key of RFC 7515 appendix A.3, published at first under the name of the signing key.
     @Test func signsInAfterAKeyBecameOneOfAnotherType() async throws {
-        let stage = try Stage()
-        stage.provider.failNext(
+        let setup = try TestSetup()
+        setup.provider.failNext(
             .keys,
             with: .changing(
                 "keys",
@@ -57,8 +58,8 @@ struct ReplacedKeyTests {
                     """
             )
         )
-        let (application, result) = try await stage.signedIn()
-        #expect(stage.provider.count(of: .keys) == 2)
+        let (application, result) = try await setup.signedIn()
+        #expect(setup.provider.count(of: .keys) == 2)
         #expect(try await application.allAccounts() == [result.account])
     }
 
@@ -66,27 +67,27 @@ struct ReplacedKeyTests {
 
     @Test(arguments: forged.indices)
     func asksForKeysOnceInFiveMinutesHoweverATokenIsForged(_ index: Int) async throws {
-        let stage = try Stage()
-        let (application, _) = try await stage.signedIn()
-        #expect(stage.provider.count(of: .keys) == 1)
+        let setup = try TestSetup()
+        let (application, _) = try await setup.signedIn()
+        #expect(setup.provider.count(of: .keys) == 1)
         for (wait, count) in [(Duration.zero, 2), (.seconds(299), 2), (.seconds(1), 3), (.seconds(1), 3)] {
-            stage.clock.advance(by: wait)
-            stage.provider.tamperNextIDToken(with: Self.forged[index])
+            setup.clock.advance(by: wait)
+            setup.provider.tamperNextIDToken(with: Self.forged[index])
             try await expectError(.invalidIDToken) {
                 try await application.acquireTokenInteractively(scopes: ["api.read"])
             }
-            #expect(stage.provider.count(of: .keys) == count, "A stream of forgeries is not to be one of requests.")
+            #expect(setup.provider.count(of: .keys) == count, "A stream of forgeries is not to be one of requests.")
         }
     }
 
     /// The signer is uncertain only if the key is unknown: see `RefreshAnswerTests/refreshesWhenTheKeysCannotBeHad`.
     @Test(arguments: [TestIdentityProvider.Fault.drop, .serverError(), .html])
     func staysWrongWhereNoOtherKeysCanBeHad(_ fault: TestIdentityProvider.Fault) async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.provider.failAlways(.keys, with: fault)
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.tamperNextIDToken(with: .brokenSignature, .brokenSignature)
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.provider.failAlways(.keys, with: fault)
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.tamperNextIDToken(with: .brokenSignature, .brokenSignature)
         try await expectError(.invalidIDToken) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
@@ -99,10 +100,10 @@ struct ReplacedKeyTests {
     /// Such a token is wrong with any keys.
     @Test(arguments: ["none", "HS256"])
     func asksForNoKeysWhereTheAlgorithmIsNotAccepted(_ algorithm: String) async throws {
-        let stage = try Stage()
-        let (application, _) = try await stage.signedIn()
-        stage.provider.tamperNextIDToken(with: .algorithm(algorithm))
+        let setup = try TestSetup()
+        let (application, _) = try await setup.signedIn()
+        setup.provider.tamperNextIDToken(with: .algorithm(algorithm))
         try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        #expect(stage.provider.count(of: .keys) == 1)
+        #expect(setup.provider.count(of: .keys) == 1)
     }
 }

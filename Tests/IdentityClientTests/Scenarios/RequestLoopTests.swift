@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -20,11 +21,11 @@ struct RequestLoopTests {
         _ refusal: TestIdentityProvider.Fault,
         _ code: AuthenticationError.Code
     ) async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failAlways(.token, with: refusal)
-        stage.provider.forgetRequests()
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.failAlways(.token, with: refusal)
+        setup.provider.forgetRequests()
         var last: AuthenticationError?
         for _ in 0..<500 {
             do {
@@ -33,8 +34,8 @@ struct RequestLoopTests {
                 last = error
             }
         }
-        // The request is sent twice if it is uncertain whether the server acted on it.
-        #expect((5...10).contains(stage.provider.count(of: .token)))
+        // An answer that leaves open whether the server acted is asked for twice.
+        #expect((5...10).contains(setup.provider.count(of: .token)))
         #expect(last?.code == code && last?.retryAfter == .seconds(60))
         #expect(last?.underlyingError is AuthenticationError)
     }
@@ -45,35 +46,35 @@ struct RequestLoopTests {
         TestIdentityProvider.Fault.refusal("invalid_grant"), .emptyBadRequest, .refusal("access_denied"),
     ])
     func sendsFiveOfFiftyForcedRequests(_ refusal: TestIdentityProvider.Fault) async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.provider.failAlways(.token, with: refusal)
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.provider.failAlways(.token, with: refusal)
         let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
-        stage.provider.forgetRequests()
+        setup.provider.forgetRequests()
         for count in 1...50 {
             let error = try await expectError(.signInExpired) { try await application.acquireTokenSilently(forced) }
             #expect((error.retryAfter == .seconds(60) && error.underlyingError is AuthenticationError) == (count > 5))
         }
-        #expect(stage.provider.count(of: .token) == 5)
+        #expect(setup.provider.count(of: .token) == 5)
     }
 
     @Test func goesOnAfterAMinute() async throws {
-        let stage = try Stage()
-        let (application, first) = try await Self.looping(stage)
-        stage.clock.advance(by: .seconds(59))
+        let setup = try TestSetup()
+        let (application, first) = try await Self.looping(setup)
+        setup.clock.advance(by: .seconds(59))
         let error = try await expectError(.loginRequired) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
         #expect(error.retryAfter == .seconds(1))
-        stage.clock.advance(by: .seconds(1))
+        setup.clock.advance(by: .seconds(1))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
     }
 
     @Test func goesOnWhenTheClockIsSetBack() async throws {
-        let stage = try Stage()
-        let (application, first) = try await Self.looping(stage)
-        stage.clock.advance(by: .seconds(-600))
+        let setup = try TestSetup()
+        let (application, first) = try await Self.looping(setup)
+        setup.clock.advance(by: .seconds(-600))
         let next = try await application.acquireTokenSilently(
             SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
         )
@@ -81,8 +82,8 @@ struct RequestLoopTests {
     }
 
     @Test func goesOnAfterASignIn() async throws {
-        let stage = try Stage()
-        let (application, first) = try await Self.looping(stage)
+        let setup = try TestSetup()
+        let (application, first) = try await Self.looping(setup)
         _ = try await application.acquireTokenInteractively(scopes: ["api.read"])
         let next = try await application.acquireTokenSilently(
             SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
@@ -91,40 +92,40 @@ struct RequestLoopTests {
     }
 
     @Test func goesOnWhenAnotherProgramPutAnotherRefreshToken() async throws {
-        let stage = try Stage()
-        let (application, first) = try await Self.looping(stage)
+        let setup = try TestSetup()
+        let (application, first) = try await Self.looping(setup)
         let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
-        #expect(try await stage.application().acquireTokenSilently(forced).source == .identityProvider)
+        #expect(try await setup.application().acquireTokenSilently(forced).source == .identityProvider)
         #expect(try await application.acquireTokenSilently(forced).source == .identityProvider)
     }
 
     @Test func doesNotStopOtherRequests() async throws {
-        let stage = try Stage(.entra)
-        let (application, first) = try await Self.looping(stage)
+        let setup = try TestSetup(.entra)
+        let (application, first) = try await Self.looping(setup)
         let other = try await application.acquireTokenSilently(scopes: ["api.other"], account: first.account)
         #expect(other.source == .identityProvider)
     }
 
     @Test func countsNothingWhileOffline() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        stage.transport.isOffline = true
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
+        setup.transport.isOffline = true
         for _ in 0..<20 {
             try await expectError(.connectionFailed) {
                 try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             }
         }
-        stage.transport.isOffline = false
+        setup.transport.isOffline = false
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
     }
 
-    /// A program that was stopped, and a provider that would answer again by now.
-    private static func looping(_ stage: Stage) async throws -> (PublicClientApplication, AuthenticationResult) {
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failAlways(.token, with: .refusal("login_required"))
+    /// A program that was stopped, and a provider that would answer again.
+    private static func looping(_ setup: TestSetup) async throws -> (PublicClientApplication, AuthenticationResult) {
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.failAlways(.token, with: .refusal("login_required"))
         for _ in 0..<5 {
             await #expect(throws: AuthenticationError.self) {
                 try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
@@ -133,7 +134,7 @@ struct RequestLoopTests {
         try await expectError(.loginRequired) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
-        stage.provider.failAlways(.token, with: nil)
+        setup.provider.failAlways(.token, with: nil)
         return (application, first)
     }
 }

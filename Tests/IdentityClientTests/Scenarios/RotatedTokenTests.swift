@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import HTTPTypes
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -10,62 +11,62 @@ import Testing
 /// The server has invalidated the sent refresh token, so the new one is stored before any further wait.
 @Suite(.timeLimit(.minutes(1)))
 struct RotatedTokenTests {
-    private func storedRefreshToken(_ stage: Stage) async throws -> String? {
-        let records = try await stage.storedCredentials(of: stage.application())
+    private func storedRefreshToken(_ setup: TestSetup) async throws -> String? {
+        let records = try await setup.storedCredentials(of: setup.application())
         return try records.values.first.flatMap { record in
             try AccountCredentials(decoding: record.bytes) { _ in ScopeRule(ignoresCase: false) }.refreshToken?.secret
         }
     }
 
     @Test func isStoredWhileKeysAreFetched() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        let old = try await storedRefreshToken(stage)
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.rotateSigningKey()
-        let (gate, fetched) = (Gate(), stage.provider.count(of: .keys))
-        stage.provider.failNext(.keys, with: .held(by: gate))
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        let old = try await storedRefreshToken(setup)
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.rotateSigningKey()
+        let (gate, fetched) = (Gate(), setup.provider.count(of: .keys))
+        setup.provider.failNext(.keys, with: .held(by: gate))
         let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
-        try await stage.provider.waitForRequest(.keys, count: fetched + 1)
-        let new = try await storedRefreshToken(stage)
+        try await setup.provider.waitForRequest(.keys, count: fetched + 1)
+        let new = try await storedRefreshToken(setup)
         #expect(new != nil && new != old)
         gate.open()
         let result = try await task.value
         #expect(result.source == .identityProvider && result.idToken != first.idToken)
-        #expect(try await storedRefreshToken(stage) == new)
-        // The stored token is the current one.
-        stage.clock.advance(by: .seconds(3600))
+        #expect(try await storedRefreshToken(setup) == new)
+        // And it is the one that counts.
+        setup.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
     }
 
     @Test func isNotSentForBeforeTheKeysAreFresh() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(2 * 86_400))
-        let (gate, fetched, sent) = (Gate(), stage.provider.count(of: .keys), stage.provider.count(of: .token))
-        stage.provider.failNext(.keys, with: .held(by: gate))
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(2 * 86_400))
+        let (gate, fetched, sent) = (Gate(), setup.provider.count(of: .keys), setup.provider.count(of: .token))
+        setup.provider.failNext(.keys, with: .held(by: gate))
         let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
-        try await stage.provider.waitForRequest(.keys, count: fetched + 1)
-        #expect(stage.provider.count(of: .token) == sent)
+        try await setup.provider.waitForRequest(.keys, count: fetched + 1)
+        #expect(setup.provider.count(of: .token) == sent)
         gate.open()
         #expect(try await task.value.idToken != first.idToken)
-        #expect(stage.provider.count(of: .keys) == fetched + 1)
+        #expect(setup.provider.count(of: .keys) == fetched + 1)
     }
 
     /// A program's own transport may throw this error when it is closed.
     @Test func isKeptWhereTheTransportGivesUp() async throws {
-        let stage = try Stage()
-        let transport = CancellingTransport(stage.provider.transport)
-        let (application, first) = try await stage.signedIn { $0.transport = transport }
-        let old = try await storedRefreshToken(stage)
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.rotateSigningKey()
+        let setup = try TestSetup()
+        let transport = CancellingTransport(setup.provider.transport)
+        let (application, first) = try await setup.signedIn { $0.transport = transport }
+        let old = try await storedRefreshToken(setup)
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.rotateSigningKey()
         transport.cancelsGets.withLock { $0 = true }
         await #expect(throws: (any Error).self) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
-        let new = try await storedRefreshToken(stage)
+        let new = try await storedRefreshToken(setup)
         #expect(new != nil && new != old)
         transport.cancelsGets.withLock { $0 = false }
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
@@ -75,54 +76,54 @@ struct RotatedTokenTests {
     /// A host that does not answer is asked once a minute, as long as its earlier documents are usable.
     @Test(arguments: [TestIdentityProvider.Fault.drop, .serverError(), .throttled(retryAfter: .seconds(30))])
     func isNotHeldUpByAHostThatDoesNotAnswer(_ fault: TestIdentityProvider.Fault) async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(2 * 86_400))
-        stage.provider.failAlways(.discovery, with: fault)
-        stage.provider.failAlways(.keys, with: fault)
-        stage.provider.forgetRequests()
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(2 * 86_400))
+        setup.provider.failAlways(.discovery, with: fault)
+        setup.provider.failAlways(.keys, with: fault)
+        setup.provider.forgetRequests()
         let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
         for _ in 0..<3 { #expect(try await application.acquireTokenSilently(forced).source == .identityProvider) }
-        #expect(stage.provider.count(of: .discovery) == 1 && stage.provider.count(of: .keys) == 1)
-        stage.clock.advance(by: .seconds(60))
+        #expect(setup.provider.count(of: .discovery) == 1 && setup.provider.count(of: .keys) == 1)
+        setup.clock.advance(by: .seconds(60))
         #expect(try await application.acquireTokenSilently(forced).source == .identityProvider)
-        #expect(stage.provider.count(of: .discovery) == 2 && stage.provider.count(of: .keys) == 2)
+        #expect(setup.provider.count(of: .discovery) == 2 && setup.provider.count(of: .keys) == 2)
     }
 
     /// Without cached documents, the provider's configuration is unavailable for as long as `Retry-After` says.
     @Test func isNotSentForWhileTheProviderWantsNoRequests() async throws {
-        let stage = try Stage()
-        let (_, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(10 * 86_400))
-        stage.provider.failNext(.discovery, with: .throttled(retryAfter: .seconds(60)))
-        let application = try stage.application()
-        stage.provider.forgetRequests()
+        let setup = try TestSetup()
+        let (_, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(10 * 86_400))
+        setup.provider.failNext(.discovery, with: .throttled(retryAfter: .seconds(60)))
+        let application = try setup.application()
+        setup.provider.forgetRequests()
         for _ in 0..<3 {
             let error = try await expectError(.throttled) {
                 try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             }
             #expect(error.retryAfter == .seconds(60))
         }
-        #expect(stage.provider.requests.count == 1)
-        stage.clock.advance(by: .seconds(60))
+        #expect(setup.provider.requests.count == 1)
+        setup.clock.advance(by: .seconds(60))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
     }
 
     /// The person signs in again during a forced refresh, which must not report a sign-out.
     @Test func aForcedRefreshGoesOnWithTheSignInThatTookItsPlace() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        let (gate, sent) = (Gate(), stage.provider.count(of: .token))
-        stage.provider.failNext(.token, with: .held(by: gate))
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        let (gate, sent) = (Gate(), setup.provider.count(of: .token))
+        setup.provider.failNext(.token, with: .held(by: gate))
         let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
         let task = Task { try await application.acquireTokenSilently(forced) }
-        try await stage.provider.waitForRequest(.token, count: sent + 1)
+        try await setup.provider.waitForRequest(.token, count: sent + 1)
         let newer = try await application.acquireTokenInteractively(scopes: ["api.read"])
         gate.open()
         let result = try await task.value
         #expect(result.source == .identityProvider && result.accessToken != newer.accessToken)
-        #expect(stage.provider.count(of: .revocation) == 0)
+        #expect(setup.provider.count(of: .revocation) == 0)
         #expect(try await application.acquireTokenSilently(forced).source == .identityProvider)
     }
 }

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -9,8 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct ScopeScenarioTests {
     @Test func tellsWhichScopesWereNotGranted() async throws {
-        let stage = try Stage { $0.declinedScopes = ["api.write"] }
-        let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.write"])
+        let setup = try TestSetup { $0.declinedScopes = ["api.write"] }
+        let (application, first) = try await setup.signedIn(scopes: ["api.read", "api.write"])
         #expect(first.declinedScopes == ["api.write"])
         #expect(first.scopes.contains("api.read") && !first.scopes.contains("api.write"))
         // The same request gets the same answer without asking the provider again and again.
@@ -19,15 +20,15 @@ struct ScopeScenarioTests {
             account: first.account
         )
         #expect(hit.source == .cache && hit.declinedScopes == ["api.write"])
-        #expect(stage.provider.count(of: .token) == 1)
+        #expect(setup.provider.count(of: .token) == 1)
     }
 
     /// RFC 6749 §6: a refresh without scopes yields the granted ones, and a refresh with more scopes is refused.
     @Test func asksNobodyAgainForWhatWasNotGranted() async throws {
-        let stage = try Stage { $0.declinedScopes = ["api.write"] }
-        let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.write"])
+        let setup = try TestSetup { $0.declinedScopes = ["api.write"] }
+        let (application, first) = try await setup.signedIn(scopes: ["api.read", "api.write"])
         for count in 2...3 {
-            stage.clock.advance(by: .seconds(3600))
+            setup.clock.advance(by: .seconds(3600))
             for source in [AuthenticationResult.Source.identityProvider, .cache] {
                 let next = try await application.acquireTokenSilently(
                     scopes: ["api.read", "api.write"],
@@ -36,8 +37,8 @@ struct ScopeScenarioTests {
                 #expect(next.source == source && next.declinedScopes == ["api.write"])
                 #expect(next.scopes.contains("api.read") && !next.scopes.contains("api.write"))
             }
-            #expect(stage.provider.count(of: .token) == count)
-            #expect(stage.provider.requests.last { $0.endpoint == .token }?["scope"] == nil)
+            #expect(setup.provider.count(of: .token) == count)
+            #expect(setup.provider.requests.last { $0.endpoint == .token }?["scope"] == nil)
         }
         // A request for only the declined scope, or for a scope that was never requested, requires the person.
         for scopes in [["api.write"], ["api.read", "api.more"]] as [Set<Scope>] {
@@ -50,20 +51,20 @@ struct ScopeScenarioTests {
     /// RFC 8707 §2: consent to a scope would not make its API known.
     @Test(arguments: ["invalid_target", "invalid_resource"])
     func asksNobodyToAgreeToAnUnknownAPI(_ refusal: String) async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.provider.failNext(.token, with: .refusal(refusal))
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.provider.failNext(.token, with: .refusal(refusal))
         try await expectError(.invalidScope) {
             try await application.acquireTokenSilently(scopes: ["api.more"], account: first.account)
         }
-        #expect(stage.provider.requests.last { $0.endpoint == .token }?["scope"]?.contains("api.more") == true)
+        #expect(setup.provider.requests.last { $0.endpoint == .token }?["scope"]?.contains("api.more") == true)
     }
 
     /// Each request finds the answer of the other. Otherwise every call would be a refresh.
     @Test func answersEveryWishWithinWhatThePersonWasAskedFor() async throws {
-        let stage = try Stage { $0.declinedScopes = ["api.write"] }
-        let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.more", "api.write"])
-        stage.clock.advance(by: .seconds(3600))
+        let setup = try TestSetup { $0.declinedScopes = ["api.write"] }
+        let (application, first) = try await setup.signedIn(scopes: ["api.read", "api.more", "api.write"])
+        setup.clock.advance(by: .seconds(3600))
         for _ in 1...2 {
             for scope in ["api.read", "api.more"] as [Scope] {
                 let next = try await application.acquireTokenSilently(
@@ -73,15 +74,15 @@ struct ScopeScenarioTests {
                 #expect(next.scopes.contains(scope) && next.declinedScopes == ["api.write"])
             }
         }
-        #expect(stage.provider.count(of: .token) == 2)
+        #expect(setup.provider.count(of: .token) == 2)
     }
 
     /// A server may omit the scopes if it grants the same ones as before.
     @Test func knowsWhatWasGrantedWhereARefreshDoesNotSay() async throws {
-        let stage = try Stage { $0.declinedScopes = ["api.write"] }
-        let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.write"])
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failNext(.token, with: .changing("scope", to: nil))
+        let setup = try TestSetup { $0.declinedScopes = ["api.write"] }
+        let (application, first) = try await setup.signedIn(scopes: ["api.read", "api.write"])
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.failNext(.token, with: .changing("scope", to: nil))
         for source in [AuthenticationResult.Source.identityProvider, .cache] {
             let next = try await application.acquireTokenSilently(
                 scopes: ["api.read", "api.write"],
@@ -93,14 +94,14 @@ struct ScopeScenarioTests {
 
     /// Records of an earlier version do not contain the declined scopes.
     @Test func asksAsBeforeWhereTheRecordSaysNothing() async throws {
-        let stage = try Stage { $0.declinedScopes = ["api.write"] }
-        let (application, first) = try await stage.signedIn(scopes: ["api.read", "api.write"])
-        let (key, record) = try #require(try await stage.storedCredentials(of: application).first)
+        let setup = try TestSetup { $0.declinedScopes = ["api.write"] }
+        let (application, first) = try await setup.signedIn(scopes: ["api.read", "api.write"])
+        let (key, record) = try #require(try await setup.storedCredentials(of: application).first)
         let earlier = String(decoding: record.bytes, as: UTF8.self)
             .replacing(#""declined_target":"api.write","#, with: "")
         #expect(!earlier.contains("declined_target"))
-        #expect(try await stage.cache.replace(record, with: CacheRecord(bytes: Array(earlier.utf8)), for: key))
-        stage.clock.advance(by: .seconds(3600))
+        #expect(try await setup.cache.replace(record, with: CacheRecord(bytes: Array(earlier.utf8)), for: key))
+        setup.clock.advance(by: .seconds(3600))
         try await expectError(.consentRequired) {
             try await application.acquireTokenSilently(scopes: ["api.read", "api.write"], account: first.account)
         }
@@ -109,28 +110,28 @@ struct ScopeScenarioTests {
     }
 
     @Test func refusesWhenNothingWasGrantedButRemembersThePerson() async throws {
-        let stage = try Stage { $0.declinedScopes = ["api.write"] }
-        let application = try stage.application()
+        let setup = try TestSetup { $0.declinedScopes = ["api.write"] }
+        let application = try setup.application()
         try await expectError(.scopesDeclined) {
             try await application.acquireTokenInteractively(scopes: ["api.write"])
         }
         #expect(try await application.allAccounts().count == 1)
-        #expect(try await stage.browser.finalPage().body != "succeeded")
+        #expect(try await setup.browser.finalPage().body != "succeeded")
     }
 
     @Test func signsInWhereNobodyTellsWhoItIs() async throws {
-        let stage = try Stage { $0.requiresOfflineAccess = false }
+        let setup = try TestSetup { $0.requiresOfflineAccess = false }
         let authority = try Authority.oauth2(
             .init(authorization: "https://login.example.test/authorize", token: "https://login.example.test/token")
         )
-        let (application, first) = try await stage.signedIn { $0.authority = authority }
+        let (application, first) = try await setup.signedIn { $0.authority = authority }
         #expect(first.idToken == nil && !first.account.id.rawValue.isEmpty)
-        #expect(stage.provider.count(of: .discovery) == 0 && stage.provider.count(of: .keys) == 0)
-        let sent = try #require(stage.provider.requests.first { $0.endpoint == .authorization })
+        #expect(setup.provider.count(of: .discovery) == 0 && setup.provider.count(of: .keys) == 0)
+        let sent = try #require(setup.provider.requests.first { $0.endpoint == .authorization })
         #expect(sent["scope"] == "api.read" && sent["nonce"] == nil)
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.source == .cache)
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
 

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import HTTPTypes
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Logging
 import OAuthWire
@@ -67,11 +68,11 @@ struct SecretsScenarioTests {
         }
     }
 
-    private static func secrets(_ stage: Stage, _ wiretap: Wiretap) -> Set<String> {
+    private static func secrets(_ setup: TestSetup, _ wiretap: Wiretap) -> Set<String> {
         var secrets = wiretap.issued.withLock { $0 }
         // The claims of an ID token are personal data that an account shows; its signature makes it a secret.
         secrets += secrets.map { $0.split(separator: ".") }.filter { $0.count == 3 }.map { String($0[2]) }
-        for request in stage.provider.requests {
+        for request in setup.provider.requests {
             for name in ["code", "code_verifier", "refresh_token", "token", "state", "nonce", "code_challenge"] {
                 if let value = request[name] { secrets.append(value) }
             }
@@ -85,17 +86,17 @@ struct SecretsScenarioTests {
 
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .b2c])
     func showsNoSecretAnywhere(_ profile: TestIdentityProvider.Profile) async throws {
-        let stage = try Stage(profile, listensOnLoopback: true)
+        let setup = try TestSetup(profile, listensOnLoopback: true)
         let journal = Journal()
-        let wiretap = Wiretap(stage.transport)
+        let wiretap = Wiretap(setup.transport)
         let pages = Journal()
-        let application = try stage.application {
+        let application = try setup.application {
             $0.transport = wiretap
             $0.logger = journal.logger()
         }
         let scopes: Set<Scope> = ["api.read"]
         func attempt(_ fault: TestIdentityProvider.Fault?, _ work: () async throws -> AuthenticationResult) async {
-            if let fault { stage.provider.failNext(.token, with: fault, fault) }
+            if let fault { setup.provider.failNext(.token, with: fault, fault) }
             do {
                 let result = try await work()
                 journal.note(all: result)
@@ -104,7 +105,7 @@ struct SecretsScenarioTests {
                 journal.note(all: error)
                 if let error = error as? AuthenticationError { journal.note(all: error.underlyingError as Any) }
             }
-            stage.provider.failAlways(.token, with: nil)
+            setup.provider.failAlways(.token, with: nil)
         }
 
         // Answers that quote the request, and truncated answers.
@@ -119,40 +120,40 @@ struct SecretsScenarioTests {
         for mischief: ScriptedBrowser.Mischief in [
             .changing("iss", to: "https://evil.example.test"), .repeating("code"), .changing("code", to: "short"),
         ] {
-            stage.browser.mischief = [mischief]
+            setup.browser.mischief = [mischief]
             await attempt(nil) { try await application.acquireTokenInteractively(scopes: scopes) }
         }
-        stage.browser.mischief = []
+        setup.browser.mischief = []
         for tampering: IDTokenTampering in [.brokenSignature, .nonce("other"), .expired, .audience(["x"]), .keyID("x")]
         {
-            stage.provider.tamperNextIDToken(with: tampering)
+            setup.provider.tamperNextIDToken(with: tampering)
             await attempt(nil) { try await application.acquireTokenInteractively(scopes: scopes) }
         }
         let first = try await application.acquireTokenInteractively(scopes: scopes)
         for fault in faults.reversed() {
-            stage.clock.advance(by: .seconds(3601))
+            setup.clock.advance(by: .seconds(3601))
             await attempt(fault) { try await application.acquireTokenSilently(scopes: scopes, account: first.account) }
             await attempt(nil) { try await application.acquireTokenInteractively(scopes: scopes) }
         }
         let accounts = try await application.allAccounts()
         for account in accounts { journal.note(all: account.id) }
 
-        stage.browser.followsRedirects = false
+        setup.browser.followsRedirects = false
         let request = try await application.prepareAuthorization(InteractiveParameters(scopes: scopes))
         journal.note(all: request)
-        try await stage.browser.open(request.url)
-        let redirect = try await stage.browser.redirectURL()
+        try await setup.browser.open(request.url)
+        let redirect = try await setup.browser.redirectURL()
         journal.note(all: ReceivedRedirect(url: redirect, id: 1))
         await attempt(nil) { try await application.completeAuthorization(request, with: redirect) }
         await attempt(nil) { try await application.completeAuthorization(request, with: redirect) }
-        for records in try await stage.storedCredentials(of: application) {
+        for records in try await setup.storedCredentials(of: application) {
             journal.note(all: records.key)
             journal.note(all: records.value)
         }
-        for page in stage.browser.pages where page.address.hasPrefix("http://") { pages.note(page.body) }
+        for page in setup.browser.pages where page.address.hasPrefix("http://") { pages.note(page.body) }
         try await application.remove(first.account)
 
-        let secrets = Self.secrets(stage, wiretap)
+        let secrets = Self.secrets(setup, wiretap)
         #expect(secrets.count > 50 && journal.count > 100 && !pages.text.isEmpty)
         #expect(secrets.contains(first.accessToken))
         check(journal.text, secrets, "a log, an error or a description")
@@ -160,22 +161,22 @@ struct SecretsScenarioTests {
     }
 
     @Test func showsNoSecretThatAServerSendsBack() async throws {
-        // A server may repeat the request in its own description. That text is kept out of logs and of the error's
-        // description.
-        let stage = try Stage()
+        // A server that repeats the request in its description is beyond help, but its words are kept out of logs and
+        // the error's description.
+        let setup = try TestSetup()
         let journal = Journal()
-        stage.provider.failNext(
+        setup.provider.failNext(
             .token,
             with: .refusal("invalid_grant", description: "The code canary-0123456789 is old.")
         )
-        let application = try stage.application { $0.logger = journal.logger() }
+        let application = try setup.application { $0.logger = journal.logger() }
         let error = try await expectError(.loginRequired) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(error.serverError?.errorDescription?.contains("canary") == true)
         #expect(!"\(error)".contains("canary") && !error.shortDescription.contains("canary"))
         #expect(!journal.text.contains("canary"))
-        let page = try await stage.browser.finalPage()
+        let page = try await setup.browser.finalPage()
         #expect(!page.body.contains("canary"))
     }
 }

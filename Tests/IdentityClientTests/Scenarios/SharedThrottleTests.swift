@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -17,63 +18,63 @@ struct SharedThrottleTests {
         try await application.acquireTokenSilently(scopes: [scope], account: account)
     }
 
-    /// An application whose provider has refused requests for a minute.
-    private func throttled() async throws -> (Stage, PublicClientApplication, AuthenticationResult) {
-        let stage = try Stage()
-        let (one, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
+    /// An application whose provider has said that it wants no request for a minute.
+    private func throttled() async throws -> (TestSetup, PublicClientApplication, AuthenticationResult) {
+        let setup = try TestSetup()
+        let (one, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
         try await expectError(.throttled) { try await acquire(one, first.account) }
-        return (stage, one, first)
+        return (setup, one, first)
     }
 
     @Test func anotherProgramWaitsToo() async throws {
-        let (stage, _, first) = try await throttled()
-        let other = try stage.application()
-        let sent = stage.provider.count(of: .token)
-        stage.clock.advance(by: .seconds(20))
+        let (setup, _, first) = try await throttled()
+        let other = try setup.application()
+        let sent = setup.provider.count(of: .token)
+        setup.clock.advance(by: .seconds(20))
         let error = try await expectError(.throttled) { try await acquire(other, first.account) }
         #expect(error.retryAfter == .seconds(40))
-        #expect(stage.provider.count(of: .token) == sent, "Nothing may be sent in that time.")
-        stage.clock.advance(by: .seconds(40))
+        #expect(setup.provider.count(of: .token) == sent, "Nothing may be sent in that time.")
+        setup.clock.advance(by: .seconds(40))
         #expect(try await acquire(other, first.account).source == .identityProvider)
     }
 
     @Test func otherScopesDoNotWait() async throws {
-        let stage = try Stage(.entra)
-        let (one, first) = try await stage.signedIn()
-        let other = try stage.application()
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
+        let setup = try TestSetup(.entra)
+        let (one, first) = try await setup.signedIn()
+        let other = try setup.application()
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
         try await expectError(.throttled) { try await acquire(one, first.account) }
         #expect(try await acquire(other, first.account, "api.write").source == .identityProvider)
     }
 
     @Test func leavesNothingBehindWhenTheWaitIsOver() async throws {
-        let (stage, one, first) = try await throttled()
+        let (setup, one, first) = try await throttled()
         let group = CacheGroup.application("test-client")
-        #expect(try await stage.cache.records(of: .lease, in: group).count == 1)
-        stage.clock.advance(by: .seconds(61))
+        #expect(try await setup.cache.records(of: .lease, in: group).count == 1)
+        setup.clock.advance(by: .seconds(61))
         _ = try await acquire(one, first.account)
-        #expect(try await stage.cache.records(of: .lease, in: group).isEmpty)
+        #expect(try await setup.cache.records(of: .lease, in: group).isEmpty)
     }
 
     @Test func aWaitWithoutATimeOfTheServersIsNotShared() async throws {
-        let stage = try Stage()
-        let (one, first) = try await stage.signedIn()
-        let other = try stage.application()
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failNext(.token, with: .throttled(retryAfter: nil))
+        let setup = try TestSetup()
+        let (one, first) = try await setup.signedIn()
+        let other = try setup.application()
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.failNext(.token, with: .throttled(retryAfter: nil))
         try await expectError(.throttled) { try await acquire(one, first.account) }
         #expect(try await acquire(other, first.account).source == .identityProvider)
     }
 
     /// A program whose clock is a day behind neither waits for a day nor ends the wait of the others.
     @Test func bearsAClockThatIsADayWrong() async throws {
-        let (stage, _, first) = try await throttled()
-        let other = try stage.application()
-        let behind = ManualClock(now: stage.clock.now.addingTimeInterval(-86_400))
-        let wrong = try stage.application { $0.clock = behind }
+        let (setup, _, first) = try await throttled()
+        let other = try setup.application()
+        let behind = ManualClock(now: setup.clock.now.addingTimeInterval(-86_400))
+        let wrong = try setup.application { $0.clock = behind }
         #expect(
             try await wrong.acquireTokenSilently(
                 SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
@@ -104,25 +105,25 @@ struct SharedThrottleTests {
 
     /// A damaged record prevents no refresh and ends no program.
     @Test func aDamagedRecordIsRemoved() async throws {
-        let (stage, _, first) = try await throttled()
+        let (setup, _, first) = try await throttled()
         let group = CacheGroup.application("test-client")
-        let (key, record) = try #require(try await stage.cache.records(of: .lease, in: group).first)
+        let (key, record) = try #require(try await setup.cache.records(of: .lease, in: group).first)
         let damaged = CacheRecord(bytes: Array(#"{"noted_at":0,"seconds":-9223372036854775808}"#.utf8))
-        _ = try await stage.cache.replace(record, with: damaged, for: key)
-        #expect(try await acquire(try stage.application(), first.account).source == .identityProvider)
-        #expect(try await stage.cache.record(for: key) == nil)
+        _ = try await setup.cache.replace(record, with: damaged, for: key)
+        #expect(try await acquire(try setup.application(), first.account).source == .identityProvider)
+        #expect(try await setup.cache.record(for: key) == nil)
     }
 
     /// For example, waits for scopes that are not requested again.
     @Test func theNextWaitRemovesThoseThatAreOver() async throws {
-        let stage = try Stage(.entra)
-        let (one, first) = try await stage.signedIn()
+        let setup = try TestSetup(.entra)
+        let (one, first) = try await setup.signedIn()
         let group = CacheGroup.application("test-client")
         for scope in ["api.a", "api.b", "api.c"] as [Scope] {
-            stage.clock.advance(by: .seconds(61))
-            stage.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
+            setup.clock.advance(by: .seconds(61))
+            setup.provider.failNext(.token, with: .throttled(retryAfter: .seconds(60)))
             try await expectError(.throttled) { try await acquire(one, first.account, scope) }
-            #expect(try await stage.cache.records(of: .lease, in: group).values.compactMap(ServerWait.init).count == 1)
+            #expect(try await setup.cache.records(of: .lease, in: group).values.compactMap(ServerWait.init).count == 1)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -11,7 +12,7 @@ struct SignInPhaseTests {
     /// The reported phases in order, with the state at each report.
     private struct Diary: Sendable {
         let entries = Shared<[String]>([])
-        let stage: Stage
+        let setup: TestSetup
 
         func parameters(timeout: Duration = .seconds(300)) -> InteractiveParameters {
             var parameters = InteractiveParameters(scopes: ["api.read"])
@@ -28,8 +29,8 @@ struct SignInPhaseTests {
         }
 
         private func write(_ word: String) {
-            let refused = stage.browser.pages.count { $0.status == 400 }
-            let (opened, redeemed) = (stage.browser.openedURLs.count, stage.provider.count(of: .token))
+            let refused = setup.browser.pages.count { $0.status == 400 }
+            let (opened, redeemed) = (setup.browser.openedURLs.count, setup.provider.count(of: .token))
             entries.withLock { $0.append("\(word) opened=\(opened) refused=\(refused) redeemed=\(redeemed)") }
         }
     }
@@ -38,9 +39,9 @@ struct SignInPhaseTests {
     private static let complete = begun + ["received opened=1 refused=0 redeemed=0"]
 
     @Test func comeInOrder() async throws {
-        let stage = try Stage()
-        let diary = Diary(stage: stage)
-        _ = try await stage.application().acquireTokenInteractively(diary.parameters())
+        let setup = try TestSetup()
+        let diary = Diary(setup: setup)
+        _ = try await setup.application().acquireTokenInteractively(diary.parameters())
         #expect(diary.entries.value == Self.complete)
     }
 
@@ -49,17 +50,17 @@ struct SignInPhaseTests {
         struct NoBrowser: BrowserLauncher {
             func open(_ url: URL) async throws { throw AuthenticationError(.browserUnavailable, "No browser here.") }
         }
-        let stage = try Stage()
+        let setup = try TestSetup()
         let (told, address) = (Shared<[String]>([]), Shared<URL?>(nil))
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.onAuthorizationURL = { url in address.withLock { $0 = url } }
         parameters.onProgress = { phase in
             guard case .browserUnavailable(let message) = phase else { return }
             told.withLock { $0.append(message) }
-            // The person opens the address by hand.
-            Task { if let url = address.value { try await stage.browser.open(url) } }
+            // The person opens it by hand.
+            Task { if let url = address.value { try await setup.browser.open(url) } }
         }
-        let application = try stage.application { $0.browser = NoBrowser() }
+        let application = try setup.application { $0.browser = NoBrowser() }
         #expect(try await application.acquireTokenInteractively(parameters).source == .identityProvider)
         #expect(told.value == ["No browser here."])
         parameters.requiresBrowser = true
@@ -68,7 +69,7 @@ struct SignInPhaseTests {
     }
 
     @Test func tellHowLongThePersonHas() async throws {
-        let stage = try Stage()
+        let setup = try TestSetup()
         let end = Shared<ContinuousClock.Instant?>(nil)
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.timeout = .seconds(90)
@@ -76,82 +77,82 @@ struct SignInPhaseTests {
             if case .waitingForPerson(let until) = phase { end.withLock { $0 = until } }
         }
         let start = ContinuousClock.now
-        _ = try await stage.application().acquireTokenInteractively(parameters)
+        _ = try await setup.application().acquireTokenInteractively(parameters)
         let until = try #require(end.value)
         #expect((start + .seconds(90)...ContinuousClock.now + .seconds(90)).contains(until))
     }
 
     /// Any program may send a request to the port, which must not bring a window to the front.
     @Test func doNotChangeForAForgery() async throws {
-        let stage = try Stage()
-        let diary = Diary(stage: stage)
-        stage.browser.mischief = [.forgedFirst("state", value: "other")]
-        _ = try await stage.application().acquireTokenInteractively(diary.parameters())
+        let setup = try TestSetup()
+        let diary = Diary(setup: setup)
+        setup.browser.mischief = [.forgedFirst("state", value: "other")]
+        _ = try await setup.application().acquireTokenInteractively(diary.parameters())
         #expect(diary.entries.value == Self.begun + ["received opened=1 refused=1 redeemed=0"])
     }
 
     @Test func areToldWhenTheProviderRefuses() async throws {
-        let stage = try Stage { $0.consentScopes = ["api.read"] }
-        let diary = Diary(stage: stage)
-        stage.browser.behaviour = .deny
+        let setup = try TestSetup { $0.consentScopes = ["api.read"] }
+        let diary = Diary(setup: setup)
+        setup.browser.behaviour = .deny
         try await expectError(.accessDenied) {
-            try await stage.application().acquireTokenInteractively(diary.parameters())
+            try await setup.application().acquireTokenInteractively(diary.parameters())
         }
         #expect(diary.entries.value == Self.complete)
     }
 
     @Test func areToldWhenTheExchangeFails() async throws {
-        let stage = try Stage()
-        let diary = Diary(stage: stage)
-        stage.provider.failNext(.token, with: .refusal("invalid_client", status: 401))
+        let setup = try TestSetup()
+        let diary = Diary(setup: setup)
+        setup.provider.failNext(.token, with: .refusal("invalid_client", status: 401))
         try await expectError(.clientNotRegistered) {
-            try await stage.application().acquireTokenInteractively(diary.parameters())
+            try await setup.application().acquireTokenInteractively(diary.parameters())
         }
         #expect(diary.entries.value == Self.complete)
     }
 
     @Test func endWithTheTask() async throws {
-        let stage = try Stage()
-        let application = try stage.application()
-        stage.browser.behaviour = .abandon
-        let waiting = Diary(stage: stage)
+        let setup = try TestSetup()
+        let application = try setup.application()
+        setup.browser.behaviour = .abandon
+        let waiting = Diary(setup: setup)
         let first = Task { try await application.acquireTokenInteractively(waiting.parameters()) }
-        try await stage.provider.waitForRequest(.authorization)
+        try await setup.provider.waitForRequest(.authorization)
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
         #expect(waiting.entries.value == Self.begun)
 
-        // The same applies while the program itself is busy.
-        stage.browser.behaviour = .approve
+        // Also while the program itself is busy.
+        setup.browser.behaviour = .approve
         let gate = Gate()
         defer { gate.open() }
-        stage.provider.failNext(.token, with: .held(by: gate))
-        let busy = Diary(stage: stage)
+        setup.provider.failNext(.token, with: .held(by: gate))
+        let busy = Diary(setup: setup)
         let second = Task { try await application.acquireTokenInteractively(busy.parameters()) }
-        try await stage.provider.waitForRequest(.token)
+        try await setup.provider.waitForRequest(.token)
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
         #expect(busy.entries.value.map { $0.prefix { $0 != " " } } == ["waiting", "address", "received"])
     }
 
     @Test func endWithTheTime() async throws {
-        let stage = try Stage()
-        stage.browser.behaviour = .abandon
-        let diary = Diary(stage: stage)
+        let setup = try TestSetup()
+        setup.browser.behaviour = .abandon
+        let diary = Diary(setup: setup)
         try await expectError(.interactionTimedOut) {
-            try await stage.application().acquireTokenInteractively(diary.parameters(timeout: .milliseconds(100)))
+            try await setup.application().acquireTokenInteractively(diary.parameters(timeout: .milliseconds(100)))
         }
         #expect(diary.entries.value == Self.begun)
     }
 
     @Test func endBeforeAnotherSignInsBegin() async throws {
-        let stage = try Stage()
-        let application = try stage.application()
-        stage.browser.behaviour = .abandon
-        let diary = Diary(stage: stage)
+        let setup = try TestSetup()
+        let application = try setup.application()
+        setup.browser.behaviour = .abandon
+        let diary = Diary(setup: setup)
         let first = Task { try await application.acquireTokenInteractively(diary.parameters()) }
-        try await stage.provider.waitForRequest(.authorization)
-        stage.browser.behaviour = .approve
+        try await setup.provider.waitForRequest(.authorization)
+        setup.browser.behaviour = .approve
         var parameters = diary.parameters()
         parameters.whenPending = .supersede
         _ = try await application.acquireTokenInteractively(parameters)
@@ -161,12 +162,12 @@ struct SignInPhaseTests {
     }
 
     @Test func doNotBeginWhereNoPageCanBeShown() async throws {
-        let stage = try Stage()
-        let diary = Diary(stage: stage)
+        let setup = try TestSetup()
+        let diary = Diary(setup: setup)
         var parameters = diary.parameters()
         parameters.extraQueryItems = ["state": "mine"]
         try await expectError(.invalidArgument) {
-            try await stage.application().acquireTokenInteractively(parameters)
+            try await setup.application().acquireTokenInteractively(parameters)
         }
         #expect(diary.entries.value.isEmpty)
     }

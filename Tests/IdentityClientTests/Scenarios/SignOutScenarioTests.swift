@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import OAuthWire
 import Testing
@@ -18,73 +19,73 @@ struct SignOutScenarioTests {
     }
 
     @Test func removesTheAccountAndNothingElseUnlessAsked() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.provider.forgetRequests()
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.provider.forgetRequests()
         let result = try await application.signOut(first.account)
         #expect(result.wasSignedIn)
         #expect(result.revocation.word == "notRequested" && result.browserSession.word == "notRequested")
         #expect(try await application.allAccounts().isEmpty)
-        #expect(stage.provider.requests.isEmpty)
+        #expect(setup.provider.requests.isEmpty)
         #expect(try await !application.signOut(first.account).wasSignedIn)
     }
 
     /// As Login.gov requires.
     @Test func tellsTheSignOutPageTheClientAloneWhereThatIsWanted() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
         var parameters = try everything(returningTo: .loopback(path: "/signed-out"))
         parameters.sendsIDTokenHint = false
         #expect(try await application.signOut(first.account, parameters: parameters).browserSession.word == "succeeded")
-        let sent = try #require(stage.provider.requests.last { $0.endpoint == .endSession })
+        let sent = try #require(setup.provider.requests.last { $0.endpoint == .endSession })
         #expect(sent["id_token_hint"] == nil && sent["client_id"] == "test-client")
     }
 
     @Test(arguments: [false, true])
     func revokesTheTokenAndEndsTheSession(onLoopback: Bool) async throws {
-        let stage = try Stage(listensOnLoopback: onLoopback)
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup(listensOnLoopback: onLoopback)
+        let (application, first) = try await setup.signedIn()
         let target = try RedirectURI.loopback(path: "/signed-out")
         let result = try await application.signOut(first.account, parameters: everything(returningTo: target))
         #expect(result.wasSignedIn && result.revocation.word == "succeeded")
         #expect(result.browserSession.word == "succeeded")
         let refreshToken = try #require(
-            stage.provider.requests.first { $0.endpoint == .revocation }?["token"]
+            setup.provider.requests.first { $0.endpoint == .revocation }?["token"]
         )
-        #expect(stage.provider.requests.last { $0.endpoint == .revocation }?["client_id"] == "test-client")
-        let sent = try #require(stage.provider.requests.last { $0.endpoint == .endSession })
+        #expect(setup.provider.requests.last { $0.endpoint == .revocation }?["client_id"] == "test-client")
+        let sent = try #require(setup.provider.requests.last { $0.endpoint == .endSession })
         #expect(sent["id_token_hint"] == first.idToken && sent["client_id"] == "test-client")
         #expect(sent["post_logout_redirect_uri"]?.hasSuffix("/signed-out") == true)
         #expect((sent["state"] ?? "").utf8.count >= 40)
         #expect(sent["logout_hint"] == nil)
 
-        // The provider no longer accepts the token, and the browser's session has ended.
-        let client = ProviderClient(provider: stage.provider)
+        // The provider no longer takes the token, nor does the browser know the person.
+        let client = ProviderClient(provider: setup.provider)
         let form = TokenRequestMessage.refreshToken(clientID: "test-client", refreshToken: refreshToken)
         #expect(try await client.post("/token", form).json.string("error") == "invalid_grant")
-        stage.browser.behaviour = .abandon
+        setup.browser.behaviour = .abandon
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.timeout = .milliseconds(200)
         try await expectError(.interactionTimedOut) { try await application.acquireTokenInteractively(parameters) }
-        #expect(try await stage.browser.finalPage().body.contains("password"))
+        #expect(try await setup.browser.finalPage().body.contains("password"))
     }
 
     @Test func removesHereBeforeAnythingIsSent() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
         let gate = Gate()
-        stage.provider.failNext(.revocation, with: .held(by: gate))
+        setup.provider.failNext(.revocation, with: .held(by: gate))
         let task = Task { try await application.signOut(first.account, parameters: everything()) }
-        try await stage.provider.waitForRequest(.revocation)
+        try await setup.provider.waitForRequest(.revocation)
         #expect(try await application.allAccounts().isEmpty)
         gate.open()
         #expect(try await task.value.revocation.word == "succeeded")
     }
 
     @Test func reportsEachPartThatFails() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.provider.failNext(.revocation, with: .serverError(status: 503, retryAfter: .seconds(7)))
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.provider.failNext(.revocation, with: .serverError(status: 503, retryAfter: .seconds(7)))
         let result = try await application.signOut(first.account, parameters: everything())
         guard case .failed(let error) = result.revocation else {
             Issue.record("\(result.revocation)")
@@ -93,14 +94,14 @@ struct SignOutScenarioTests {
         #expect(error.code == .serverUnavailable && error.retryAfter == .seconds(7))
         // The failed revocation does not prevent the end of the session.
         #expect(result.browserSession.word == "unconfirmed")
-        try await stage.provider.waitForRequest(.endSession)
+        try await setup.provider.waitForRequest(.endSession)
         #expect(try await application.allAccounts().isEmpty)
     }
 
     @Test func signsOutHereWhenTheProviderCannotBeReached() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.provider.failAlways(.revocation, with: .drop)
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.provider.failAlways(.revocation, with: .drop)
         let result = try await application.signOut(first.account, parameters: everything())
         guard case .failed(let error) = result.revocation else {
             Issue.record("\(result.revocation)")
@@ -111,9 +112,9 @@ struct SignOutScenarioTests {
     }
 
     @Test func saysWhenNoBrowserCouldBeOpened() async throws {
-        let stage = try Stage()
-        let (_, first) = try await stage.signedIn()
-        let headless = try stage.application { $0.browser = NoBrowser() }
+        let setup = try TestSetup()
+        let (_, first) = try await setup.signedIn()
+        let headless = try setup.application { $0.browser = NoBrowser() }
         let result = try await headless.signOut(first.account, parameters: everything())
         guard case .failed(let error) = result.browserSession else {
             Issue.record("\(result.browserSession)")
@@ -121,8 +122,8 @@ struct SignOutScenarioTests {
         }
         #expect(error.code == .browserUnavailable && result.revocation.word == "succeeded")
 
-        // A program that shows the address itself needs no browser.
-        let (_, second) = try await stage.signedIn()
+        // Who shows the address does without.
+        let (_, second) = try await setup.signedIn()
         var parameters = everything()
         let shown = Shared<[URL]>([])
         parameters.onSignOutURL = { url in shown.withLock { $0.append(url) } }
@@ -135,29 +136,29 @@ struct SignOutScenarioTests {
     @Test(arguments: ["wrong", nil]) func aReturnWithoutTheStateConfirmsNothingAndEndsTheWait(state: String?)
         async throws
     {
-        let stage = try Stage(listensOnLoopback: true)
-        let (application, first) = try await stage.signedIn()
-        stage.browser.mischief = [.forgedFirst("state", value: state)]
+        let setup = try TestSetup(listensOnLoopback: true)
+        let (application, first) = try await setup.signedIn()
+        setup.browser.mischief = [.forgedFirst("state", value: state)]
         let target = try RedirectURI.loopback(path: "/signed-out")
         let result = try await application.signOut(first.account, parameters: everything(returningTo: target))
         #expect(result.browserSession.word == "unconfirmed")
     }
 
     @Test func letsNoOtherRequestEndTheWait() async throws {
-        let stage = try Stage(listensOnLoopback: true)
-        let (application, first) = try await stage.signedIn()
-        stage.browser.mischief = [.strayRequest()]
+        let setup = try TestSetup(listensOnLoopback: true)
+        let (application, first) = try await setup.signedIn()
+        setup.browser.mischief = [.strayRequest()]
         let target = try RedirectURI.loopback(path: "/signed-out")
         let result = try await application.signOut(first.account, parameters: everything(returningTo: target))
         #expect(result.browserSession.word == "succeeded")
-        // The browser may read its last page after the result is available.
-        #expect(await happens { stage.browser.pages.last?.body.contains("Signed out") == true })
+        // The browser reads its last page while the result is there already.
+        #expect(await happens { setup.browser.pages.last?.body.contains("Signed out") == true })
     }
 
     @Test func doesNotWaitForeverForABrowserThatStaysAway() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.browser.followsRedirects = false
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.browser.followsRedirects = false
         var parameters = everything(returningTo: try .loopback(path: "/signed-out"))
         parameters.timeout = .milliseconds(100)
         let result = try await application.signOut(first.account, parameters: parameters)
@@ -165,14 +166,14 @@ struct SignOutScenarioTests {
     }
 
     @Test func givesEntraALogoutHintAndNoToken() async throws {
-        let stage = try Stage(.entra)
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup(.entra)
+        let (application, first) = try await setup.signedIn()
         var parameters = everything()
         parameters.logoutHint = "hint-of-alice"
         parameters.extraQueryItems = ["x": "y&z"]
         let result = try await application.signOut(first.account, parameters: parameters)
         #expect(result.revocation.word == "unavailable" && result.browserSession.word == "unconfirmed")
-        let sent = try await stage.provider.waitForRequest(.endSession)
+        let sent = try await setup.provider.waitForRequest(.endSession)
         #expect(sent["logout_hint"] == "hint-of-alice" && sent["id_token_hint"] == nil && sent["x"] == "y&z")
         #expect(sent["post_logout_redirect_uri"] == nil && sent["state"] == nil)
     }
@@ -180,20 +181,20 @@ struct SignOutScenarioTests {
     /// Entra's optional claim names the person to its sign-out page, unless the program does not want that.
     @Test(arguments: [true, false])
     func givesEntraTheHintOfTheToken(_ sendsIDTokenHint: Bool) async throws {
-        let stage = try Stage(.entra)
-        stage.provider.tamperNextIDToken(with: .claim("login_hint", "O.hint"))
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup(.entra)
+        setup.provider.tamperNextIDToken(with: .claim("login_hint", "O.hint"))
+        let (application, first) = try await setup.signedIn()
         var parameters = everything()
         parameters.sendsIDTokenHint = sendsIDTokenHint
         _ = try await application.signOut(first.account, parameters: parameters)
-        let sent = try await stage.provider.waitForRequest(.endSession)
+        let sent = try await setup.provider.waitForRequest(.endSession)
         #expect(sent["logout_hint"] == (sendsIDTokenHint ? "O.hint" : nil) && sent["id_token_hint"] == nil)
     }
 
     @Test(arguments: ["id_token_hint", "state", "post_logout_redirect_uri", ""])
     func refusesReservedItemsBeforeAnythingIsRemoved(_ name: String) async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
         var parameters = everything()
         parameters.extraQueryItems = [name: "mine"]
         try await expectError(.invalidArgument) { try await application.signOut(first.account, parameters: parameters) }
@@ -202,31 +203,31 @@ struct SignOutScenarioTests {
 
     @Test func asksTheProviderForNothingWhenTheCacheCannotBeWritten() async throws {
         let cache = UnreliableCache()
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
-        stage.provider.forgetRequests()
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
+        setup.provider.forgetRequests()
         cache.refusedWrites = [.account]
         try await expectError(.cache) { try await application.signOut(first.account, parameters: everything()) }
-        #expect(stage.provider.count(of: .revocation) + stage.provider.count(of: .endSession) == 0)
+        #expect(setup.provider.count(of: .revocation) + setup.provider.count(of: .endSession) == 0)
     }
 
     /// A provider may end all of a person's sign-ins with one token.
     @Test func revokesNothingWhereSomebodySignedInAnewDuringARefresh() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        let (task, gate) = try await stage.heldRefresh(by: application, for: first.account)
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        let (task, gate) = try await setup.heldRefresh(by: application, for: first.account)
         let second = try await application.acquireTokenInteractively(scopes: ["api.read"])
         gate.open()
         #expect(try await task.value.account == second.account)
-        #expect(stage.provider.count(of: .revocation) == 0)
+        #expect(setup.provider.count(of: .revocation) == 0)
     }
 
     @Test func givesUpOnABrowserThatNeverOpens() async throws {
-        let stage = try Stage()
+        let setup = try TestSetup()
         let browser = StuckBrowser()
         defer { browser.letGo() }
-        let (_, first) = try await stage.signedIn()
-        let application = try stage.application { $0.browser = browser }
+        let (_, first) = try await setup.signedIn()
+        let application = try setup.application { $0.browser = browser }
         var parameters = SignOutParameters()
         parameters.endsBrowserSession = true
         parameters.timeout = .milliseconds(100)
@@ -235,16 +236,16 @@ struct SignOutScenarioTests {
     }
 
     @Test func revokesTheTokenThatARefreshHasJustGot() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
         _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         let before = try #require(
-            stage.provider.requests.last { $0["grant_type"] == "refresh_token" }?["refresh_token"]
+            setup.provider.requests.last { $0["grant_type"] == "refresh_token" }?["refresh_token"]
         )
         let result = try await application.signOut(first.account, parameters: everything())
         #expect(result.revocation.word == "succeeded")
-        let revoked = stage.provider.requests.last { $0.endpoint == .revocation }?["token"]
+        let revoked = setup.provider.requests.last { $0.endpoint == .revocation }?["token"]
         #expect(revoked != nil && revoked != before)
     }
 }

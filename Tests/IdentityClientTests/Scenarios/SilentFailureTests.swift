@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -15,29 +16,29 @@ struct SilentFailureTests {
 
     @Test(arguments: failures.indices)
     func returnsATokenThatIsStillGood(_ index: Int) async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3400))
-        stage.provider.failAlways(.token, with: Self.failures[index])
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3400))
+        setup.provider.failAlways(.token, with: Self.failures[index])
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.source == .cache && hit.accessToken == first.accessToken)
-        #expect(stage.provider.count(of: .token) > 1)
+        #expect(setup.provider.count(of: .token) > 1)
     }
 
     /// Exact Online refuses a refresh until 30 s before a token's ten minutes end, and blocks a program after ten such requests
     /// in an hour.
     @Test func asksOnceAMinuteWhileTheTokenIsStillGood() async throws {
-        let stage = try Stage { $0.accessTokenLifetime = .seconds(600) }
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(541))
-        stage.provider.failAlways(.token, with: .refusal("access_denied", status: 401))
-        stage.provider.forgetRequests()
+        let setup = try TestSetup { $0.accessTokenLifetime = .seconds(600) }
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(541))
+        setup.provider.failAlways(.token, with: .refusal("access_denied", status: 401))
+        setup.provider.forgetRequests()
         for _ in 0..<20 {
             let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(hit.accessToken == first.accessToken)
-            stage.clock.advance(by: .seconds(2))
+            setup.clock.advance(by: .seconds(2))
         }
-        #expect(stage.provider.count(of: .token) == 1)
+        #expect(setup.provider.count(of: .token) == 1)
 
         // A caller that forces a refresh gets the error.
         try await expectError(.signInExpired) {
@@ -45,46 +46,46 @@ struct SilentFailureTests {
                 SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
             )
         }
-        // A new token is requested when the old one has expired.
-        stage.provider.failAlways(.token, with: nil)
-        stage.clock.advance(by: .seconds(19))
+        // And so is a new one when it has expired.
+        setup.provider.failAlways(.token, with: nil)
+        setup.clock.advance(by: .seconds(19))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
     }
 
     @Test func returnsATokenThatIsStillGoodWhenOffline() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3400))
-        stage.transport.isOffline = true
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3400))
+        setup.transport.isOffline = true
         // A program that starts without network has nothing in memory.
-        for application in [application, try stage.application()] {
+        for application in [application, try setup.application()] {
             let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(hit.source == .cache && hit.accessToken == first.accessToken)
         }
-        // No server was reached, so the next call need not wait a minute.
-        stage.transport.isOffline = false
+        // Nobody was asked in vain, so that the next call need not wait a minute.
+        setup.transport.isOffline = false
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
     }
 
     @Test(arguments: [TestIdentityProvider.Profile.openIDConnect, .entra, .externalID, .b2c, .adfs])
     func neverSendsThePersonToSignInForWantOfANetwork(_ profile: TestIdentityProvider.Profile) async throws {
-        let stage = try Stage(profile)
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3601))
-        stage.transport.isOffline = true
-        for application in [application, try stage.application()] {
+        let setup = try TestSetup(profile)
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3601))
+        setup.transport.isOffline = true
+        for application in [application, try setup.application()] {
             let error = try await expectError(.connectionFailed) {
                 try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             }
             #expect(AuthenticationError.network ~= error.code)
         }
-        stage.clock.advance(by: .seconds(3 * 86_400))  // even after the published documents are stale
+        setup.clock.advance(by: .seconds(3 * 86_400))  // even after the published documents are stale
         try await expectError(.connectionFailed) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
-        stage.transport.isOffline = false
+        setup.transport.isOffline = false
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
     }
@@ -92,11 +93,11 @@ struct SilentFailureTests {
     /// A program that signs in whenever a person is needed would loop forever, because the blocking page stays.
     @Test(arguments: [403, 404, 407, 451])
     func neverSendsThePersonToSignInForAFirewallsPage(_ status: Int) async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        let before = try await stage.storedCredentials(of: application)
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failAlways(.token, with: WrongAnswer.blockPage(status: status))
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        let before = try await setup.storedCredentials(of: application)
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.failAlways(.token, with: WrongAnswer.blockPage(status: status))
         for interacts in [false, true] {
             let error = try await expectError(.malformedResponse) {
                 guard interacts else {
@@ -107,19 +108,19 @@ struct SilentFailureTests {
             #expect(!(.interactionRequired ~= error.code) && error.serverError?.httpStatus == status)
             #expect(error.message.contains("\(status)") && error.message.contains("captive portal"))
         }
-        #expect(stage.provider.count(of: .token) == 3, "Nothing is sent twice.")
-        #expect(try await stage.storedCredentials(of: application) == before)
-        stage.provider.failAlways(.token, with: nil)
+        #expect(setup.provider.count(of: .token) == 3, "Nothing is sent twice.")
+        #expect(try await setup.storedCredentials(of: application) == before)
+        setup.provider.failAlways(.token, with: nil)
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
     }
 
     @Test(arguments: [429, 503])
     func asksNoSecondTimeBeforeTheServerWants(_ status: Int) async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failNext(
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.failNext(
             .token,
             with: status == 429
                 ? .throttled(retryAfter: .seconds(60)) : .serverError(status: status, retryAfter: .seconds(60))
@@ -128,23 +129,23 @@ struct SilentFailureTests {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
         #expect(error.retryAfter == .seconds(60))
-        stage.clock.advance(by: .seconds(20))
+        setup.clock.advance(by: .seconds(20))
         let again = try await expectError(.throttled) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
         #expect(again.retryAfter == .seconds(40))
-        #expect(stage.provider.count(of: .token) == 2)
-        stage.clock.advance(by: .seconds(41))
+        #expect(setup.provider.count(of: .token) == 2)
+        setup.clock.advance(by: .seconds(41))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider)
-        #expect(stage.provider.count(of: .token) == 3)
+        #expect(setup.provider.count(of: .token) == 3)
     }
 
     @Test func letsTheInteractiveSignInPassAThrottledRenewal() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failNext(.token, with: .throttled(retryAfter: .seconds(600)))
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.failNext(.token, with: .throttled(retryAfter: .seconds(600)))
         try await expectError(.throttled) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
@@ -154,42 +155,42 @@ struct SilentFailureTests {
     }
 
     @Test func asksOnceMoreWhenTheAnswerWasLostAndTheServerIsPatient() async throws {
-        let stage = try Stage { $0.reuseGracePeriod = .seconds(30) }
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup { $0.reuseGracePeriod = .seconds(30) }
+        let (application, first) = try await setup.signedIn()
         for fault in [TestIdentityProvider.Fault.dropAfterCommit, .truncated, .notUTF8] {
-            stage.clock.advance(by: .seconds(3600))
-            let before = stage.provider.count(of: .token)
-            stage.provider.failNext(.token, with: fault)
+            setup.clock.advance(by: .seconds(3600))
+            let before = setup.provider.count(of: .token)
+            setup.provider.failNext(.token, with: fault)
             let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(next.source == .identityProvider)
-            #expect(stage.provider.count(of: .token) == before + 2)
+            #expect(setup.provider.count(of: .token) == before + 2)
         }
     }
 
     @Test func asksOnceWhereTheProgramSaysThatTheServerIsNotPatient() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn { $0.compatibility.retriesUnansweredRefreshes = false }
-        stage.clock.advance(by: .seconds(3600))
-        let before = stage.provider.count(of: .token)
-        stage.provider.failNext(.token, with: .serverError())
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn { $0.compatibility.retriesUnansweredRefreshes = false }
+        setup.clock.advance(by: .seconds(3600))
+        let before = setup.provider.count(of: .token)
+        setup.provider.failNext(.token, with: .serverError())
         try await expectError(.serverUnavailable) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
-        #expect(stage.provider.count(of: .token) == before + 1)
+        #expect(setup.provider.count(of: .token) == before + 1)
     }
 
     @Test func keepsTheRefreshTokenUntilTheServerHasSpoken() async throws {
-        let stage = try Stage()
-        let (application, first) = try await stage.signedIn()
-        let before = try await stage.storedCredentials(of: application)
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.failNext(.token, with: .dropAfterCommit, .drop)
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        let before = try await setup.storedCredentials(of: application)
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.failNext(.token, with: .dropAfterCommit, .drop)
         try await expectError(.connectionFailed) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
-        #expect(try await stage.storedCredentials(of: application) == before)
-        #expect(stage.provider.count(of: .token) == 3)
-        // Without a grace period this is a reuse, which the server refuses: now a person is needed.
+        #expect(try await setup.storedCredentials(of: application) == before)
+        #expect(setup.provider.count(of: .token) == 3)
+        // Without timeout this is a reuse, which the server refuses: now a person is needed.
         try await expectError(.signInExpired) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
@@ -197,28 +198,28 @@ struct SilentFailureTests {
     }
 
     @Test func dropsARefreshTokenThatTheServerDeclaredDead() async throws {
-        let stage = try Stage(.entra)
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.revokeSessions(of: .alice)
+        let setup = try TestSetup(.entra)
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.revokeSessions(of: .alice)
         try await expectError(.signInExpired) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
-        #expect(stage.provider.count(of: .token) == 2)
+        #expect(setup.provider.count(of: .token) == 2)
         try await expectError(.noTokensFound) {
             try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
-        #expect(stage.provider.count(of: .token) == 2)
+        #expect(setup.provider.count(of: .token) == 2)
         #expect(try await application.allAccounts() == [first.account])
         let next = try await application.acquireTokenInteractively(scopes: ["api.read"])
         #expect(next.account.id == first.account.id)
     }
 
     @Test func keepsTheRefreshTokenWhenMoreIsAskedOfThePerson() async throws {
-        let stage = try Stage(.entra)
-        let (application, first) = try await stage.signedIn()
-        stage.clock.advance(by: .seconds(3600))
-        stage.provider.requireSecondFactor(of: .alice)
+        let setup = try TestSetup(.entra)
+        let (application, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(3600))
+        setup.provider.requireSecondFactor(of: .alice)
         for _ in 0..<2 {
             let error = try await expectError(.basicAction) {
                 try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
@@ -226,18 +227,18 @@ struct SilentFailureTests {
             #expect(error.claims?.contains("polids") == true)
             #expect(error.serverError?.suberror == "basic_action")
         }
-        #expect(stage.provider.count(of: .token) == 3, "The refresh token is still there to be sent.")
+        #expect(setup.provider.count(of: .token) == 3, "The refresh token is still there to be sent.")
         _ = try await application.acquireTokenInteractively(scopes: ["api.read"])
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.source == .cache)
     }
 
     @Test func tellsWhoHasToConsent() async throws {
-        let stage = try Stage(.entra) { settings in
+        let setup = try TestSetup(.entra) { settings in
             settings.consentScopes = ["mail.read"]
             settings.adminConsentScopes = ["directory.all"]
         }
-        let (application, first) = try await stage.signedIn()
+        let (application, first) = try await setup.signedIn()
         try await expectError(.consentRequired) {
             try await application.acquireTokenSilently(scopes: ["mail.read"], account: first.account)
         }
@@ -262,14 +263,14 @@ struct SilentFailureTests {
             (.refusal("login_required"), .loginRequired),
         ]
         for (fault, code) in cases {
-            let stage = try Stage(.entra)
-            let (application, first) = try await stage.signedIn()
-            stage.clock.advance(by: .seconds(3600))
-            stage.provider.failNext(.token, with: fault)
+            let setup = try TestSetup(.entra)
+            let (application, first) = try await setup.signedIn()
+            setup.clock.advance(by: .seconds(3600))
+            setup.provider.failNext(.token, with: fault)
             try await expectError(code) {
                 try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             }
-            if code == .signInExpired { stage.clock.advance(by: .seconds(60)) }  // until the refusal expires
+            if code == .signInExpired { setup.clock.advance(by: .seconds(60)) }  // for which it is remembered
             let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             #expect(next.source == .identityProvider, "\(code) does not cost the refresh token.")
         }

@@ -1,35 +1,36 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
 /// A provider whose configuration names no keys (`jwks_uri`).
 @Suite(.timeLimit(.minutes(1)))
 struct UnpublishedKeysTests {
-    private func stage() throws -> Stage {
-        let stage = try Stage()
-        stage.provider.failAlways(.discovery, with: .changing("jwks_uri", to: nil))
-        return stage
+    private func setup() throws -> TestSetup {
+        let setup = try TestSetup()
+        setup.provider.failAlways(.discovery, with: .changing("jwks_uri", to: nil))
+        return setup
     }
 
     @Test func isRefusedUnlessTheProgramBelievesIt() async throws {
-        let stage = try stage()
-        let application = try stage.application()
+        let setup = try setup()
+        let application = try setup.application()
         let error = try await expectError(.unsupported) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(error.message.contains("jwks_uri"))
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
         #expect(try await application.allAccounts().isEmpty)
     }
 
     @Test func signsInWhereTheProgramBelievesIt() async throws {
-        let stage = try stage()
-        let (application, first) = try await stage.signedIn { $0.compatibility.allowsUnpublishedKeys = true }
+        let setup = try setup()
+        let (application, first) = try await setup.signedIn { $0.compatibility.allowsUnpublishedKeys = true }
         #expect(first.account.username == "alice@example.test")
-        #expect(stage.provider.count(of: .keys) == 0)
-        stage.clock.advance(by: .seconds(3600))
+        #expect(setup.provider.count(of: .keys) == 0)
+        setup.clock.advance(by: .seconds(3600))
         let next = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(next.source == .identityProvider && next.idToken != first.idToken)
     }
@@ -42,19 +43,19 @@ struct UnpublishedKeysTests {
     @Test(arguments: wrong.indices)
     func refusesAWrongIDTokenAllTheSame(_ index: Int) async throws {
         let (name, tampering) = Self.wrong[index]
-        let stage = try stage()
-        let application = try stage.application { $0.compatibility.allowsUnpublishedKeys = true }
-        stage.provider.tamperNextIDToken(with: tampering)
+        let setup = try setup()
+        let application = try setup.application { $0.compatibility.allowsUnpublishedKeys = true }
+        setup.provider.tamperNextIDToken(with: tampering)
         try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        #expect(try await stage.storedCredentials(of: application).isEmpty, "\(name)")
+        #expect(try await setup.storedCredentials(of: application).isEmpty, "\(name)")
     }
 
     @Test(arguments: [IDTokenTampering.brokenSignature, .unpublishedKey])
     func verifiesByThePublishedKeysWhereThereAreAny(_ tampering: IDTokenTampering) async throws {
-        let stage = try Stage()
-        let application = try stage.application { $0.compatibility.allowsUnpublishedKeys = true }
-        stage.provider.tamperNextIDToken(with: tampering)
+        let setup = try TestSetup()
+        let application = try setup.application { $0.compatibility.allowsUnpublishedKeys = true }
+        setup.provider.tamperNextIDToken(with: tampering)
         try await expectError(.invalidIDToken) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        #expect(try await stage.storedCredentials(of: application).isEmpty)
+        #expect(try await setup.storedCredentials(of: application).isEmpty)
     }
 }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -16,17 +17,17 @@ struct UnsureWriteTests {
     private func expectRefreshes(
         by programs: [PublicClientApplication],
         for account: Account,
-        on stage: Stage
+        on setup: TestSetup
     ) async throws {
         for program in programs {
-            stage.clock.advance(by: .seconds(3600))
+            setup.clock.advance(by: .seconds(3600))
             let next = try await program.acquireTokenSilently(scopes: Self.scopes, account: account)
             #expect(next.source == .identityProvider)
         }
     }
 
-    private func expectEachSentOnce(_ count: Int, on stage: Stage) {
-        let spent = stage.provider.requests.compactMap { $0["refresh_token"] }
+    private func expectEachSentOnce(_ count: Int, on setup: TestSetup) {
+        let spent = setup.provider.requests.compactMap { $0["refresh_token"] }
         #expect(spent.count == count && Set(spent).count == count)
     }
 
@@ -36,14 +37,14 @@ struct UnsureWriteTests {
         let storage = InMemoryTokenCache()
         let cache = UnreliableCache(storage)
         (cache.refusedWrites, cache.doesWhatItRefuses) = ([.account], true)
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
         guard case .failed = first.persistence else {
             Issue.record("The cache has to say that it failed.")
             return
         }
-        let other = try stage.application { $0.cache = storage }
-        stage.clock.advance(by: .seconds(3600))
+        let other = try setup.application { $0.cache = storage }
+        setup.clock.advance(by: .seconds(3600))
         let shared = try await other.acquireTokenSilently(scopes: Self.scopes, account: first.account)
         #expect(shared.source == .identityProvider)
         cache.doesWhatItRefuses = false
@@ -51,8 +52,8 @@ struct UnsureWriteTests {
         let hit = try await application.acquireTokenSilently(scopes: Self.scopes, account: first.account)
         #expect(hit.accessToken == shared.accessToken)
         cache.refusedWrites = []
-        try await expectRefreshes(by: [application, other, application], for: first.account, on: stage)
-        expectEachSentOnce(4, on: stage)
+        try await expectRefreshes(by: [application, other, application], for: first.account, on: setup)
+        expectEachSentOnce(4, on: setup)
     }
 
     /// The person also signs in to another program, before the first program repeats its apparently lost write.
@@ -60,41 +61,41 @@ struct UnsureWriteTests {
         let storage = InMemoryTokenCache()
         let cache = UnreliableCache(storage)
         (cache.refusedWrites, cache.doesWhatItRefuses) = ([.account], true)
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
-        let other = try stage.application { $0.cache = storage }
-        stage.clock.advance(by: .seconds(3600))
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
+        let other = try setup.application { $0.cache = storage }
+        setup.clock.advance(by: .seconds(3600))
         _ = try await other.acquireTokenSilently(scopes: Self.scopes, account: first.account)
         _ = try await other.acquireTokenInteractively(scopes: Self.scopes)
         cache.refusedWrites = []
-        try await expectRefreshes(by: [application, other, application], for: first.account, on: stage)
-        expectEachSentOnce(4, on: stage)
+        try await expectRefreshes(by: [application, other, application], for: first.account, on: setup)
+        expectEachSentOnce(4, on: setup)
     }
 
     /// The lease has expired while the storage could not be written; the record can be read.
     @Test func sendsWhatIsStoredAndNotWhatIsInMemory() async throws {
         let storage = InMemoryTokenCache()
         let cache = UnreliableCache(storage)
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
-        let other = try stage.application { $0.cache = storage }
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
+        let other = try setup.application { $0.cache = storage }
         (cache.refusedWrites, cache.doesWhatItRefuses) = ([.account], true)
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         _ = try await application.acquireTokenSilently(scopes: Self.scopes, account: first.account)
         cache.doesWhatItRefuses = false
         for (key, lease) in try await storage.records(of: .lease, in: .application("test-client")) {
             #expect(try await storage.replace(lease, with: nil, for: key))
         }
-        try await expectRefreshes(by: [other, application], for: first.account, on: stage)
-        expectEachSentOnce(3, on: stage)
+        try await expectRefreshes(by: [other, application], for: first.account, on: setup)
+        expectEachSentOnce(3, on: setup)
     }
 
     /// When the person signs out, nothing is stored yet. Then an earlier write completes.
     @Test func staysSignedOutWhenASaveEndsAfterwards() async throws {
         let cache = InterruptedCache()
-        let stage = try Stage(cache: cache)
+        let setup = try TestSetup(cache: cache)
         cache.beforeNextWrite(of: .account) { throw AuthenticationError(.keyringLocked, "It is locked.") }
-        let (application, first) = try await stage.signedIn()
+        let (application, first) = try await setup.signedIn()
         cache.beforeNextWrite(of: .account) { try await application.remove(first.account) }
         try await expectError(.noTokensFound) {
             try await application.acquireTokenSilently(scopes: Self.scopes, account: first.account)

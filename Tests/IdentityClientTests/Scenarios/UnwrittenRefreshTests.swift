@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -12,16 +13,16 @@ struct UnwrittenRefreshTests {
     /// Two programs on one storage, which can refuse the writes of the first.
     private let cache: UnreliableCache
     private let othersCache = CountingCache()
-    private let stage: Stage
+    private let setup: TestSetup
     private let application: PublicClientApplication
     private let other: PublicClientApplication
 
     init() throws {
         let cache = UnreliableCache(othersCache.storage)
-        let stage = try Stage(cache: cache)
-        (self.cache, self.stage) = (cache, stage)
-        application = try stage.application()
-        other = try stage.application { [othersCache] in $0.cache = othersCache }
+        let setup = try TestSetup(cache: cache)
+        (self.cache, self.setup) = (cache, setup)
+        application = try setup.application()
+        other = try setup.application { [othersCache] in $0.cache = othersCache }
     }
 
     @Test func keepsOthersFromSendingTheSpentOne() async throws {
@@ -41,7 +42,7 @@ struct UnwrittenRefreshTests {
     @Test func keepsOthersFromSendingTheSpentOneAfterAnAnswerThatIsNotBelieved() async throws {
         let account = try await signIn()
         cache.refusedWrites = [.account]
-        stage.provider.tamperNextIDToken(with: .brokenSignature)
+        setup.provider.tamperNextIDToken(with: .brokenSignature)
         try await expectError(.invalidIDToken) { try await refresh(application, account) }
         let waiting = try await waitingSilentCall(account)
         cache.refusedWrites = []
@@ -53,7 +54,7 @@ struct UnwrittenRefreshTests {
         let account = try await signIn()
         cache.refusedWrites = [.account]
         let refreshed = try await refresh(application, account)
-        stage.provider.failNext(.token, with: .refusal("invalid_client", status: 401))
+        setup.provider.failNext(.token, with: .refusal("invalid_client", status: 401))
         try await expectError(.clientNotRegistered) { try await refresh(application, account) }
         let waiting = try await waitingSilentCall(account)
         cache.refusedWrites = []
@@ -103,10 +104,10 @@ struct UnwrittenRefreshTests {
         do {
             let own = UnreliableCache()
             cache = own
-            let stage = try Stage(cache: own)
-            let (application, first) = try await stage.signedIn()
+            let setup = try TestSetup(cache: own)
+            let (application, first) = try await setup.signedIn()
             own.refusedWrites = [.account]
-            stage.clock.advance(by: .seconds(3600))
+            setup.clock.advance(by: .seconds(3600))
             _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         }
         try await wait { cache == nil }
@@ -123,7 +124,7 @@ extension UnwrittenRefreshTests {
         _ application: PublicClientApplication,
         _ account: Account
     ) async throws -> AuthenticationResult {
-        stage.clock.advance(by: .seconds(3600))
+        setup.clock.advance(by: .seconds(3600))
         return try await application.acquireTokenSilently(scopes: ["api.read"], account: account)
     }
 
@@ -144,7 +145,7 @@ extension UnwrittenRefreshTests {
         return try await othersCache.storage.records(of: .lease, in: group)
     }
 
-    private var spent: [String] { stage.provider.requests.compactMap { $0["refresh_token"] } }
+    private var spent: [String] { setup.provider.requests.compactMap { $0["refresh_token"] } }
 
     private func expectEachSentOnce(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(spent.count == count && Set(spent).count == count, sourceLocation: sourceLocation)

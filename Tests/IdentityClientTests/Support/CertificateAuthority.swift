@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import IdentityTestSupport
 
 /// A temporary certificate authority with TLS servers, made with the `openssl` command.
 final class CertificateAuthority: Sendable {

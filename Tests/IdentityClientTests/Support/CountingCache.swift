@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityTestSupport
+
 @testable import IdentityClient
 
 /// Counts calls, and fails or refuses if a test says so.

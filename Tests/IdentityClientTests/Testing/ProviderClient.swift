@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import OAuthWire
 import Testing

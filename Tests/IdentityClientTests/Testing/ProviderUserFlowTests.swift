@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import OAuthWire
 import Testing
@@ -11,8 +12,8 @@ import Testing
 struct ProviderUserFlowTests {
     private static let policies = ["b2c_1_susi", "b2c_1_edit", "b2c_1_reset"]
 
-    private func stage(_ change: (inout TestIdentityProvider.Settings) -> Void = { _ in }) throws -> Stage {
-        try Stage(.b2c(tenant: "contoso.onmicrosoft.com", policies: Self.policies)) { settings in
+    private func setup(_ change: (inout TestIdentityProvider.Settings) -> Void = { _ in }) throws -> TestSetup {
+        try TestSetup(.b2c(tenant: "contoso.onmicrosoft.com", policies: Self.policies)) { settings in
             settings.userFlows = [
                 "b2c_1_susi": .signUpOrSignIn, "b2c_1_edit": .editProfile, "b2c_1_reset": .passwordReset,
             ]
@@ -20,15 +21,15 @@ struct ProviderUserFlowTests {
         }
     }
 
-    private func visit(_ policy: String, _ stage: Stage) async throws -> AuthenticationResult {
+    private func visit(_ policy: String, _ setup: TestSetup) async throws -> AuthenticationResult {
         var parameters = InteractiveParameters(scopes: ["test-client"])
-        parameters.authority = try stage.provider.authority(policy: policy)
-        return try await stage.application().acquireTokenInteractively(parameters)
+        parameters.authority = try setup.provider.authority(policy: policy)
+        return try await setup.application().acquireTokenInteractively(parameters)
     }
 
-    /// The titles of the provider's pages so far, except pages that forward an answer.
-    private func titles(_ stage: Stage) -> [String] {
-        stage.browser.pages.filter { $0.body.contains(#"name="interaction""#) }.compactMap { page in
+    /// The titles of the provider's pages so far, without those that pass an answer on.
+    private func titles(_ setup: TestSetup) -> [String] {
+        setup.browser.pages.filter { $0.body.contains(#"name="interaction""#) }.compactMap { page in
             page.body.split(separator: "<h1>").last?.prefix { $0 != "<" }
         }
         .map(String.init)
@@ -39,72 +40,72 @@ struct ProviderUserFlowTests {
     }
 
     @Test func signsUpAndKnowsThePersonFromThenOn() async throws {
-        let stage = try stage()
+        let setup = try setup()
         var newcomer = TestIdentityProvider.Person.alice
         newcomer.username = "mairead@example.test"
         newcomer.name = "Máiréad O'Neill"
-        stage.browser.person = newcomer
-        stage.browser.behaviour = .signUp
-        let first = try await visit("b2c_1_susi", stage)
+        setup.browser.person = newcomer
+        setup.browser.behaviour = .signUp
+        let first = try await visit("b2c_1_susi", setup)
         #expect(try name(first) == "Máiréad O'Neill")
 
-        stage.browser.forgetCookies()
-        stage.browser.behaviour = .approve
-        let second = try await visit("b2c_1_susi", stage)
+        setup.browser.forgetCookies()
+        setup.browser.behaviour = .approve
+        let second = try await visit("b2c_1_susi", setup)
         #expect(second.account.id == first.account.id)
-        #expect(titles(stage) == ["Sign in", "Sign up", "Sign in"])
+        #expect(titles(setup) == ["Sign in", "Sign up", "Sign in"])
     }
 
     @Test func refusesToSignUpTwice() async throws {
-        let stage = try stage()
-        stage.browser.behaviour = .signUp
-        let items = ProviderClient(provider: stage.provider).authorizationItems()
-        let endpoint = try #require(stage.provider.authority.templates?.authorizationEndpoint)
+        let setup = try setup()
+        setup.browser.behaviour = .signUp
+        let items = ProviderClient(provider: setup.provider).authorizationItems()
+        let endpoint = try #require(setup.provider.authority.templates?.authorizationEndpoint)
         let url = try #require(URL(string: EndpointURL.appending(items, to: endpoint)))
-        let page = try await stage.browser.visit(url)
+        let page = try await setup.browser.visit(url)
         #expect(page.body.contains("There is an account with this username already."))
     }
 
     @Test func editsTheNameOfWhoeverIsSignedIn() async throws {
-        let stage = try stage()
-        let before = try await visit("b2c_1_susi", stage)
+        let setup = try setup()
+        let before = try await visit("b2c_1_susi", setup)
         #expect(try name(before) == "Alice Example")
-        stage.browser.person.name = "Álice"
-        let edited = try await visit("b2c_1_edit", stage)
+        setup.browser.person.name = "Álice"
+        let edited = try await visit("b2c_1_edit", setup)
         #expect(try name(edited) == "Álice")
         #expect(edited.account.id == before.account.id)
-        #expect(titles(stage) == ["Sign in", "Edit your profile"])
+        #expect(titles(setup) == ["Sign in", "Edit your profile"])
     }
 
     @Test func cancelsAnEditWithB2CsNumber() async throws {
-        let stage = try stage()
-        stage.browser.behaviour = .cancel
-        try await expectError(.userCancelled) { try await visit("b2c_1_edit", stage) }
+        let setup = try setup()
+        setup.browser.behaviour = .cancel
+        try await expectError(.userCancelled) { try await visit("b2c_1_edit", setup) }
     }
 
     @Test func setsANewPassword() async throws {
-        let stage = try stage()
-        stage.browser.person.password = "a new one"
-        stage.browser.behaviour = .forgetPassword
-        try await expectError(.passwordResetRequired) { try await visit("b2c_1_susi", stage) }
-        let reset = try await visit("b2c_1_reset", stage)
+        let setup = try setup()
+        setup.browser.person.password = "a new one"
+        setup.browser.behaviour = .forgetPassword
+        try await expectError(.passwordResetRequired) { try await visit("b2c_1_susi", setup) }
+        let reset = try await visit("b2c_1_reset", setup)
         #expect(try name(reset) == "Alice Example")
 
-        // The other policy accepts the session of this browser. Another browser accepts the new password.
-        stage.browser.behaviour = .approve
-        #expect(titles(stage) == ["Sign in", "Reset the password"])
-        _ = try await visit("b2c_1_susi", stage)
-        #expect(titles(stage).count == 2)
-        stage.browser.forgetCookies()
-        #expect(try await visit("b2c_1_susi", stage).account.id == reset.account.id)
-        #expect(titles(stage) == ["Sign in", "Reset the password", "Sign in"])
+        // The session in the browser is enough for the other policy, and the new password for another browser.
+        setup.browser.behaviour = .approve
+        #expect(titles(setup) == ["Sign in", "Reset the password"])
+        _ = try await visit("b2c_1_susi", setup)
+        #expect(titles(setup).count == 2)
+        setup.browser.forgetCookies()
+        #expect(try await visit("b2c_1_susi", setup).account.id == reset.account.id)
+        #expect(titles(setup) == ["Sign in", "Reset the password", "Sign in"])
     }
 
     @Test func asksForThePasswordToResetWhoeverIsSignedIn() async throws {
-        let stage = try stage()
-        _ = try await visit("b2c_1_susi", stage)
-        _ = try await visit("b2c_1_reset", stage)
-        #expect(titles(stage) == ["Sign in", "Reset the password"])
+        let setup = try setup()
+        _ = try await visit("b2c_1_susi", setup)
+        _ = try await visit("b2c_1_reset", setup)
+        #expect(titles(setup) == ["Sign in", "Reset the password"])
     }
 
     @Test func offersPeopleOnlyWhereItIsSaidSo() async throws {
@@ -125,22 +126,22 @@ struct ProviderUserFlowTests {
     }
 
     @Test func tellsWhatATokenStandsFor() async throws {
-        let stage = try stage()
-        let result = try await visit("b2c_1_susi", stage)
-        let known = try #require(stage.provider.introspect(accessToken: result.accessToken))
+        let setup = try setup()
+        let result = try await visit("b2c_1_susi", setup)
+        let known = try #require(setup.provider.introspect(accessToken: result.accessToken))
         #expect(known.clientID == "test-client" && known.person == .alice)
         #expect(known.scopes.contains("test-client") && known.requestedClaims == nil)
-        #expect(known.expires > stage.clock.now)
-        #expect(stage.provider.introspect(accessToken: result.accessToken + "x") == nil)
+        #expect(known.expires > setup.clock.now)
+        #expect(setup.provider.introspect(accessToken: result.accessToken + "x") == nil)
 
         let challenge = #"{"access_token":{"acrs":{"essential":true,"value":"c1"}}}"#
         var silent = SilentParameters(scopes: ["test-client"], account: result.account)
         silent.claims = challenge
-        let stronger = try await stage.application().acquireTokenSilently(silent)
-        let asked = try #require(stage.provider.introspect(accessToken: stronger.accessToken)?.requestedClaims)
+        let stronger = try await setup.application().acquireTokenSilently(silent)
+        let asked = try #require(setup.provider.introspect(accessToken: stronger.accessToken)?.requestedClaims)
         #expect(asked.contains(#""acrs":{"essential":true,"value":"c1"}"#))
 
-        stage.clock.advance(by: .seconds(3600))
-        #expect(stage.provider.introspect(accessToken: result.accessToken) == nil)
+        setup.clock.advance(by: .seconds(3600))
+        #expect(setup.provider.introspect(accessToken: result.accessToken) == nil)
     }
 }

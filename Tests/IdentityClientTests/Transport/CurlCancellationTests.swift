@@ -2,6 +2,7 @@
 
 import HTTPTypes
 import IdentityClient
+import IdentityTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct CurlCancellationTests {

@@ -2,6 +2,7 @@
 
 import Glibc
 import HTTPTypes
+import IdentityTestSupport
 import Testing
 
 @testable import IdentityClient

@@ -2,6 +2,7 @@
 
 import Foundation
 import HTTPTypes
+import IdentityTestSupport
 import Testing
 
 @testable import IdentityClient

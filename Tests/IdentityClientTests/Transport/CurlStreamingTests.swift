@@ -1,6 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import IdentityResources
+import IdentityTestSupport
 import Synchronization
 import Testing
 

@@ -3,6 +3,7 @@
 import Foundation
 import HTTPTypes
 import IdentityClient
+import IdentityTestSupport
 import Testing
 
 @Suite(.enabled(if: CertificateAuthority.isAvailable, "needs the openssl command"), .timeLimit(.minutes(1)))

@@ -2,6 +2,8 @@
 
 import Foundation
 import HTTPTypes
+import IdentityResources
+import IdentityTestSupport
 import Testing
 
 @testable import IdentityClient

@@ -2,18 +2,9 @@
 
 import Foundation
 import HTTPTypes
+import IdentityTestSupport
 
 @testable import IdentityClient
-
-extension HTTPRequest {
-    static func get(_ server: ScriptedServer, _ path: String = "/") -> HTTPRequest {
-        HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: path)
-    }
-
-    static func post(_ server: ScriptedServer, _ path: String = "/") -> HTTPRequest {
-        HTTPRequest(method: .post, scheme: "http", authority: "127.0.0.1:\(server.port)", path: path)
-    }
-}
 
 extension HTTPTransport {
     /// The error of a failed request; `nil` if an answer arrived.
@@ -25,16 +16,6 @@ extension HTTPTransport {
             return error
         }
     }
-}
-
-/// Checks `condition` repeatedly until it holds. Returns `false` if it does not hold in time.
-func happens(within limit: Duration = .seconds(10), _ condition: () -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now.advanced(by: limit)
-    while ContinuousClock.now < deadline {
-        if condition() { return true }
-        try? await Task.sleep(for: .milliseconds(2))  // a canceled test checks without a pause
-    }
-    return condition()
 }
 
 func openDescriptors() -> Int {

@@ -1,6 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import IdentityResources
+import IdentityTestSupport
 import IdentityTesting
 import LoopbackHTTP
 import Testing
@@ -12,29 +14,29 @@ import Testing
 struct UserAgentTests {
     private static let library = "swift-identity-client/\(LibraryVersion.current)"
 
-    /// The `User-Agent` that each endpoint received. The browser's requests are not the library's.
-    private func names(_ stage: Stage) -> [TestIdentityProvider.Endpoint: String?] {
+    /// What each endpoint was told. The browser's requests are not the library's.
+    private func names(_ setup: TestSetup) -> [TestIdentityProvider.Endpoint: String?] {
         let own: [TestIdentityProvider.Endpoint] = [.discovery, .keys, .token]
-        let requests = stage.provider.requests.filter { own.contains($0.endpoint) }
+        let requests = setup.provider.requests.filter { own.contains($0.endpoint) }
         return Dictionary(requests.map { ($0.endpoint, $0.header("User-Agent")) }) { first, _ in first }
     }
 
     @Test func providersAreToldTheLibrary() async throws {
-        let stage = try Stage()
-        _ = try await stage.signedIn()
-        #expect(names(stage) == [.discovery: Self.library, .keys: Self.library, .token: Self.library])
+        let setup = try TestSetup()
+        _ = try await setup.signedIn()
+        #expect(names(setup) == [.discovery: Self.library, .keys: Self.library, .token: Self.library])
     }
 
     @Test func providersAreToldTheProgramWhereItNamesItself() async throws {
-        let stage = try Stage()
-        _ = try await stage.signedIn { $0.extraHeaderFields = [HTTPField(name: .userAgent, value: "todo/2")] }
-        #expect(names(stage) == [.discovery: "todo/2", .keys: "todo/2", .token: "todo/2"])
+        let setup = try TestSetup()
+        _ = try await setup.signedIn { $0.extraHeaderFields = [HTTPField(name: .userAgent, value: "todo/2")] }
+        #expect(names(setup) == [.discovery: "todo/2", .keys: "todo/2", .token: "todo/2"])
     }
 
     @Test(arguments: [(nil, library), ("todo/2", "todo/2")] as [(String?, String)])
     func anAPIIsToldTheLibraryUnlessTheProgramNamesItself(_ own: String?, _ told: String) async throws {
-        let stage = try Stage()
-        let (client, _) = try await stage.resourceClient()
+        let setup = try TestSetup()
+        let (client, _) = try await setup.resourceClient()
         let server = try ResourceServer(answering: "done")
         var request = HTTPRequest(.get, to: try server.url("/"))
         request.headerFields[.userAgent] = own

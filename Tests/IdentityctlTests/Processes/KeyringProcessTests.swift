@@ -10,20 +10,20 @@ import Testing
 struct KeyringProcessTests {
     @Test(.timeLimit(.minutes(1)), arguments: [["--cache", "keyring"], []])
     func comesBackAfterALockWithoutANewSignIn(_ options: [String]) async throws {
-        let stage = try KeyringStage()
-        let tool = try Tool(["login"] + options, stage.variables)
+        let setup = try KeyringSetup()
+        let tool = try Tool(["login"] + options, setup.variables)
         try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
         let login = try await tool.outcome()
         #expect(login.status == 0, "\(login.errors)")
-        let items = try stage.command("secret-tool search --all xdg:schema SwiftIdentityClient.Record")
+        let items = try setup.command("secret-tool search --all xdg:schema SwiftIdentityClient.Record")
         #expect(items.contains(options.isEmpty ? "label = identityctl (key)" : "label = identityctl (sign-in)"))
-        stage.place.provider.forgetRequests()
-        #expect(try await stage.run("token").output == login.output)
+        setup.place.provider.forgetRequests()
+        #expect(try await setup.run("token").output == login.output)
 
-        try stage.lock()
+        try setup.lock()
         let start = ContinuousClock.now
         for command in ["token", "accounts", "login"] {
-            let locked = try await stage.run(command, "--json")
+            let locked = try await setup.run(command, "--json")
             #expect(locked.status == 4, "\(command): \(locked.errors)")
             #expect(try TroubleProcessTests.code(of: locked) == "cache.keyring_locked")
             #expect(locked.errors.contains("no need to sign in anew"))
@@ -31,52 +31,52 @@ struct KeyringProcessTests {
         // Three processes, one after the other.
         #expect(start.duration(to: .now) < .seconds(3))
 
-        try stage.unlock()
-        let back = try await stage.run("token")
+        try setup.unlock()
+        let back = try await setup.run("token")
         #expect(back.output == login.output, "\(back.errors)")
-        #expect(stage.place.provider.requests.isEmpty)
+        #expect(setup.place.provider.requests.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func asksNobodyToSignInForTokensThatCouldNotBeKept() async throws {
-        let stage = try KeyringStage()
-        try stage.lock()
-        let login = try await stage.run("login")
+        let setup = try KeyringSetup()
+        try setup.lock()
+        let login = try await setup.run("login")
         #expect(login.status == 4)
         #expect(login.errors.contains("Unlock it") && !login.errors.contains("--cache file"))
         #expect(!login.errors.contains("Opening the browser"))
-        #expect(stage.place.provider.requests.isEmpty)
+        #expect(setup.place.provider.requests.isEmpty)
     }
 
     /// During a sign-in a person is present; a script that asks for a token has no person to type the password.
     @Test(.timeLimit(.minutes(1))) func asksForThePasswordOnAScreenOnlyToSignIn() async throws {
-        let stage = try KeyringStage(hasScreen: true)
-        #expect(try await stage.login().status == 0)
-        try stage.lock()
-        #expect(try await stage.run("token").status == 4)
-        #expect(try stage.dialogs() == 0)
-        let tool = try Tool(["login"], stage.variables)
+        let setup = try KeyringSetup(hasScreen: true)
+        #expect(try await setup.login().status == 0)
+        try setup.lock()
+        #expect(try await setup.run("token").status == 4)
+        #expect(try setup.dialogs() == 0)
+        let tool = try Tool(["login"], setup.variables)
         let deadline = ContinuousClock.now + .seconds(20)
-        while try stage.dialogs() == 0, ContinuousClock.now < deadline {}
-        try stage.answer()
+        while try setup.dialogs() == 0, ContinuousClock.now < deadline {}
+        try setup.answer()
         try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
         let login = try await tool.outcome()
         #expect(login.status == 0, "\(login.errors)")
-        #expect(try await stage.run("token").output == login.output)
+        #expect(try await setup.run("token").output == login.output)
     }
 
     @Test(.timeLimit(.minutes(1))) func movesTheTokensAndKeepsTheSignIn() async throws {
-        let stage = try KeyringStage()
-        let login = try await stage.login()
+        let setup = try KeyringSetup()
+        let login = try await setup.login()
         let group = "xdg:schema SwiftIdentityClient.Record"
         // The key stays: encrypted files in another directory may need it.
         for (store, labels) in [
             ("keyring", ["(sign-in)", "(key)"]), ("file", ["(key)"]), ("encrypted-file", ["(key)"]),
         ] {
-            let moved = try await stage.run("cache", "move", "--to", store)
+            let moved = try await setup.run("cache", "move", "--to", store)
             #expect(moved.status == 0, "\(moved.errors)")
-            #expect(try await stage.run("cache").output == store + "\n")
-            #expect(try await stage.run("token").output == login.output)
-            let items = try stage.command("secret-tool search --all \(group) || true")
+            #expect(try await setup.run("cache").output == store + "\n")
+            #expect(try await setup.run("token").output == login.output)
+            let items = try setup.command("secret-tool search --all \(group) || true")
             for name in ["(sign-in)", "(key)"] {
                 #expect(items.contains(name) == labels.contains(name), "\(store): \(items)")
             }
@@ -86,24 +86,24 @@ struct KeyringProcessTests {
     /// The counterpart of keychain sharing groups on other systems.
     @Test(.timeLimit(.minutes(1)), arguments: ["auto", "keyring"])
     func sharesASignInBetweenProgramsOfAGroup(_ cache: String) async throws {
-        let stage = try KeyringStage()
-        let login = try await stage.login("--group", "suite", "--cache", cache)
+        let setup = try KeyringSetup()
+        let login = try await setup.login("--group", "suite", "--cache", cache)
         #expect(login.status == 0, "\(login.errors)")
-        stage.place.provider.forgetRequests()
-        let accounts = try await stage.run("accounts", "--group", "suite")
+        setup.place.provider.forgetRequests()
+        let accounts = try await setup.run("accounts", "--group", "suite")
         #expect(accounts.output.hasPrefix("alice@example.test\t"))
-        // Another program with the same client ID, one with another client ID, and one of another group.
-        #expect(try await stage.run("token", "--group", "suite", "--cache", cache).output == login.output)
+        // Another program with the same client id; one with another; one of another group.
+        #expect(try await setup.run("token", "--group", "suite", "--cache", cache).output == login.output)
         let other = ["--group", "suite", "--client-id", "other-client"]
-        #expect(try await Tool.run(["accounts"] + other, stage.variables).output == accounts.output)
-        #expect(try await Tool.run(["token"] + other, stage.variables).status == 2)
+        #expect(try await Tool.run(["accounts"] + other, setup.variables).output == accounts.output)
+        #expect(try await Tool.run(["token"] + other, setup.variables).status == 2)
         for stranger in [["--group", "another"], []] {
-            #expect(try await Tool.run(["accounts"] + stranger, stage.variables).output == "")
-            #expect(try await Tool.run(["token"] + stranger, stage.variables).status == 2)
+            #expect(try await Tool.run(["accounts"] + stranger, setup.variables).output == "")
+            #expect(try await Tool.run(["token"] + stranger, setup.variables).status == 2)
         }
-        #expect(try await Tool.run(["logout"] + other, stage.variables).status == 0)
-        #expect(try await stage.run("token", "--group", "suite").status == 2)
-        #expect(try await stage.run("accounts", "--group", "suite").output == "")
-        #expect(stage.place.provider.requests.isEmpty)
+        #expect(try await Tool.run(["logout"] + other, setup.variables).status == 0)
+        #expect(try await setup.run("token", "--group", "suite").status == 2)
+        #expect(try await setup.run("accounts", "--group", "suite").output == "")
+        #expect(setup.place.provider.requests.isEmpty)
     }
 }

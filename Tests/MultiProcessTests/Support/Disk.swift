@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import IdentityTestSupport
 
 /// A small separate disk, which can be filled and made read-only.
 final class Disk: Sendable {

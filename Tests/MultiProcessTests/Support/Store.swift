@@ -3,6 +3,7 @@
 import Foundation
 import IdentityClient
 import IdentityKeyring
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -87,23 +88,5 @@ extension Household {
             people: people,
             grace: grace
         )
-    }
-}
-
-/// A directory for one test, removed with this object.
-final class TemporaryDirectory: Sendable {
-    let path: String
-
-    init() throws {
-        path = "\(NSTemporaryDirectory())identity-client-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(
-            atPath: path,
-            withIntermediateDirectories: false,
-            attributes: [.posixPermissions: 0o700]
-        )
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
     }
 }

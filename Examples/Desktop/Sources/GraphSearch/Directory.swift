@@ -3,6 +3,7 @@
 import DesktopKit
 import Foundation
 import IdentityClient
+import IdentityResources
 
 /// A directory in which people are looked up.
 @MainContext

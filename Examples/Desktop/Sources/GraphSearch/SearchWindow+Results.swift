@@ -2,6 +2,7 @@
 
 import DesktopKit
 import IdentityClient
+import IdentityResources
 
 extension SearchWindow {
     /// Adds the actions of the menus and the keys.

@@ -3,6 +3,7 @@
 import DesktopKit
 import Foundation
 import IdentityClient
+import IdentityResources
 
 /// The steps of the quick start, with the library's calls.
 struct Session: Sendable {

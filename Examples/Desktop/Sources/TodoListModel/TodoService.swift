@@ -3,6 +3,7 @@
 import Foundation
 import HTTPTypes
 public import IdentityClient
+import IdentityResources
 
 /// The API for one person's tasks, as in Microsoft's sample: `GET`, `POST` and `DELETE` at `api/tasks`.
 public struct TodoService: Sendable {

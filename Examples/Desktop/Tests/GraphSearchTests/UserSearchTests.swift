@@ -12,77 +12,77 @@ import Testing
     init() { MainLoop.start() }
 
     @Test @MainContext func searchesOnceForManyLetters() async throws {
-        let stage = Stage(pages: [[.named("Alice")]])
-        for text in ["a", "al", "ali"] { stage.search.type(text) }
-        try await stage.clock.waitForSleepers(1)
-        #expect(stage.directory.asked.isEmpty)
-        stage.clock.advance(by: UserSearch.pause)
-        await stage.until { $0.people.count == 1 }
-        #expect(stage.directory.asked == ["ali"])
+        let setup = TestSetup(pages: [[.named("Alice")]])
+        for text in ["a", "al", "ali"] { setup.search.type(text) }
+        try await setup.clock.waitForSleepers(1)
+        #expect(setup.directory.asked.isEmpty)
+        setup.clock.advance(by: UserSearch.pause)
+        await setup.until { $0.people.count == 1 }
+        #expect(setup.directory.asked == ["ali"])
     }
 
     @Test @MainContext func readsPageAfterPageAndKnowsTheEnd() async throws {
-        let stage = Stage(pages: [[.named("A"), .named("B")], [.named("C")]])
-        stage.search.search("")
-        await stage.until { $0.people.count == 2 }
-        stage.search.readOn()
-        stage.search.readOn()  // nothing is asked for twice
-        await stage.until { $0.people.count == 3 }
-        stage.search.readOn()
-        await stage.until { if case .complete = $0.phase { true } else { false } }
-        stage.search.readOn()
-        #expect(stage.search.people.map(\.title) == ["A", "B", "C"])
-        #expect(stage.directory.pagesAsked == 3)
+        let setup = TestSetup(pages: [[.named("A"), .named("B")], [.named("C")]])
+        setup.search.search("")
+        await setup.until { $0.people.count == 2 }
+        setup.search.readOn()
+        setup.search.readOn()  // nothing is asked for twice
+        await setup.until { $0.people.count == 3 }
+        setup.search.readOn()
+        await setup.until { if case .complete = $0.phase { true } else { false } }
+        setup.search.readOn()
+        #expect(setup.search.people.map(\.title) == ["A", "B", "C"])
+        #expect(setup.directory.pagesAsked == 3)
     }
 
     @Test @MainContext func asksForTheFailedPageAgain() async throws {
-        let stage = Stage(pages: [[.named("A")], [.named("B")]])
-        stage.search.search("")
-        await stage.until { $0.people.count == 1 }
-        stage.directory.failure = AuthenticationError(.network, "Down.")
-        stage.search.readOn()
-        await stage.until { if case .failed = $0.phase { true } else { false } }
-        #expect(stage.search.people.map(\.title) == ["A"])
-        stage.directory.failure = nil
-        stage.search.retry()
-        await stage.until { $0.people.count == 2 }
-        #expect(stage.search.people.map(\.title) == ["A", "B"])
+        let setup = TestSetup(pages: [[.named("A")], [.named("B")]])
+        setup.search.search("")
+        await setup.until { $0.people.count == 1 }
+        setup.directory.failure = AuthenticationError(.network, "Down.")
+        setup.search.readOn()
+        await setup.until { if case .failed = $0.phase { true } else { false } }
+        #expect(setup.search.people.map(\.title) == ["A"])
+        setup.directory.failure = nil
+        setup.search.retry()
+        await setup.until { $0.people.count == 2 }
+        #expect(setup.search.people.map(\.title) == ["A", "B"])
     }
 
     @Test @MainContext func startsAgainAfterAFailedFirstPage() async throws {
-        let stage = Stage(pages: [[.named("A")]])
-        stage.directory.failure = AuthenticationError(.network, "Down.")
-        stage.search.search("a")
-        await stage.until { if case .failed = $0.phase { true } else { false } }
-        stage.directory.failure = nil
-        stage.search.retry()
-        await stage.until { $0.people.count == 1 }
-        #expect(stage.directory.asked == ["a", "a"])
+        let setup = TestSetup(pages: [[.named("A")]])
+        setup.directory.failure = AuthenticationError(.network, "Down.")
+        setup.search.search("a")
+        await setup.until { if case .failed = $0.phase { true } else { false } }
+        setup.directory.failure = nil
+        setup.search.retry()
+        await setup.until { $0.people.count == 1 }
+        #expect(setup.directory.asked == ["a", "a"])
     }
 
     @Test @MainContext func aLateAnswerToAnOldQuestionIsNotShown() async throws {
-        let stage = Stage(pages: [[.named("Old")]])
+        let setup = TestSetup(pages: [[.named("Old")]])
         let (gate, opening) = AsyncStream<Void>.makeStream()
-        stage.directory.gate = gate
-        stage.search.search("old")
-        await stage.directory.untilAsked("old")
-        stage.directory.gate = nil
-        stage.directory.pages = [[.named("New")]]
-        stage.search.search("new")
-        await stage.until { $0.people.map(\.title) == ["New"] }
+        setup.directory.gate = gate
+        setup.search.search("old")
+        await setup.directory.untilAsked("old")
+        setup.directory.gate = nil
+        setup.directory.pages = [[.named("New")]]
+        setup.search.search("new")
+        await setup.until { $0.people.map(\.title) == ["New"] }
         opening.finish()
-        await stage.directory.untilAnswered(2)
-        #expect(stage.search.people.map(\.title) == ["New"])
-        #expect(stage.search.query.prefix == "new")
+        await setup.directory.untilAnswered(2)
+        #expect(setup.search.people.map(\.title) == ["New"])
+        #expect(setup.search.query.prefix == "new")
     }
 
     @Test @MainContext func theSameTextIsNotSearchedForTwice() async throws {
-        let stage = Stage(pages: [[.named("A")]])
-        stage.search.search("a")
-        await stage.until { $0.people.count == 1 }
-        stage.search.type(" a ")
-        #expect(stage.directory.asked == ["a"])
-        if case .paused = stage.search.phase {} else { Issue.record("a search is under way") }
+        let setup = TestSetup(pages: [[.named("A")]])
+        setup.search.search("a")
+        await setup.until { $0.people.count == 1 }
+        setup.search.type(" a ")
+        #expect(setup.directory.asked == ["a"])
+        if case .paused = setup.search.phase {} else { Issue.record("a search is under way") }
     }
 }
 
@@ -92,7 +92,7 @@ extension Person {
 
 /// A search with a directory and a clock that the test controls.
 @MainContext
-private final class Stage {
+private final class TestSetup {
     let directory: ScriptedDirectory
     let clock = ManualClock()
     private(set) lazy var search = UserSearch(directory, clock: clock) { _ in

@@ -3,6 +3,7 @@
 import Foundation
 import HTTPTypes
 import IdentityClient
+import IdentityResources
 import StandIn
 import Testing
 

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 
 /// A launcher that does not return and ignores the cancellation of its task.
 final class StuckBrowser: BrowserLauncher {

@@ -1,0 +1,73 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import HTTPTypes
+import IdentityClient
+
+extension AuthenticatedClient {
+    /// Sends `request`, and returns the answer as soon as its head has arrived; the body arrives piece by piece.
+    ///
+    /// The body's size is not limited, nor is the time it takes, as long as data arrives.
+    /// - Throws: The errors of ``send(_:body:)``.
+    public func stream(
+        _ request: HTTPRequest,
+        body: RequestBody? = nil
+    ) async throws -> (response: HTTPResponse, body: ResponseBody) {
+        let exchange = try await ResourceCall(self).run(request, body)
+        return (exchange.response, ResponseBody(exchange))
+    }
+
+    /// Starts to send `body`, which is read piece by piece. The answer is returned in memory.
+    ///
+    /// POST and PUT are usual methods. The progress is that of the upload; it starts again if the request has to be
+    /// repeated, after a 401 for example. ``Transfer/value`` throws the errors of ``send(_:body:)``.
+    public func upload(_ body: RequestBody, with request: HTTPRequest) -> Transfer {
+        let client = self
+        return Transfer { meter in
+            let exchange = try await ResourceCall(client).run(request, body, meter)
+            return (exchange.response, try await exchange.wholeBody(atMost: client.maximumResponseBytes))
+        }
+    }
+
+    /// Starts to download the answer's body into the file at `path`.
+    ///
+    /// The file is written under another name in the same directory, `path` with `.part` and some letters, and gets its
+    /// name when it is complete and on the disk. A previous file with that name is replaced, and its permissions are
+    /// kept; links are followed. A download that ends early leaves no file. An answer outside 200 to 299 also leaves no
+    /// file: its body is returned in memory. If `path` is not a regular file but a FIFO or a device, the bytes are
+    /// written as they arrive. If the reader of a FIFO goes away, a program that does not ignore SIGPIPE receives it.
+    ///
+    /// ``Transfer/value`` throws the errors of ``send(_:body:)``, and `.fileUnavailable` when the file cannot be
+    /// written: before anything is sent, if that is known by then.
+    public func download(_ request: HTTPRequest, body: RequestBody? = nil, to path: String) -> Transfer {
+        let client = self
+        return Transfer { meter in
+            // Opened before anything is sent: an answer that cannot be stored is not requested.
+            let file = try await PartialFile.open(path)
+            do {
+                let exchange = try await ResourceCall(client).run(request, body)
+                guard exchange.response.status.kind == .successful else {
+                    await file.discard()
+                    return (exchange.response, try await exchange.wholeBody(atMost: client.maximumResponseBytes))
+                }
+                meter.begin(total: exchange.response.contentLength)
+                while let piece = try await exchange.next() {
+                    try await file.write(piece)
+                    meter.add(piece.count)
+                }
+                try Task.checkCancellation()
+                try await file.finish()
+                meter.finish()
+                return (exchange.response, [])
+            } catch {
+                await file.discard()
+                throw error
+            }
+        }
+    }
+}
+
+extension HTTPResponse {
+    var contentLength: Int64? {
+        headerFields[.contentLength].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+    }
+}

@@ -1,0 +1,130 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+public import HTTPTypes
+public import IdentityClient
+
+/// A client that calls a resource (an API) on behalf of an account.
+///
+/// It acquires the access token silently and sends it as `Authorization: Bearer`. After an answer of 401, the request
+/// is sent once more with a renewed token, or with a token that meets the answer's claims challenge. Redirects of `GET`
+/// and `HEAD` are followed, without the token once they lead to another scheme, host or port, and never from https to
+/// http. After an answer of 429 or 503 with `Retry-After`, the client waits and repeats the request, if the method is
+/// idempotent. Every other answer is returned unchanged, whatever its status.
+///
+/// ```swift
+/// let graph = AuthenticatedClient(application: app, account: account, scopes: ["User.Read"])
+/// let (response, body) = try await graph.get(me)
+/// ```
+///
+/// The token goes to any address that a request names, if it is https, or http on this computer itself: name only
+/// addresses that you trust. Keep one object for an account and its scopes; concurrent calls share token requests.
+public final class AuthenticatedClient: Sendable {
+    /// The application object that acquires the tokens.
+    public let application: PublicClientApplication
+
+    /// The account on whose behalf the client calls.
+    public let account: Account
+
+    /// The scopes of the token.
+    public let scopes: Set<Scope>
+
+    let tokens: ResourceTokens
+    let transport: any HTTPTransport
+    let timeout: Duration
+    let maximumResponseBytes: Int
+
+    /// Creates a client, without network or file access.
+    ///
+    /// - Parameters:
+    ///   - application: Who acquires the tokens.
+    ///   - account: On whose behalf; it came from a result, or from `allAccounts()`.
+    ///   - scopes: Those of one resource.
+    ///   - authority: Another authority of the same kind and cloud, a tenant or a B2C policy; `nil` means the
+    ///     application's.
+    ///   - transport: How requests are sent; `nil` means the application's transport. Streaming needs a
+    ///     `StreamingHTTPTransport`, such as `CurlTransport`.
+    ///   - timeout: The most that one call may take in all, the waits that a server asks for included. For transfers
+    ///     it bounds these waits alone. One minute unless given.
+    ///   - maximumResponseBytes: The largest body that is given back in memory; 16 MiB unless given, and above it
+    ///     `.responseTooLarge`.
+    public init(
+        application: PublicClientApplication,
+        account: Account,
+        scopes: Set<Scope>,
+        authority: Authority? = nil,
+        transport: (any HTTPTransport)? = nil,
+        timeout: Duration = .seconds(60),
+        maximumResponseBytes: Int = 16 << 20
+    ) {
+        self.application = application
+        self.account = account
+        self.scopes = scopes
+        self.transport = transport ?? application.configuration.transport
+        self.timeout = timeout
+        self.maximumResponseBytes = max(0, maximumResponseBytes)
+        tokens = ResourceTokens(
+            application: application,
+            parameters: SilentParameters(scopes: scopes, account: account, authority: authority)
+        )
+    }
+
+    /// Sends `request`, and returns the whole answer, whatever its status.
+    ///
+    /// The client sets `Authorization` and the fields that frame the message. Cancelling the task ends the call at
+    /// once.
+    /// - Throws: `AuthenticationError.interactionRequired` when a person is needed, with the `claims` to pass on if the
+    ///   resource made a claims challenge; every other error of `acquireTokenSilently(_:)`; `.network` when no answer
+    ///   came, or not in time; `.unexpectedRedirect` when a redirect is not followed; `.responseTooLarge`;
+    ///   `.fileUnavailable` when a file of the body cannot be read; `CancellationError`.
+    public func send(
+        _ request: HTTPRequest,
+        body: RequestBody? = nil
+    ) async throws -> (response: HTTPResponse, body: [UInt8]) {
+        let client = self
+        do {
+            return try await withDeadline(timeout) {
+                let exchange = try await ResourceCall(client).run(request, body)
+                return (exchange.response, try await exchange.wholeBody(atMost: client.maximumResponseBytes))
+            }
+        } catch is DeadlineExceeded {
+            throw AuthenticationError(
+                .networkTimedOut,
+                "The resource did not answer in time. Try again, or allow more time."
+            )
+        }
+    }
+
+    /// Sends a `GET` that accepts JSON, and returns the whole answer, whatever its status.
+    ///
+    /// - Throws: The errors of ``send(_:body:)``.
+    public func get(_ url: URL) async throws -> (response: HTTPResponse, body: [UInt8]) {
+        try await send(.json(url))
+    }
+}
+
+extension HTTPRequest {
+    /// Returns the request that ``AuthenticatedClient/get(_:)`` and the pages send.
+    static func json(_ url: URL) -> HTTPRequest {
+        HTTPRequest(.get, to: url, headerFields: [.accept: "application/json"])
+    }
+}
+
+extension HTTPExchange {
+    /// Returns the rest of the body.
+    ///
+    /// - Throws: `.responseTooLarge` above `limit`.
+    package func wholeBody(atMost limit: Int) async throws -> [UInt8] {
+        var body: [UInt8] = []
+        while let piece = try await next() {
+            guard piece.count <= limit - body.count else {
+                throw AuthenticationError(
+                    .responseTooLarge,
+                    "The resource answered with more than \(limit) bytes, which is refused. Download it instead."
+                )
+            }
+            body += piece
+        }
+        return body
+    }
+}

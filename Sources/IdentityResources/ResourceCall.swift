@@ -1,0 +1,128 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import HTTPTypes
+import IdentityClient
+import Logging
+
+/// A call of a resource, from the request to the answer for the program.
+struct ResourceCall: Sendable {
+    private let client: AuthenticatedClient
+
+    init(_ client: AuthenticatedClient) {
+        self.client = client
+    }
+
+    /// Returns the answer, whose body is still arriving.
+    func run(
+        _ request: HTTPRequest,
+        _ body: RequestBody?,
+        _ meter: ProgressMeter? = nil
+    ) async throws -> any HTTPExchange {
+        var (route, body) = (try ResourceRoute(request.describing(body)), body)
+        var token = try await client.tokens.current()
+        var history = ResourceDecision.History(sentToken: true, isTokenNew: token.source == .identityProvider)
+        history.isIdempotent = route.request.method.isIdempotent
+        let clock = client.application.configuration.clock
+        while true {
+            try Task.checkCancellation()
+            history.sentToken = route.carriesToken
+            let exchange = try await open(route, token, body, meter)
+            note("A resource answered", route, at: .trace, ["http.status": "\(exchange.response.status.code)"])
+            if let next = try route.following(exchange.response) {
+                await exchange.takeLittle()
+                if next.address.origin != route.address.origin { body = nil }
+                route = next
+                continue
+            }
+            let decision = ResourceDecision(
+                exchange.response,
+                after: history,
+                waitLimit: client.timeout,
+                now: clock.unixSeconds
+            )
+            switch decision {
+            case .deliver:
+                return exchange
+            case .renew(let claims):
+                await exchange.takeLittle()
+                note("A resource refused the token", route, at: .debug)
+                token = try await client.tokens.renewed(token, claims: claims)
+                history.hasRenewed = true
+            case .askPerson(let claims):
+                throw AuthenticationError(
+                    .claimsChallenge,
+                    "\(route.address.host) demands more of the sign-in: sign in interactively with this error's claims.",
+                    claims: claims
+                )
+            case .wait(let duration):
+                await exchange.takeLittle()
+                note("A resource asks to wait", route, at: .debug, ["identity.wait": "\(duration)"])
+                history.waits += 1
+                history.waited += duration
+                try await clock.sleep(for: duration)
+            }
+        }
+    }
+
+    /// The query of the address is not logged: it may be a key, for example in an address that a storage service
+    /// signed.
+    private func note(
+        _ message: Logger.Message,
+        _ route: ResourceRoute,
+        at level: Logger.Level,
+        _ details: Logger.Metadata = [:]
+    ) {
+        let logger = client.application.configuration.logger ?? .current
+        let place: Logger.Metadata = [
+            "http.method": "\(route.request.method)", "identity.address": "\(route.address.withoutQuery)",
+        ]
+        logger.log(level: level, message, metadata: place.merging(details) { $1 })
+    }
+
+    private func open(
+        _ route: ResourceRoute,
+        _ token: AuthenticationResult,
+        _ body: RequestBody?,
+        _ meter: ProgressMeter?
+    ) async throws -> any HTTPExchange {
+        var request = route.request
+        if route.carriesToken { request.headerFields[.authorization] = token.authorizationHeader }
+        var source: BodyReader?
+        if let body { source = try await BodyReader.open(body, meter) }
+        do {
+            return try await client.transport.exchange(request.namingItsSender, body: source)
+        } catch let error where !(error is AuthenticationError || error is CancellationError) {
+            throw AuthenticationError(
+                .network,
+                "\(route.address.host) could not be reached. Try again; nobody has to sign in for this.",
+                underlyingError: error
+            )
+        }
+    }
+}
+
+extension HTTPExchange {
+    /// Reads the body of an unused answer, if it is short, so that the connection can be reused.
+    fileprivate func takeLittle() async {
+        guard let length = response.contentLength, length <= 64 << 10 else { return }
+        // Every failure is ignored, because the answer is unused.
+        _ = try? await wholeBody(atMost: 64 << 10)
+    }
+}
+
+extension HTTPRequest.Method {
+    /// - SeeAlso: [RFC 9110 §9.2.2](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2)
+    fileprivate var isIdempotent: Bool {
+        [.get, .head, .put, .delete, .options, .trace].contains(self)
+    }
+}
+
+extension HTTPRequest {
+    /// Returns the request with the body's type, unless the request names a type.
+    fileprivate func describing(_ body: RequestBody?) -> HTTPRequest {
+        guard let type = body?.contentType, headerFields[.contentType] == nil else { return self }
+        var request = self
+        request.headerFields[.contentType] = type
+        return request
+    }
+}
