@@ -63,7 +63,7 @@ let package = Package(
             providers: [.apt(["libwebkitgtk-6.0-dev"])]
         ),
 
-        // What tests and the tool add.
+        // What tests, the tool and the demonstration add.
         .target(
             name: "IdentityTesting",
             dependencies: ["IdentityClient", "OAuthWire", "LoopbackHTTP", crypto, cryptoExtras, httpTypes]
@@ -71,11 +71,12 @@ let package = Package(
         .executableTarget(
             name: "identityctl",
             dependencies: [
-                "IdentityClient", "IdentityResources", "IdentityKeyring", "IdentityTesting", "OAuthWire",
-                argumentParser,
-                httpTypes, logging,
+                "IdentityClient", "IdentityResources", "IdentityKeyring", "OAuthWire", argumentParser, httpTypes,
+                logging,
             ]
         ),
+        // What Scripts/demo runs, beside identityctl. It is no product.
+        .executableTarget(name: "identity-demo", dependencies: ["IdentityClient", "IdentityTesting", argumentParser]),
 
         // What the test targets share. It is no product.
         .target(
@@ -102,8 +103,8 @@ let package = Package(
         .testTarget(
             name: "IdentityctlTests",
             dependencies: [
-                "identityctl", "IdentityClient", "IdentityResources", "IdentityKeyring", "IdentityTesting", "OAuthWire",
-                argumentParser, logging,
+                "identityctl", "identity-demo", "IdentityClient", "IdentityResources", "IdentityKeyring",
+                "IdentityTesting", "OAuthWire", argumentParser, logging,
             ]
         ),
         .testTarget(

@@ -24,8 +24,7 @@ struct Identityctl: AsyncParsableCommand {
         version: LibraryVersion.current,
         subcommands: [
             LoginCommand.self, TokenCommand.self, CallCommand.self, AccountsCommand.self, LogoutCommand.self,
-            CacheCommand.self, DoctorCommand.self, DemoCommand.self, RegisterSchemeCommand.self,
-            DeliverRedirectCommand.self,
+            CacheCommand.self, DoctorCommand.self, RegisterSchemeCommand.self, DeliverRedirectCommand.self,
         ]
     )
 

@@ -7,20 +7,19 @@ extension PublicClientApplication {
     /// Signs in, and shows on a terminal meanwhile whose turn it is.
     func acquireTokenInteractively(
         _ parameters: InteractiveParameters,
-        showingProgressOn console: Console,
-        indentation: String = ""
+        showingProgressOn console: Console
     ) async throws -> AuthenticationResult {
         let phase = Mutex<SignInPhase?>(nil)
         var parameters = parameters
         parameters.onProgress = { new in
             if case .browserUnavailable = new { return }  // the launcher has said so
             phase.withLock { $0 = new }
-            let text = indentation + new.text(at: .now)
+            let text = new.text(at: .now)
             console.progress(text)
             if case .waitingForPerson = new { console.notice(text) }
         }
         return try await console.showingProgress { _ in
-            indentation + (phase.withLock(\.self)?.text(at: .now) ?? "Preparing the sign-in…")
+            phase.withLock(\.self)?.text(at: .now) ?? "Preparing the sign-in…"
         } while: {
             try await acquireTokenInteractively(parameters)
         }

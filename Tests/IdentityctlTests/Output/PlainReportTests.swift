@@ -86,12 +86,4 @@ import Testing
         let lines = PlainReport.signOut(result)
         #expect(lines.count == 2 && lines.allSatisfy { $0.hasSuffix("Down. \(reference)") })
     }
-
-    @Test(arguments: [
-        (Duration.nanoseconds(1), "1 µs"), (.microseconds(999), "999 µs"), (.microseconds(1250), "1.2 ms"),
-        (.microseconds(12_500), "12 ms"), (.milliseconds(2160), "2.1 s"), (.seconds(61), "61 s"),
-    ])
-    func writesDurationsForPeople(duration: Duration, text: String) {
-        #expect(duration.shortText == text)
-    }
 }

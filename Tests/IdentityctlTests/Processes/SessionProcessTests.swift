@@ -190,16 +190,6 @@ import Testing
             #expect(!secret.isEmpty && !login.errors.contains(secret) && !refresh.errors.contains(secret))
         }
     }
-
-    @Test(.timeLimit(.minutes(1))) func showsTheWholeOfASignIn() async throws {
-        let place = try Surroundings()
-        let demo = try await Tool.run(["demo", "--headless"], ["TMPDIR": place.directory.path])
-        #expect(demo.status == 0, "\(demo.errors)")
-        #expect(demo.errors.isEmpty)
-        let lines = demo.output.split(separator: "\n")
-        for step in 1...7 { #expect(lines.contains { $0.hasPrefix("\(step). ") }, "step \(step)") }
-        #expect(try FileManager.default.contentsOfDirectory(atPath: place.directory.path).isEmpty)
-    }
 }
 
 extension Surroundings {

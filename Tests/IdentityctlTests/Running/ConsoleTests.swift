@@ -42,12 +42,11 @@ import Testing
         parameters.timeout = .seconds(86_400)
         _ = try await application.acquireTokenInteractively(
             parameters,
-            showingProgressOn: screen.console(columns: 80),
-            indentation: "  "
+            showingProgressOn: screen.console(columns: 80)
         )
         let lines = screen.text.split(separator: "\r\u{1B}[K", omittingEmptySubsequences: false)
-        let waiting = try #require(lines.firstIndex { $0.hasPrefix("  Waiting until you have signed in… 14") })
-        #expect(lines.dropFirst(waiting).contains("  Finishing the sign-in…") && lines.last == "")
+        let waiting = try #require(lines.firstIndex { $0.hasPrefix("Waiting until you have signed in… 14") })
+        #expect(lines.dropFirst(waiting).contains("Finishing the sign-in…") && lines.last == "")
     }
 
     @Test func saysOnceThatItWaitsWhereNoLineIsReplaced() async throws {

@@ -23,13 +23,15 @@ final class Tool: Sendable {
 
     /// The executable is beside the tests.
     static var executable: URL {
-        get throws {
-            let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-            let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }.map { URL(fileURLWithPath: $0) } ?? own
-            let tool = bundle.deletingLastPathComponent().appendingPathComponent("identityctl")
-            try #require(FileManager.default.isExecutableFile(atPath: tool.path), "\(tool.path) is not there")
-            return tool
-        }
+        get throws { try executable("identityctl") }
+    }
+
+    private static func executable(_ name: String) throws -> URL {
+        let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }.map { URL(fileURLWithPath: $0) } ?? own
+        let tool = bundle.deletingLastPathComponent().appendingPathComponent(name)
+        try #require(FileManager.default.isExecutableFile(atPath: tool.path), "\(tool.path) is not there")
+        return tool
     }
 
     /// Starts the tool in an environment with only `variables` and the search path.
@@ -40,10 +42,11 @@ final class Tool: Sendable {
         _ variables: [String: String] = [:],
         outputPath: String? = nil,
         terminal: FileHandle? = nil,
-        redirections: String? = nil
+        redirections: String? = nil,
+        program: String = "identityctl"
     ) throws {
         let process = Process()
-        process.executableURL = try Self.executable
+        process.executableURL = try Self.executable(program)
         process.arguments = arguments
         if let redirections {
             process.executableURL = URL(fileURLWithPath: "/bin/bash")
@@ -134,6 +137,9 @@ final class Tool: Sendable {
         }
         return try #require(URL(string: line.trimmingCharacters(in: .whitespaces)))
     }
+
+    /// The standard output so far.
+    var text: String { output.text }
 
     func outcome() async throws -> Outcome {
         try await poll("the tool's end; it wrote: \(errors.text)") {

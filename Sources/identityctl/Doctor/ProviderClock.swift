@@ -1,17 +1,18 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
-package import Logging
+import IdentityClient
+import Logging
 import OAuthWire
 
 /// The provider's time.
-package enum ProviderClock {
+enum ProviderClock {
     /// Fetches the provider's configuration and returns the answer's `Date` in seconds since 1970, or `nil` if there is
     /// none.
     ///
     /// - Throws: `.network` and its second levels if no answer came, `.serverUnavailable` if the server failed,
     ///   `CancellationError`.
-    package static func seconds(
+    static func seconds(
         of authority: Authority,
         over transport: any HTTPTransport,
         deadline: Duration,

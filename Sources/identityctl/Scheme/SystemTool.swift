@@ -1,12 +1,14 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
+
 /// A program of the desktop that is run to its end, without a shell and without output.
-package enum SystemTool {
+enum SystemTool {
     /// Runs `program`, looked up in the absolute directories of `$PATH`.
     ///
     /// - Returns: Whether the program succeeded within `timeout`; `nil` if it is not installed.
     /// - Throws: `CancellationError`; the program then goes on.
-    package static func run(
+    static func run(
         _ program: String,
         _ arguments: [String],
         timeout: Duration = .seconds(10)
