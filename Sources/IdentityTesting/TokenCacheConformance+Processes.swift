@@ -7,8 +7,7 @@ extension TokenCacheConformance {
     ///
     /// The processes refresh a token at a loopback provider that treats a refresh token used twice as stolen, and some
     /// are killed in the middle. The run takes some ten seconds and needs libcurl. It works in cache groups with random
-    /// names and empties them in the end. It prints how long processes waited, in lines that begin with `WAITS` (all at
-    /// once, for a provider that takes 50 ms), `DEATH` and `KILLS` (the next process, after a death).
+    /// names and empties them in the end.
     ///
     /// ```swift
     /// @Test(.timeLimit(.minutes(5))) func conformsAcrossProcesses() async throws {
@@ -22,31 +21,48 @@ extension TokenCacheConformance {
     ///   - processes: The number of processes that act at the same time; 20 by default.
     ///   - randomDeaths: The number of processes that die at random moments; 10 by default. Some hundreds find defects
     ///     that ten do not.
+    /// - Returns: Lines with the times that processes waited, for a log. They begin with `WAITS` (all at once, for a
+    ///   provider that takes 50 ms), `DEATH` and `KILLS` (the next process, after a death).
     /// - Throws: ``Failure`` for the first broken rule, also if the workers cannot be started, or if a rule takes more
     ///   than two minutes plus three seconds for each random death; `CancellationError`.
-    public func runAcrossProcesses(_ command: [String], processes: Int = 20, randomDeaths: Int = 10) async throws {
-        for rule in Rule.acrossProcesses { try await run(rule, command, processes, randomDeaths) }
+    @discardableResult
+    public func runAcrossProcesses(
+        _ command: [String],
+        processes: Int = 20,
+        randomDeaths: Int = 10
+    ) async throws -> [String] {
+        var lines: [String] = []
+        for rule in Rule.acrossProcesses {
+            if let line = try await run(rule, command, processes, randomDeaths) { lines.append(line) }
+        }
+        return lines
     }
 
-    private func run(_ rule: Rule, _ command: [String], _ processes: Int, _ randomDeaths: Int) async throws {
+    private func run(
+        _ rule: Rule,
+        _ command: [String],
+        _ processes: Int,
+        _ randomDeaths: Int
+    ) async throws -> String? {
         let extra = rule == .processRandomDeath ? 3 * randomDeaths : 0
-        try await bounded(by: .seconds(120 + extra), rule, ending: Self.clearingLimit) {
+        return try await bounded(by: .seconds(120 + extra), rule, ending: Self.clearingLimit) {
             let room = try await Room(cache: make(), rule: rule, group: Room.randomGroup())
             let proof = ProcessProof(room: room, command: command, processes: processes, randomDeaths: randomDeaths)
-            try await room.clearing { try await check(rule, proof) }
+            return try await room.clearing { try await check(rule, proof) }
         }
     }
 
-    private func check(_ rule: Rule, _ proof: ProcessProof) async throws {
+    private func check(_ rule: Rule, _ proof: ProcessProof) async throws -> String? {
         switch rule {
         case .processIncrements: try await proof.checkIncrements()
-        case .processRefresh: try await proof.checkOneRefresh()
+        case .processRefresh: return try await proof.checkOneRefresh()
         case .processSignOut: try await proof.checkSignOut()
         case .processSignIn: try await proof.checkSignIn()
-        case .processDeath: try await proof.checkDeaths()
-        case .processRandomDeath: try await proof.checkRandomDeaths()
+        case .processDeath: return try await proof.checkDeaths()
+        case .processRandomDeath: return try await proof.checkRandomDeaths()
         default: throw Failure(rule, "this kit does not know the rule.")
         }
+        return nil
     }
 }
 

@@ -53,14 +53,16 @@ extension TokenCacheConformance {
         }
 
         /// Does `work`, then removes the records that it stored in this room, even if it fails.
-        func clearing(_ work: () async throws -> Void) async throws {
+        func clearing<Value>(_ work: () async throws -> Value) async throws -> Value {
+            let value: Value
             do {
-                try await work()
+                value = try await work()
             } catch {
                 try? await clear()  // What the rule found is what matters.
                 throw error
             }
             try await clear()
+            return value
         }
 
         /// Runs in its own task, because a cache removes nothing for a cancelled task.

@@ -98,17 +98,16 @@ extension TokenCacheConformance {
     ///
     /// - Parameter ending: How long to wait for cancelled work, since it may have records to remove; `timeout` by
     ///   default. Work that never ends is left behind.
-    func bounded(
+    func bounded<Value: Sendable>(
         by limit: Duration,
         _ rule: Rule,
         ending: Duration? = nil,
-        _ work: @escaping @Sendable () async throws -> Void
-    ) async throws {
-        let outcome = Promise<Void>()
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let outcome = Promise<Value>()
         let worker = Task {
             do {
-                try await work()
-                outcome.fulfil()
+                outcome.finish(.success(try await work()))
             } catch let failure as Failure {
                 outcome.finish(.failure(failure))
             } catch {
@@ -116,8 +115,9 @@ extension TokenCacheConformance {
             }
         }
         do {
-            try await outcome.value(within: limit, for: rule.description)
+            let value = try await outcome.value(within: limit, for: rule.description)
             try Task.checkCancellation()
+            return value
         } catch {
             worker.cancel()
             // Waits in its own task, which is not cancelled. The outcome of the work no longer matters.

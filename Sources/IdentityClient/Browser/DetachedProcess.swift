@@ -5,8 +5,8 @@ import Glibc
 import LoopbackHTTP
 
 /// Starts a program that may outlive this one.
-enum DetachedProcess {
-    enum Outcome: Hashable, Sendable {
+package enum DetachedProcess {
+    package enum Outcome: Hashable, Sendable {
         /// The program still runs after the time-out.
         case running
         case exited(status: Int32)
@@ -19,7 +19,7 @@ enum DetachedProcess {
     ///
     /// A thread waits for the end, however late, so that no zombie stays behind.
     /// - Throws: `CancellationError`; the program then goes on.
-    static func run(
+    package static func run(
         _ executable: String,
         arguments: [String],
         environment: [String: String],

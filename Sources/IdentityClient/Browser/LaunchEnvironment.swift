@@ -4,9 +4,9 @@ import FoundationEssentials
 import Glibc
 
 /// The facts that determine the choice of a browser.
-struct LaunchEnvironment: Sendable {
+package struct LaunchEnvironment: Sendable {
     /// The variables for system programs, without the paths of this program's bundle.
-    var variables: [String: String]
+    package var variables: [String: String]
     /// Whether Linux runs under Windows.
     var isWSL: Bool
     /// Whether another user became root for this program.
@@ -16,7 +16,7 @@ struct LaunchEnvironment: Sendable {
     /// Whether a person can be asked at a terminal.
     var isAttended = false
 
-    static var current: LaunchEnvironment {
+    package static var current: LaunchEnvironment {
         let own = SystemCall.hasRaisedRights ? [:] : ProcessInfo.processInfo.environment
         let bundles = ProgramBundle.roots(own, exists: FileManager.default.fileExists)
         let variables = ProgramBundle.environment(own, outside: bundles)
@@ -45,7 +45,7 @@ struct LaunchEnvironment: Sendable {
     }
 
     /// The program as an absolute path, looked up in the absolute directories of `PATH`; never in the current one.
-    func executable(_ program: String) -> String? {
+    package func executable(_ program: String) -> String? {
         guard !program.contains("/") else {
             return program.hasPrefix("/") && Self.isExecutable(program) ? program : nil
         }

@@ -29,10 +29,11 @@ struct ProcessProof: Sendable {
         try await room.expect(CacheRecord(text: total), at: room.key, "After \(total) increments")
     }
 
-    /// The cache's name in printed lines.
+    /// The cache's name in the lines about times.
     private var store: String { "\(type(of: room.cache))" }
 
-    func checkOneRefresh() async throws {
+    /// Returns a line with the times that the processes waited.
+    func checkOneRefresh() async throws -> String {
         let house = try await household()
         house.provider.failNext(.token, with: .delay(.milliseconds(50)))
         // With two rounds, no worker ends before all have their token; an ending process would take time from the
@@ -53,7 +54,7 @@ struct ProcessProof: Sendable {
         try await expectAlive(house, "after that")
         waits.sort()
         let (median, longest) = (waits[waits.count / 2], waits[waits.count - 1])
-        print("WAITS \(store): median \(median) ms, longest \(longest) ms, \(waits.count) waits for 50 ms")
+        return "WAITS \(store): median \(median) ms, longest \(longest) ms, \(waits.count) waits for 50 ms"
     }
 
     func checkSignOut() async throws {
@@ -88,12 +89,13 @@ struct ProcessProof: Sendable {
         try await expectAlive(house, "after that")
     }
 
-    func checkDeaths() async throws {
+    /// Returns a line with the times that the next process took.
+    func checkDeaths() async throws -> String {
         var times: [Int] = []
         for point in CrashPoint.names + ["during-write:200", "during-write:1000"] {
             try await times.append(checkDeath(at: point))
         }
-        print("DEATH \(store): the next process took \(times.map { "\($0)" }.joined(separator: ", ")) ms")
+        return "DEATH \(store): the next process took \(times.map { "\($0)" }.joined(separator: ", ")) ms"
     }
 
     /// Returns the milliseconds that the next process took.
@@ -119,10 +121,10 @@ struct ProcessProof: Sendable {
         return Int(next?.milliseconds ?? 0)
     }
 
-    func checkRandomDeaths() async throws {
+    /// Returns a line with the number of deaths, and the time that the next process took at most.
+    func checkRandomDeaths() async throws -> String {
         do {
-            let result = try await RandomDeaths(randomDeaths, in: household(grace: .seconds(30)))
-            print("KILLS \(store) \(result)")
+            return "KILLS \(store) \(try await RandomDeaths(randomDeaths, in: household(grace: .seconds(30))))"
         } catch let broken as RandomDeaths.Broken {
             throw TokenCacheConformance.Failure(room.rule, broken.description)
         }

@@ -30,11 +30,12 @@ import Testing
     @Test(.timeLimit(.minutes(60))) func conformsAcrossProcesses() async throws {
         let path = path
         for _ in 0..<Self.number("SQLITE_CACHE_REPETITIONS", or: 1) {
-            try await TokenCacheConformance { try SQLiteTokenCache(path: path) }
+            let times = try await TokenCacheConformance { try SQLiteTokenCache(path: path) }
                 .runAcrossProcesses(
                     [try Self.worker(), path],
                     randomDeaths: Self.number("SQLITE_CACHE_KILLS", or: 10)
                 )
+            for line in times { print(line) }
         }
     }
 
