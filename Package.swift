@@ -101,6 +101,12 @@ let package = Package(
             ]
         ),
         .testTarget(
+            name: "IdentityTestingTests",
+            dependencies: [
+                "IdentityTesting", "IdentityClient", "IdentityTestSupport", "OAuthWire", "LoopbackHTTP", httpTypes,
+            ]
+        ),
+        .testTarget(
             name: "IdentityctlTests",
             dependencies: [
                 "identityctl", "identity-demo", "IdentityClient", "IdentityResources", "IdentityKeyring",

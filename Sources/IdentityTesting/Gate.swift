@@ -21,5 +21,6 @@ public final class Gate: Sendable {
     /// Lets everything through from now on.
     public func open() { promise.fulfil() }
 
-    func wait() async throws { try await promise.value() }
+    /// Waits until the gate is open, or throws `CancellationError`.
+    package func wait() async throws { try await promise.value() }
 }

@@ -42,7 +42,7 @@ struct CustomSchemeRedirectReceiverTests {
     }
 
     private func waitFor(_ count: Int, _ deliveries: Shared<[Bool]>) async throws -> [Bool] {
-        while deliveries.value.count < count { try await Task.sleep(for: .milliseconds(2)) }
+        try await wait { deliveries.value.count >= count }
         return deliveries.value
     }
 

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityTestSupport
+import IdentityTesting
 import Synchronization
 import Testing
 
@@ -137,7 +138,7 @@ import Testing
     @Test func norDoesOneWhoseCallerGaveUp() async throws {
         cache.beforeNextWrite(of: .account) { throw Timeout() }
         try await signIn("1", "r1")
-        let (isWriting, goesOn) = (Barrier(), Barrier())
+        let (isWriting, goesOn) = (Gate(), Gate())
         cache.beforeNextWrite(of: .account) {
             isWriting.open()
             try await Task { try await goesOn.wait() }.value
@@ -147,7 +148,7 @@ import Testing
         call.cancel()
         await #expect(throws: CancellationError.self) { try await call.value }
         _ = try await store.take(key)
-        let isWritten = Barrier()
+        let isWritten = Gate()
         cache.afterNextWrite(of: .account) { isWritten.open() }
         goesOn.open()
         try await isWritten.wait()

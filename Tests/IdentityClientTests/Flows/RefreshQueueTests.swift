@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityTestSupport
+import IdentityTesting
 import Testing
 
 @testable import IdentityClient
@@ -17,7 +18,7 @@ import Testing
     }
 
     @Test func aThousandCallersShareOneRun() async throws {
-        let gate = Barrier()
+        let gate = Gate()
         let runs = Shared(0)
         let callers = (0..<1000).map { _ in
             Task.immediate { [queue, first] in
@@ -34,7 +35,7 @@ import Testing
     }
 
     @Test func aCancelledCallerDoesNotEndTheRun() async throws {
-        let gate = Barrier()
+        let gate = Gate()
         let caller = Task.immediate { [queue, first] in
             try await queue.run("wish", of: first, isForced: false) {
                 try await gate.wait()
@@ -52,7 +53,7 @@ import Testing
 
     /// A forced refresh must begin after the call.
     @Test func aForcedOneNeverJoinsARunningOneButAQueuedOne() async throws {
-        let gate = Barrier()
+        let gate = Gate()
         let order = Shared<[String]>([])
         func call(_ name: String, isForced: Bool) -> Task<String, any Error> {
             Task.immediate { [queue, first] in
@@ -92,7 +93,7 @@ import Testing
     }
 
     @Test func differentCredentialsRunTogether() async throws {
-        let gates = [Barrier(), Barrier()]
+        let gates = [Gate(), Gate()]
         async let one = queue.run("wish", of: first, isForced: false) {
             gates[0].open()
             try await gates[1].wait()
@@ -107,7 +108,7 @@ import Testing
     }
 
     @Test func finishWaitsForAllOfThemAndThrowsNone() async throws {
-        let gate = Barrier()
+        let gate = Gate()
         let ended = Shared(0)
         for key in [first, second] {
             for number in 0..<3 {
@@ -134,7 +135,7 @@ import Testing
         AuthenticationError.Code.network, .networkTimedOut, .connectionFailed, .nameNotResolved,
     ])
     func aSilentNetworkEndsThoseThatWait(_ code: AuthenticationError.Code) async throws {
-        let gate = Barrier()
+        let gate = Gate()
         let runs = Shared(0)
         let told = Shared<[String]>([])
         func call(_ number: Int) -> Task<String, any Error> {
@@ -180,7 +181,7 @@ import Testing
         .transportUnavailable,
     ])
     func anAnswerEndsNobodyElse(_ code: AuthenticationError.Code) async throws {
-        let gate = Barrier()
+        let gate = Gate()
         let failing = Task.immediate { [queue, first] in
             try await queue.run("failing", of: first, isForced: false) {
                 try await gate.wait()
@@ -206,9 +207,9 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct InteractionGateTests {
     private let gate = InteractionGate()
 
-    /// Starts a sign-in that lasts until `finish` or its cancellation.
-    private func begin(_ finish: Barrier) async throws -> Task<String, any Error> {
-        let begun = Barrier()
+    /// A sign-in that is under way until `finish` or its cancellation.
+    private func begin(_ finish: Gate) async throws -> Task<String, any Error> {
+        let begun = Gate()
         let task = Task.immediate { [gate] in
             try await gate.run(.wait) {
                 begun.open()
@@ -221,7 +222,7 @@ import Testing
     }
 
     @Test func theNextWaits() async throws {
-        let finish = Barrier()
+        let finish = Gate()
         let first = try await begin(finish)
         let order = Shared<[String]>([])
         let second = Task.immediate { [gate] in
@@ -238,7 +239,7 @@ import Testing
     }
 
     @Test func aWaitingOneCanBeCancelled() async throws {
-        let finish = Barrier()
+        let finish = Gate()
         let first = try await begin(finish)
         let second = Task.immediate { [gate] in try await gate.run(.wait) { "second" } }
         second.cancel()
@@ -248,7 +249,7 @@ import Testing
     }
 
     @Test func theNextFails() async throws {
-        let finish = Barrier()
+        let finish = Gate()
         let first = try await begin(finish)
         let error = await #expect(throws: AuthenticationError.self) { try await gate.run(.fail) { "second" } }
         #expect(error?.code == .interactionInProgress)
@@ -258,7 +259,7 @@ import Testing
     }
 
     @Test func theNextTakesItsPlace() async throws {
-        let first = try await begin(Barrier())
+        let first = try await begin(Gate())
         #expect(try await gate.run(.supersede) { "second" } == "second")
         let error = await #expect(throws: AuthenticationError.self) { try await first.value }
         #expect(error?.code == .interactionSuperseded)
@@ -267,7 +268,7 @@ import Testing
     /// The order of the waiting sign-ins is random, and the newest may have ended before the other one starts.
     @Test func theNewestTakesItsPlace() async throws {
         for _ in 0..<50 {
-            let (finish, begun) = (Barrier(), Barrier())
+            let (finish, begun) = (Gate(), Gate())
             let first = Task.immediate { [gate] in
                 try await gate.run(.wait) {
                     begun.open()
@@ -277,7 +278,7 @@ import Testing
             }
             try await begun.wait()
             let second = Task.immediate { [gate] in
-                try await gate.run(.supersede) { try await Task.sleep(for: .seconds(30)) }
+                try await gate.run(.supersede) { try await Gate().wait() }
             }
             let third = Task.immediate { [gate] in try await gate.run(.supersede) { "third" } }
             finish.open()
@@ -291,7 +292,7 @@ import Testing
     }
 
     @Test func anOlderOneDoesNotBeginWhenTheNewestHasEnded() async throws {
-        let (finish, begun, late) = (Barrier(), Barrier(), LateExecutor())
+        let (finish, begun, late) = (Gate(), Gate(), LateExecutor())
         let first = Task.immediate { [gate] in
             try await gate.run(.wait) {
                 begun.open()
@@ -300,7 +301,7 @@ import Testing
         }
         try await begun.wait()
         let second = Task(executorPreference: late) { [gate] in
-            try await gate.run(.supersede) { try await Task.sleep(for: .seconds(30)) }
+            try await gate.run(.supersede) { try await Gate().wait() }
         }
         late.runWaiting()  // the late task waits for the first
         let third = Task.immediate { [gate] in try await gate.run(.supersede) { "third" } }
@@ -313,7 +314,7 @@ import Testing
     }
 
     @Test func aCancelledSignInIsJustCancelled() async throws {
-        let first = try await begin(Barrier())
+        let first = try await begin(Gate())
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
         #expect(try await gate.run(.fail) { "second" } == "second")

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import HTTPTypes
 import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
@@ -60,9 +61,17 @@ struct SignOutScenarioTests {
         #expect(sent["logout_hint"] == nil)
 
         // The provider no longer takes the token, nor does the browser know the person.
-        let client = ProviderClient(provider: setup.provider)
         let form = TokenRequestMessage.refreshToken(clientID: "test-client", refreshToken: refreshToken)
-        #expect(try await client.post("/token", form).json.string("error") == "invalid_grant")
+        let request = HTTPRequest(
+            method: .post,
+            scheme: "https",
+            authority: "login.example.test",
+            path: "/token",
+            headerFields: [.contentType: "application/x-www-form-urlencoded"]
+        )
+        let body = Array(FormURLEncoded.encode(form).utf8)
+        let (_, answer) = try await setup.provider.transport.send(request, body: body)
+        #expect(try JSONObject(parsing: answer).string("error") == "invalid_grant")
         setup.browser.behaviour = .abandon
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.timeout = .milliseconds(200)

@@ -1,18 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityTestSupport
+import IdentityTesting
 import Testing
 
 @testable import IdentityClient
-
-/// Opens once; tasks that arrive earlier wait.
-final class Barrier: Sendable {
-    private let opened = Promise<Void>()
-
-    func open() { opened.finish(.success(())) }
-
-    func wait() async throws { try await opened.value() }
-}
 
 struct Trouble: Error {}
 
@@ -49,7 +41,7 @@ struct Trouble: Error {}
 @Suite(.timeLimit(.minutes(1))) struct SingleFlightTests {
     @Test func aThousandCallersShareOneRun() async throws {
         let flights = SingleFlight<String, Int>()
-        let gate = Barrier()
+        let gate = Gate()
         let runs = Shared(0)
         let callers = (0..<1000).map { _ in
             Task.immediate {
@@ -73,7 +65,7 @@ struct Trouble: Error {}
 
     @Test func aCancelledCallerDoesNotEndTheRun() async throws {
         let flights = SingleFlight<Int, Bool>()
-        let gate = Barrier()
+        let gate = Gate()
         let caller = Task.immediate {
             try await flights.run(1) {
                 try await gate.wait()
@@ -111,7 +103,7 @@ struct Trouble: Error {}
 
     @Test func cancelsTheWorkAtTheDeadlineAndOnCancellation() async throws {
         for duration in [Duration.milliseconds(20), .seconds(3600)] {
-            let cancelled = Barrier()
+            let cancelled = Gate()
             let caller = Task.immediate {
                 try await withDeadline(duration) {
                     try await withTaskCancellationHandler {

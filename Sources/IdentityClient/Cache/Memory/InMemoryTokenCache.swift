@@ -72,7 +72,7 @@ extension InMemoryTokenCache {
     }
 
     /// The number of records in all groups.
-    var recordCount: Int {
+    package var recordCount: Int {
         state.withLock { $0.shelves.values.reduce(0) { $0 + $1.count } }
     }
 

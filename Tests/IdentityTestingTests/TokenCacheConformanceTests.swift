@@ -82,7 +82,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func leavesNothingBehindOfARuleThatTakesTooLong() async throws {
         let storage = InMemoryTokenCache()
-        var kit = TokenCacheConformance { SlowCache(storage) }
+        var kit = TokenCacheConformance { FullCache(storage) }
         kit.timeLimit = .milliseconds(200)
         let failure = await #expect(throws: TokenCacheConformance.Failure.self) { try await kit.run(.flatCost) }
         #expect(failure?.explanation == "it took longer than 2.0 seconds.")
@@ -91,7 +91,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func leavesNothingBehindOfARuleThatIsCancelled() async throws {
         let storage = InMemoryTokenCache()
-        let kit = TokenCacheConformance { SlowCache(storage) }
+        let kit = TokenCacheConformance { FullCache(storage) }
         let run = Task { try await kit.run(.flatCost) }
         while storage.recordCount < 10 { await Task.yield() }
         run.cancel()
@@ -100,8 +100,9 @@ import Testing
     }
 }
 
-/// A cache with slow writes that does nothing for a canceled task.
-private struct SlowCache: TokenCache {
+/// A cache that holds ten records at most: the next write waits until its task is cancelled. Nothing is done for a
+/// cancelled task.
+private struct FullCache: TokenCache {
     private let base: InMemoryTokenCache
 
     init(_ base: InMemoryTokenCache) { self.base = base }
@@ -117,7 +118,7 @@ private struct SlowCache: TokenCache {
     }
 
     func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
-        if new != nil { try await Task.sleep(for: .milliseconds(20)) }
+        if new != nil, base.recordCount >= 10 { try await Promise<Void>().value() }
         try Task.checkCancellation()
         return try await base.replace(expected, with: new, for: key)
     }
