@@ -13,25 +13,25 @@ let package = Package(
     ],
     targets: [
         .target(
-            name: "Household",
+            name: "BenchmarkSetup",
             dependencies: [
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "IdentityClient", package: "swift-identity-client"),
                 .product(name: "IdentityTesting", package: "swift-identity-client"),
             ],
-            path: "Benchmarks/Household"
+            path: "Benchmarks/BenchmarkSetup"
         ),
         // Our side of Scripts/bench-peers.
         .executableTarget(
             name: "PeerRounds",
-            dependencies: ["Household", .product(name: "IdentityClient", package: "swift-identity-client")],
+            dependencies: ["BenchmarkSetup", .product(name: "IdentityClient", package: "swift-identity-client")],
             path: "Benchmarks/PeerRounds"
         ),
         // Scripts/bench-keyring.
         .executableTarget(
             name: "KeyringRounds",
             dependencies: [
-                "Household",
+                "BenchmarkSetup",
                 .product(name: "IdentityClient", package: "swift-identity-client"),
                 .product(name: "IdentityKeyring", package: "swift-identity-client"),
             ],
@@ -40,7 +40,7 @@ let package = Package(
         .executableTarget(
             name: "IdentityClientBenchmarks",
             dependencies: [
-                "Household",
+                "BenchmarkSetup",
                 .product(name: "Benchmark", package: "benchmark"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "IdentityClient", package: "swift-identity-client"),

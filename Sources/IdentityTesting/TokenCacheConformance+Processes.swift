@@ -46,9 +46,9 @@ extension TokenCacheConformance {
     ) async throws -> String? {
         let extra = rule == .processRandomDeath ? 3 * randomDeaths : 0
         return try await bounded(by: .seconds(120 + extra), rule, ending: Self.clearingLimit) {
-            let room = try await Room(cache: make(), rule: rule, group: Room.randomGroup())
-            let proof = ProcessProof(room: room, command: command, processes: processes, randomDeaths: randomDeaths)
-            return try await room.clearing { try await check(rule, proof) }
+            let tested = try await TestedCache(cache: make(), rule: rule, group: TestedCache.randomGroup())
+            let proof = ProcessProof(tested: tested, command: command, processes: processes, randomDeaths: randomDeaths)
+            return try await tested.clearing { try await check(rule, proof) }
         }
     }
 

@@ -3,7 +3,7 @@
 import IdentityClient
 
 // The promises to one caller on one cache.
-extension TokenCacheConformance.Room {
+extension TokenCacheConformance.TestedCache {
     func checkAbsence() async throws {
         try await expect(nil, at: key, "Before anything was written")
         let records = try await cache.records(of: .account, in: group)

@@ -3,9 +3,9 @@
 import IdentityClient
 
 // The promises to several callers, and to several caches on one storage.
-extension TokenCacheConformance.Room {
+extension TokenCacheConformance.TestedCache {
     func checkReopening(with second: any TokenCache) async throws {
-        let other = entered(by: second)
+        let other = through(second)
         try await replace(nil, with: CacheRecord(text: "one"), at: key, "Storing a record in the first cache")
         try await other.expect(CacheRecord(text: "one"), at: key, "In the second cache")
         let listed = try await second.records(of: .account, in: group)
@@ -22,26 +22,26 @@ extension TokenCacheConformance.Room {
     }
 
     func checkFreshness(with second: any TokenCache) async throws {
-        let rooms = [self, entered(by: second)]
+        let caches = [self, through(second)]
         var stored: CacheRecord?
         for round in 0..<60 {
             // All records have the same size and follow each other quickly, so only the content differs.
             let new = CacheRecord(text: "round \(100 + round)")
-            try await rooms[round % 2].replace(stored, with: new, at: key, "Replacing by turns")
-            try await rooms[1 - round % 2].expect(new, at: key, "Right after another cache had stored it")
-            try await rooms[round % 2].expect(new, at: key, "Right after it was stored")
+            try await caches[round % 2].replace(stored, with: new, at: key, "Replacing by turns")
+            try await caches[1 - round % 2].expect(new, at: key, "Right after another cache had stored it")
+            try await caches[round % 2].expect(new, at: key, "Right after it was stored")
             stored = new
         }
     }
 
     func checkIncrements(with second: any TokenCache) async throws {
-        let rooms = [self, entered(by: second)]
+        let caches = [self, through(second)]
         try await replace(nil, with: CacheRecord(text: "0"), at: key, "Storing the first number")
         try await withThrowingTaskGroup { group in
-            for number in 0..<200 { group.addTask { try await rooms[number % 2].increment() } }
+            for number in 0..<200 { group.addTask { try await caches[number % 2].increment() } }
             try await group.waitForAll()
         }
-        for room in rooms { try await room.expect(CacheRecord(text: "200"), at: key, "After 200 increments") }
+        for tested in caches { try await tested.expect(CacheRecord(text: "200"), at: key, "After 200 increments") }
     }
 
     private func increment() async throws {
@@ -93,43 +93,43 @@ extension TokenCacheConformance.Room {
 }
 
 extension TokenCacheConformance {
-    func checkCancellation(in room: Room) async throws {
+    func checkCancellation(in tested: TestedCache) async throws {
         let (old, new) = (CacheRecord(text: "old"), CacheRecord(text: "new"))
-        try await room.replace(nil, with: old, at: room.key, "Storing a record")
-        try await bounded(by: timeout, room.rule) {
+        try await tested.replace(nil, with: old, at: tested.key, "Storing a record")
+        try await bounded(by: timeout, tested.rule) {
             let task = Task {
                 try? await Task.sleep(for: .seconds(3600))  // ends when the task is cancelled, and is so from then on
-                _ = try await room.cache.record(for: room.key)
-                _ = try await room.cache.records(of: .account, in: room.group)
-                _ = try await room.cache.replace(old, with: new, for: room.key)
+                _ = try await tested.cache.record(for: tested.key)
+                _ = try await tested.cache.records(of: .account, in: tested.group)
+                _ = try await tested.cache.replace(old, with: new, for: tested.key)
             }
             task.cancel()
             do {
                 try await task.value
             } catch is CancellationError {}
         }
-        let found = try await room.cache.record(for: room.key)
-        try room.expect(
+        let found = try await tested.cache.record(for: tested.key)
+        try tested.expect(
             found == old || found == new,
             "After a cancelled replace, neither the old nor the new was found."
         )
-        try await room.replace(found, with: CacheRecord(text: "next"), at: room.key, "After a cancelled replace")
+        try await tested.replace(found, with: CacheRecord(text: "next"), at: tested.key, "After a cancelled replace")
     }
 
-    func checkHints(in room: Room) async throws {
-        guard let hints = room.cache.changes(in: room.group) else { return }
-        let next = try room.next()
+    func checkHints(in tested: TestedCache) async throws {
+        guard let hints = tested.cache.changes(in: tested.group) else { return }
+        let next = try tested.next()
         try await next.clearing {
             try await next.replace(nil, with: CacheRecord(text: "x"), at: next.key, "Storing in another group")
-            try await bounded(by: timeout, room.rule) {
-                try await room.replace(nil, with: CacheRecord(text: "x"), at: room.key, "Storing a record")
-                try await room.wait(for: room.key, in: hints)
+            try await bounded(by: timeout, tested.rule) {
+                try await tested.replace(nil, with: CacheRecord(text: "x"), at: tested.key, "Storing a record")
+                try await tested.wait(for: tested.key, in: hints)
             }
         }
     }
 }
 
-extension TokenCacheConformance.Room {
+extension TokenCacheConformance.TestedCache {
     fileprivate func wait(for key: CacheKey, in hints: AsyncStream<CacheKey>) async throws {
         for await hint in hints {
             try expect(hint.group == group, "a hint named a key of another group.")

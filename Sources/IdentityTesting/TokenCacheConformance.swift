@@ -69,33 +69,33 @@ public struct TokenCacheConformance: Sendable {
         }
         let limit = rule == .flatCost ? timeLimit * 10 : timeLimit
         try await bounded(by: limit, rule, ending: Self.clearingLimit) {
-            let room = try await Room(cache: make(), rule: rule, group: Room.randomGroup())
-            try await room.clearing { try await check(rule, in: room) }
+            let tested = try await TestedCache(cache: make(), rule: rule, group: TestedCache.randomGroup())
+            try await tested.clearing { try await check(rule, in: tested) }
         }
     }
 
-    private func check(_ rule: Rule, in room: Room) async throws {
+    private func check(_ rule: Rule, in tested: TestedCache) async throws {
         switch rule {
-        case .absence: try await room.checkAbsence()
-        case .roundTrip: try await room.checkRoundTrip()
-        case .insertIfAbsent: try await room.checkInsertIfAbsent()
-        case .refusedReplace: try await room.checkRefusedReplace()
-        case .comparesContent: try await room.checkComparesContent()
-        case .removal: try await room.checkRemoval()
-        case .listing: try await room.checkListing()
-        case .emptyRecord: try await room.checkContent([])
+        case .absence: try await tested.checkAbsence()
+        case .roundTrip: try await tested.checkRoundTrip()
+        case .insertIfAbsent: try await tested.checkInsertIfAbsent()
+        case .refusedReplace: try await tested.checkRefusedReplace()
+        case .comparesContent: try await tested.checkComparesContent()
+        case .removal: try await tested.checkRemoval()
+        case .listing: try await tested.checkListing()
+        case .emptyRecord: try await tested.checkContent([])
         case .largeRecords:
             for size in [64 << 10, 1 << 20] {
-                try await room.checkContent((0..<size).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) })
+                try await tested.checkContent((0..<size).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) })
             }
-        case .twoInstances: try await room.checkReopening(with: make())
-        case .freshness: try await room.checkFreshness(with: make())
-        case .increments: try await room.checkIncrements(with: room.cache)
-        case .sharedIncrements: try await room.checkIncrements(with: make())
-        case .cancellation: try await checkCancellation(in: room)
-        case .writabilityCheck: try await room.checkWritabilityCheck()
-        case .hints: try await checkHints(in: room)
-        case .flatCost: try await room.checkFlatCost(records: costRecords ?? 0)
+        case .twoInstances: try await tested.checkReopening(with: make())
+        case .freshness: try await tested.checkFreshness(with: make())
+        case .increments: try await tested.checkIncrements(with: tested.cache)
+        case .sharedIncrements: try await tested.checkIncrements(with: make())
+        case .cancellation: try await checkCancellation(in: tested)
+        case .writabilityCheck: try await tested.checkWritabilityCheck()
+        case .hints: try await checkHints(in: tested)
+        case .flatCost: try await tested.checkFlatCost(records: costRecords ?? 0)
         default: throw Failure(rule, "this kit does not know the rule.")
         }
     }

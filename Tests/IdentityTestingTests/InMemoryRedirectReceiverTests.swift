@@ -77,7 +77,7 @@ struct InMemoryRedirectReceiverTests {
     func takesWhatABrowserBrings(_ mode: ResponseMode) async throws {
         let provider = try TestIdentityProvider()
         let browser = ScriptedBrowser(provider: provider, receiver: receiver)
-        browser.mischief = [.forgedFirst("state", value: nil)]
+        browser.redirectFaults = [.forgedFirst("state", value: nil)]
         let listener = try await receiver.start(for: .loopback, responseMode: mode)
         let client = ProviderClient(provider: provider)
         let items = client.authorizationItems([

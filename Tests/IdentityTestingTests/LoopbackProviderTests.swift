@@ -44,7 +44,7 @@ struct LoopbackProviderTests {
         ])
         let url = try EndpointURL.appending(items, to: authority.description + "/authorize")
         let browser = ScriptedBrowser(provider: nil)
-        browser.mischief = [.strayRequest(), .forgedFirst("state", value: "guessed"), .twice]
+        browser.redirectFaults = [.strayRequest(), .forgedFirst("state", value: "guessed"), .twice]
         try await browser.open(#require(URL(string: url)))
         let page = try await browser.finalPage()
         #expect(page.status == 200)

@@ -10,13 +10,13 @@ struct CancellationTests {
     /// The process that sends the request has two callers, and the first or both give up.
     @Test(arguments: Store.chosen, [1, 2])
     func finishesForTheOthers(_ store: Store, _ cancelled: Int) async throws {
-        let house = try await Household(store)
+        let setup = try await SharedCacheSetup(store)
         let gate = Gate()
-        house.provider.failNext(.token, with: .held(by: gate))
-        let holder = try await house.worker { $0.rounds = 3 }
-        let others = try await house.workers(4)
+        setup.provider.failNext(.token, with: .held(by: gate))
+        let holder = try await setup.worker { $0.rounds = 3 }
+        let others = try await setup.workers(4)
         holder.go()
-        try await house.provider.waitForRequest(.token)
+        try await setup.provider.waitForRequest(.token)
         holder.go()
         for other in others { other.go() }
         for caller in 0..<cancelled {
@@ -30,20 +30,20 @@ struct CancellationTests {
         for other in others { reports.append(try #require(try await other.report())) }
         #expect(reports.allSatisfy { $0.error == nil }, "\(reports.compactMap(\.error))")
         #expect(Set(reports.map(\.token)).count == 1 && reports[0].token != nil)
-        #expect(house.sentRefreshTokens.count == 1)
-        #expect(try #require(try await house.refresh()).error == nil)
+        #expect(setup.sentRefreshTokens.count == 1)
+        #expect(try #require(try await setup.refresh()).error == nil)
     }
 
     /// All callers of all processes give up at once. The answer to the request is stored all the same.
     @Test(arguments: Store.chosen)
     func storesTheTokenAlthoughNobodyWaitsAnyMore(_ store: Store) async throws {
-        let house = try await Household(store)
+        let setup = try await SharedCacheSetup(store)
         let gate = Gate()
-        house.provider.failNext(.token, with: .held(by: gate))
-        let holder = try await house.worker { $0.rounds = 2 }
-        let others = try await house.workers(3)
+        setup.provider.failNext(.token, with: .held(by: gate))
+        let holder = try await setup.worker { $0.rounds = 2 }
+        let others = try await setup.workers(3)
         holder.go()
-        try await house.provider.waitForRequest(.token)
+        try await setup.provider.waitForRequest(.token)
         for other in others { other.go() }
         for worker in [holder] + others {
             worker.cancel()
@@ -52,10 +52,10 @@ struct CancellationTests {
         gate.open()
         holder.go()
         let late = try #require(try await holder.report(1))
-        let next = try #require(try await house.acquire())
+        let next = try #require(try await setup.acquire())
         #expect(late.error == nil && next.error == nil && next.source == "cache")
         #expect(next.token == late.token)
-        #expect(house.sentRefreshTokens.count == 1)
-        #expect(try #require(try await house.refresh()).error == nil)
+        #expect(setup.sentRefreshTokens.count == 1)
+        #expect(try #require(try await setup.refresh()).error == nil)
     }
 }

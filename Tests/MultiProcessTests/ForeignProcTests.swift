@@ -13,24 +13,24 @@ struct ForeignProcTests {
     @Test func waitsForAHolderThatProcDoesNotShow() async throws {
         let storage = try Storage(.file)
         let namespace = try await ForeignProc()
-        let house = try await Household(
+        let setup = try await SharedCacheSetup(
             storage.cache,
             workers: namespace.entering + storage.command,
             on: storage
         )
         let gate = Gate()
-        house.provider.failNext(.token, with: .held(by: gate))
-        let holder = try await house.worker()
-        let waiter = try await house.worker { $0.tellsThatItWaits = true }
+        setup.provider.failNext(.token, with: .held(by: gate))
+        let holder = try await setup.worker()
+        let waiter = try await setup.worker { $0.tellsThatItWaits = true }
         holder.go()
-        try await house.provider.waitForRequest(.token)
+        try await setup.provider.waitForRequest(.token)
         waiter.go()
         try await waiter.waiting()
         gate.open()
         let token = try #require(try await holder.report()).token
         #expect(token != nil)
         #expect(try #require(try await waiter.report()).token == token)
-        #expect(house.sentRefreshTokens.count == 1)
+        #expect(setup.sentRefreshTokens.count == 1)
     }
 }
 

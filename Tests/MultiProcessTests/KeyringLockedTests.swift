@@ -15,12 +15,12 @@ import Testing
 struct KeyringLockedTests {
     @Test func keepsTheTokenInMemoryUntilTheKeyringIsUnlocked() async throws {
         let session = try await KeyringSession()
-        let house = try await Household(Storage(.keyring, bus: session.bus))
+        let setup = try await SharedCacheSetup(Storage(.keyring, bus: session.bus))
         let gate = Gate()
-        house.provider.failNext(.token, with: .held(by: gate))
-        let worker = try await house.worker { $0.rounds = 3 }
+        setup.provider.failNext(.token, with: .held(by: gate))
+        let worker = try await setup.worker { $0.rounds = 3 }
         worker.go()
-        try await house.provider.waitForRequest(.token)
+        try await setup.provider.waitForRequest(.token)
         try await session.lock()
         gate.open()
         let first = try #require(try await worker.report())
@@ -30,9 +30,9 @@ struct KeyringLockedTests {
         try await session.unlock()
         worker.go()
         #expect(try #require(try await worker.report(2)).token == first.token)
-        let next = try #require(try await house.acquire())
+        let next = try #require(try await setup.acquire())
         #expect(next.token == first.token && next.source == "cache", "It was written when it could be: \(next)")
-        #expect(try #require(try await house.refresh()).error == nil)
+        #expect(try #require(try await setup.refresh()).error == nil)
     }
 }
 

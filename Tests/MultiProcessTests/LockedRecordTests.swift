@@ -11,14 +11,14 @@ import Testing
 struct LockedRecordTests {
     @Test func nobodyElseSendsTheRefreshTokenThatIsSpent() async throws {
         let storage = try Storage(.file)
-        let house = try await Household(storage)
+        let setup = try await SharedCacheSetup(storage)
         let gate = Gate()
-        house.provider.failNext(.token, with: .held(by: gate))
-        // Its third round never comes. It must not end, because an ended process keeps no lease.
-        let (first, second) = (try await house.worker { $0.rounds = 3 }, try await house.worker())
+        setup.provider.failNext(.token, with: .held(by: gate))
+        // Its third round never comes: a process that has ended keeps no lease.
+        let (first, second) = (try await setup.worker { $0.rounds = 3 }, try await setup.worker())
         first.go()
-        try await house.provider.waitForRequest(.token)
-        let key = try #require(try await storage.cache.records(of: .account, in: house.group).keys.first)
+        try await setup.provider.waitForRequest(.token)
+        let key = try #require(try await storage.cache.records(of: .account, in: setup.group).keys.first)
         var lock: FileLock? = try take(key, in: "\(storage.directory.path)/cache")
         gate.open()
         let refreshed = try #require(try await first.report())
@@ -32,12 +32,12 @@ struct LockedRecordTests {
             try await storage.cache.replace(record, with: nil, for: key)
         }
         #expect(error?.code == .cacheBusy)
-        #expect(house.sentRefreshTokens.count == 1)
+        #expect(setup.sentRefreshTokens.count == 1)
         lock = nil
         let shared = try #require(try await second.report())
         #expect(shared.token == refreshed.token && shared.source == "cache", "\(shared)")
-        #expect(try #require(try await house.refresh()).error == nil)
-        #expect(Set(house.sentRefreshTokens).count == 2 && house.sentRefreshTokens.count == 2)
+        #expect(try #require(try await setup.refresh()).error == nil)
+        #expect(Set(setup.sentRefreshTokens).count == 2 && setup.sentRefreshTokens.count == 2)
         _ = consume lock
     }
 

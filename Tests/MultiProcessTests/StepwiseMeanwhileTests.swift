@@ -12,68 +12,68 @@ import Testing
 struct StepwiseMeanwhileTests {
     @Test(arguments: Store.chosen, CrashPoint.names)
     func keepsAnAccountSignedOut(_ store: Store, _ point: String) async throws {
-        let house = try await Household(store)
-        let refresher = try await house.refresher(at: point)
-        #expect(try await !house.tokensAtRest.isEmpty)
-        #expect(try #require(try await house.acquire { $0.removes = true }).error == nil)
+        let setup = try await SharedCacheSetup(store)
+        let refresher = try await setup.refresher(at: point)
+        #expect(try await !setup.tokensAtRest.isEmpty)
+        #expect(try #require(try await setup.acquire { $0.removes = true }).error == nil)
         let late = try await refresher.lateReport()
         // A refresh that was stored came before the sign-out.
         #expect(late.error == (point.isStored ? nil : "interaction_required.account_removed"), "\(late)")
         #expect((late.token != nil) == point.isStored)
-        #expect(house.sentRefreshTokens.count == (point.comesBeforeReading ? 0 : 1))
+        #expect(setup.sentRefreshTokens.count == (point.comesBeforeReading ? 0 : 1))
         let isTakenBack = !point.isStored && !point.comesBeforeReading
-        #expect(house.provider.count(of: .revocation) == (isTakenBack ? 1 : 0))
-        #expect(try await house.application().allAccounts().isEmpty)
-        #expect(try await house.tokensAtRest.isEmpty)
-        #expect(try #require(try await house.acquire()).error == "no_account")
+        #expect(setup.provider.count(of: .revocation) == (isTakenBack ? 1 : 0))
+        #expect(try await setup.application().allAccounts().isEmpty)
+        #expect(try await setup.tokensAtRest.isEmpty)
+        #expect(try #require(try await setup.acquire()).error == "no_account")
     }
 
     @Test(arguments: Store.chosen, CrashPoint.names)
     func keepsANewSignIn(_ store: Store, _ point: String) async throws {
-        let house = try await Household(store)
-        let refresher = try await house.refresher(at: point)
-        let newer = try await house.signIn(.alice)
-        let credentials = try #require(try await house.stored())
+        let setup = try await SharedCacheSetup(store)
+        let refresher = try await setup.refresher(at: point)
+        let newer = try await setup.signIn(.alice)
+        let credentials = try #require(try await setup.stored())
         let late = try await refresher.lateReport()
         #expect(late.error == nil && late.token != nil, "\(late)")
         #expect((late.token == newer.accessToken) == !point.isStored, "\(late)")
-        #expect(house.sentRefreshTokens.count == (point.comesBeforeReading ? 0 : 1))
-        #expect(try await house.stored() == credentials, "The newest sign-in is as it was.")
-        #expect(try #require(try await house.acquire()).token == newer.accessToken)
-        #expect(try #require(try await house.refresh()).error == nil)
-        #expect(house.sentRefreshTokens.last == credentials.refreshToken?.secret)
+        #expect(setup.sentRefreshTokens.count == (point.comesBeforeReading ? 0 : 1))
+        #expect(try await setup.stored() == credentials, "The newest sign-in is as it was.")
+        #expect(try #require(try await setup.acquire()).token == newer.accessToken)
+        #expect(try #require(try await setup.refresh()).error == nil)
+        #expect(setup.sentRefreshTokens.last == credentials.refreshToken?.secret)
     }
 
     @Test(arguments: Store.chosen, CrashPoint.names)
     func keepsWhatAnotherClientStores(_ store: Store, _ point: String) async throws {
-        let house = try await Household(store)
-        house.provider.add(TestIdentityProvider.Client(id: "other-client"))
-        try await house.signIn(.alice, clientID: "other-client")
-        let refresher = try await house.refresher(at: point)
-        let other = try await house.newToken(for: "other-client")
+        let setup = try await SharedCacheSetup(store)
+        setup.provider.add(TestIdentityProvider.Client(id: "other-client"))
+        try await setup.signIn(.alice, clientID: "other-client")
+        let refresher = try await setup.refresher(at: point)
+        let other = try await setup.newToken(for: "other-client")
         let late = try await refresher.lateReport()
         #expect(late.error == nil && late.source == "identityProvider", "\(late)")
-        #expect(try await house.stored("test-client")?.holds(late.token) == true)
-        #expect(try await house.stored("other-client")?.holds(other) == true)
-        for client in ["test-client", "other-client"] { _ = try await house.newToken(for: client) }
-        #expect(house.sentRefreshTokens.count == 4 && Set(house.sentRefreshTokens).count == 4)
+        #expect(try await setup.stored("test-client")?.holds(late.token) == true)
+        #expect(try await setup.stored("other-client")?.holds(other) == true)
+        for client in ["test-client", "other-client"] { _ = try await setup.newToken(for: client) }
+        #expect(setup.sentRefreshTokens.count == 4 && Set(setup.sentRefreshTokens).count == 4)
     }
 
     /// A change to the same record: the person consents to another scope, and no new refresh token is issued.
     @Test(arguments: Store.chosen, CrashPoint.names)
     func keepsATokenForAnotherScope(_ store: Store, _ point: String) async throws {
-        let house = try await Household(store)
-        let refresher = try await house.refresher(at: point)
-        house.provider.settings.issuesRefreshTokens = false
-        let granted = try await house.signIn(.alice, scopes: ["mail.read"])
-        house.provider.settings.issuesRefreshTokens = true
+        let setup = try await SharedCacheSetup(store)
+        let refresher = try await setup.refresher(at: point)
+        setup.provider.settings.issuesRefreshTokens = false
+        let granted = try await setup.signIn(.alice, scopes: ["mail.read"])
+        setup.provider.settings.issuesRefreshTokens = true
         let late = try await refresher.lateReport()
         #expect(late.error == nil && late.source == "identityProvider", "\(late)")
-        let credentials = try #require(try await house.stored())
+        let credentials = try #require(try await setup.stored())
         #expect(credentials.holds(late.token) && credentials.holds(granted.accessToken))
-        _ = try await house.newToken(for: "test-client")
-        #expect(house.sentRefreshTokens.count == 2 && house.sentRefreshTokens.last == credentials.refreshToken?.secret)
-        #expect(house.sentRefreshTokens.first != house.sentRefreshTokens.last)
+        _ = try await setup.newToken(for: "test-client")
+        #expect(setup.sentRefreshTokens.count == 2 && setup.sentRefreshTokens.last == credentials.refreshToken?.secret)
+        #expect(setup.sentRefreshTokens.first != setup.sentRefreshTokens.last)
     }
 }
 
@@ -98,8 +98,8 @@ extension AccountCredentials {
     }
 }
 
-extension Household {
-    /// Starts a process and waits until it has paused at the given point of its refresh.
+extension SharedCacheSetup {
+    /// A process that waits at that point of its refresh, and is indeed there.
     fileprivate func refresher(at point: String) async throws -> WorkerProcess {
         let before = try #require(try await stored()?.refreshToken)
         let refresher = try await worker { $0.pause = point }

@@ -22,8 +22,8 @@ struct UnwritableTests {
 
     /// If the disk is full before the lease is written, no request is sent, so nothing can be lost.
     private func losesNothing(on disk: Disk) async throws {
-        let house = try await Household(Storage(.file, directory: disk.directory))
-        let worker = try await house.worker { $0.rounds = 3 }
+        let setup = try await SharedCacheSetup(Storage(.file, directory: disk.directory))
+        let worker = try await setup.worker { $0.rounds = 3 }
         try disk.fill()
         worker.go()
         let first = try #require(try await worker.report())
@@ -34,9 +34,9 @@ struct UnwritableTests {
         try disk.empty()
         worker.go()
         #expect(try #require(try await worker.report(2)).error == nil)
-        let next = try #require(try await house.acquire())
+        let next = try #require(try await setup.acquire())
         #expect(next.error == nil, "\(next)")
-        let sent = house.sentRefreshTokens
+        let sent = setup.sentRefreshTokens
         #expect(Set(sent).count == sent.count)
     }
 
@@ -70,12 +70,12 @@ struct UnwritableTests {
         breaking: () throws -> Void,
         repairing: () throws -> Void
     ) async throws {
-        let house = try await Household(Storage(.file, directory: disk.directory))
+        let setup = try await SharedCacheSetup(Storage(.file, directory: disk.directory))
         let gate = Gate()
-        house.provider.failNext(.token, with: .held(by: gate))
-        let worker = try await house.worker { $0.rounds = 3 }
+        setup.provider.failNext(.token, with: .held(by: gate))
+        let worker = try await setup.worker { $0.rounds = 3 }
         worker.go()
-        try await house.provider.waitForRequest(.token)
+        try await setup.provider.waitForRequest(.token)
         try breaking()
         gate.open()
         let first = try #require(try await worker.report())
@@ -85,9 +85,9 @@ struct UnwritableTests {
         try repairing()
         worker.go()
         #expect(try #require(try await worker.report(2)).token == first.token)
-        let next = try #require(try await house.acquire())
+        let next = try #require(try await setup.acquire())
         #expect(next.token == first.token && next.source == "cache", "It was written when that could be: \(next)")
-        #expect(try #require(try await house.refresh()).error == nil)
+        #expect(try #require(try await setup.refresh()).error == nil)
     }
 
     /// The message for a person who is about to sign in.
@@ -144,17 +144,17 @@ struct UnwritableTests {
     /// Removing the directory signs every account out. A refresh in progress does not bring the accounts back.
     @Test func bringsNothingBackIntoADirectoryThatWasRemoved() async throws {
         let storage = try Storage(.file)
-        let house = try await Household(storage)
+        let setup = try await SharedCacheSetup(storage)
         let gate = Gate()
-        house.provider.failNext(.token, with: .held(by: gate))
-        let worker = try await house.worker()
+        setup.provider.failNext(.token, with: .held(by: gate))
+        let worker = try await setup.worker()
         worker.go()
-        try await house.provider.waitForRequest(.token)
+        try await setup.provider.waitForRequest(.token)
         try storage.remove()
         gate.open()
         #expect(try #require(try await worker.report()).error == "interaction_required.account_removed")
-        #expect(try #require(try await house.acquire()).error == "no_account")
-        try await house.signIn(.alice)
-        #expect(try #require(try await house.refresh()).error == nil)
+        #expect(try #require(try await setup.acquire()).error == "no_account")
+        try await setup.signIn(.alice)
+        #expect(try #require(try await setup.refresh()).error == nil)
     }
 }

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Benchmark
-import Household
+import BenchmarkSetup
 import IdentityClient
 import Synchronization
 
@@ -16,7 +16,7 @@ func changes() {
         try await benchmark.calls { try await home.refresh() }
     } setup: {
         let home = try await Home(InMemoryTokenCache(), accounts: 1)
-        home.household.transport.givesIDTokens(true)
+        home.setup.transport.givesIDTokens(true)
         return home
     }
     for (count, name) in [(1, "1 account"), (1_000, "1,000 accounts")] {
@@ -47,23 +47,23 @@ func changes() {
 }
 
 private final class Home: Sendable {
-    let household: Household
+    let setup: BenchmarkSetup
     let app: PublicClientApplication
     let directory: ScratchDirectory?
     private let account: Account
     private let removed = Mutex(0)
 
     init(_ cache: any TokenCache, accounts count: Int, _ directory: ScratchDirectory? = nil) async throws {
-        household = try await Household()
-        app = try await household.app(cache, accounts: count)
-        account = household.account(count / 2)
+        setup = try await BenchmarkSetup()
+        app = try await setup.app(cache, accounts: count)
+        account = setup.account(count / 2)
         self.directory = directory
     }
 
     func refresh() async throws {
-        let result = try await app.acquireTokenSilently(Household.forced(account))
+        let result = try await app.acquireTokenSilently(BenchmarkSetup.forced(account))
         guard result.source == .identityProvider, case .persisted = result.persistence else {
-            throw Household.Missing()
+            throw BenchmarkSetup.Missing()
         }
     }
 
@@ -72,6 +72,6 @@ private final class Home: Sendable {
             defer { next += 1 }
             return next
         }
-        try await app.remove(household.account(number))
+        try await app.remove(setup.account(number))
     }
 }

@@ -3,43 +3,43 @@
 import Benchmark
 import FoundationEssentials
 import Glibc
-import Household
+import BenchmarkSetup
 import IdentityClient
 import IdentityTesting
 
 /// Registers the benchmarks that do not depend on the machine: the number of requests, and the memory.
 func counts() {
     let once = Benchmark.Configuration(metrics: [.requests], maxDuration: .seconds(1), maxIterations: 20)
-    Benchmark("100 callers, expired token", configuration: once) { benchmark, household in
-        let transport = household.transport
-        let app = try await household.app(InMemoryTokenCache(), accounts: 1, clock: household.later)
+    Benchmark("100 callers, expired token", configuration: once) { benchmark, setup in
+        let transport = setup.transport
+        let app = try await setup.app(InMemoryTokenCache(), accounts: 1, clock: setup.later)
         let before = transport.grants
         try await withThrowingTaskGroup { group in
             for _ in 0..<100 {
                 group.addTask {
-                    try await app.acquireTokenSilently(scopes: Household.subset, account: household.account(0))
+                    try await app.acquireTokenSilently(scopes: BenchmarkSetup.subset, account: setup.account(0))
                 }
             }
             try await group.waitForAll()
         }
         benchmark.measurement(.requests, transport.grants - before)
     } setup: {
-        try await Household()
+        try await BenchmarkSetup()
     }
 
     let memory = Benchmark.Configuration(metrics: [.resident], warmupIterations: 0, maxIterations: 1)
-    Benchmark("10,000 accounts with a token of 2 KB, memory", configuration: memory) { benchmark, household in
+    Benchmark("10,000 accounts with a token of 2 KB, memory", configuration: memory) { benchmark, setup in
         giveBackFreedMemory()
         let before = residentKiB()
         let cache = InMemoryTokenCache()
-        let app = try await household.app(cache, accounts: 10_000)
-        let result = try await app.acquireTokenSilently(scopes: Household.subset, account: household.account(9_999))
+        let app = try await setup.app(cache, accounts: 10_000)
+        let result = try await app.acquireTokenSilently(scopes: BenchmarkSetup.subset, account: setup.account(9_999))
         precondition(result.source == .cache && result.accessToken.utf8.count > 2_000)
         giveBackFreedMemory()  // What making the records needed is no part of keeping them.
         benchmark.measurement(.resident, residentKiB() - before)
         blackHole((cache, app))
     } setup: {
-        try await Household()
+        try await BenchmarkSetup()
     }
 }
 

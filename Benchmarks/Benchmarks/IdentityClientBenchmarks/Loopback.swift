@@ -3,7 +3,7 @@
 import Benchmark
 import Glibc
 import HTTPTypes
-import Household
+import BenchmarkSetup
 import IdentityClient
 
 /// Registers the benchmark of a request like a token request, to a server on this computer that only answers.
@@ -50,7 +50,7 @@ private enum Peer {
                 bind(listener, address, size) + listen(listener, 8) + getsockname(listener, address, &size)
             }
         }
-        guard listener >= 0, status == 0 else { throw Household.Missing() }
+        guard listener >= 0, status == 0 else { throw BenchmarkSetup.Missing() }
         var thread = pthread_t()
         let context = UnsafeMutableRawPointer(bitPattern: Int(listener))
         pthread_create(&thread, nil, { Peer.serve(Int32(Int(bitPattern: $0))) }, context)

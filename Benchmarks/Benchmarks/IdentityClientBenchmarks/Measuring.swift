@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Benchmark
-import Household
+import BenchmarkSetup
 
 extension BenchmarkMetric {
     /// The processor time of one call. Unlike the time on the clock, it does not depend on other running programs.

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Benchmark
-import Household
+import BenchmarkSetup
 import IdentityClient
 
 /// Registers the benchmarks of cached tokens: from memory, from an unchanged file, and in a program that has just
@@ -43,9 +43,9 @@ private struct Hit: Sendable {
     let directory: ScratchDirectory?
 
     init(_ cache: any TokenCache, accounts count: Int, _ directory: ScratchDirectory? = nil) async throws {
-        let household = try await Household()
-        app = try await household.app(cache, accounts: count)
-        account = household.account(count / 2)
+        let setup = try await BenchmarkSetup()
+        app = try await setup.app(cache, accounts: count)
+        account = setup.account(count / 2)
         self.directory = directory
     }
 
@@ -61,7 +61,7 @@ private struct Hit: Sendable {
     }
 
     func run() async throws {
-        let result = try await app.acquireTokenSilently(scopes: Household.subset, account: account)
+        let result = try await app.acquireTokenSilently(scopes: BenchmarkSetup.subset, account: account)
         precondition(result.source == .cache)
         blackHole(result)
     }

@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 import Glibc
-import Household
+import BenchmarkSetup
 import IdentityClient
 import IdentityKeyring
 
@@ -47,21 +47,21 @@ case "problem":
         } catch let error as AuthenticationError where .cache ~= error.code {
             return
         }
-        throw Household.Missing()
+        throw BenchmarkSetup.Missing()
     }
     print(try await medianMilliseconds(1, problem), try await medianMilliseconds(21, problem))
 default:
     for number in 0..<100 where try await cache.record(for: key(number)) == nil {
-        guard try await cache.replace(nil, with: record(number), for: key(number)) else { throw Household.Missing() }
+        guard try await cache.replace(nil, with: record(number), for: key(number)) else { throw BenchmarkSetup.Missing() }
     }
     let hits = 10_000
     let one = key(1)
     let hit = try await medianMilliseconds(9) { for _ in 0..<hits { _ = try await cache.record(for: one) } }
     print("a record from memory: \(hit * 1000 / Double(hits)) µs")
 
-    let household = try await Household()
-    let app = try await household.app(KeyringTokenCache(applicationName: "Benchmark"), accounts: 1)
-    let silent = SilentParameters(scopes: Household.scopes, account: household.account(0))
+    let setup = try await BenchmarkSetup()
+    let app = try await setup.app(KeyringTokenCache(applicationName: "Benchmark"), accounts: 1)
+    let silent = SilentParameters(scopes: BenchmarkSetup.scopes, account: setup.account(0))
     _ = try await app.acquireTokenSilently(silent)
     let calls = try await medianMilliseconds(9) { for _ in 0..<hits { _ = try await app.acquireTokenSilently(silent) } }
     print("silent hit, warm process: \(calls * 1000 / Double(hits)) µs")
@@ -74,7 +74,7 @@ default:
     var stored = try await cache.record(for: key(7))
     let save = try await medianMilliseconds(41) {
         number += 1
-        guard try await cache.replace(stored, with: record(number), for: key(7)) else { throw Household.Missing() }
+        guard try await cache.replace(stored, with: record(number), for: key(7)) else { throw BenchmarkSetup.Missing() }
         stored = record(number)
     }
     print("save: \(save) ms")
@@ -84,7 +84,7 @@ default:
         for number in 0..<count {
             if number % 50 == 0 {
                 guard try await cache.replace(stored, with: record(number), for: key(7)) else {
-                    throw Household.Missing()
+                    throw BenchmarkSetup.Missing()
                 }
                 stored = record(number)
             }

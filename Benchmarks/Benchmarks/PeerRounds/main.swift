@@ -1,13 +1,13 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import Household
+import BenchmarkSetup
 import IdentityClient
 
 // Reads "<work> <times>" lines, does the work that often, and prints the nanoseconds of one repetition: processor and
 // clock.
 
-let household = try await Household()
+let setup = try await BenchmarkSetup()
 var directories: [ScratchDirectory] = []
 var apps: [String: PublicClientApplication] = [:]
 var removed = 0
@@ -17,15 +17,15 @@ var removed = 0
     let directory = ScratchDirectory()
     directories.append(directory)
     let cache: any TokenCache = inFile ? FileTokenCache(directory: directory.path) : InMemoryTokenCache()
-    let app = try await household.app(cache, accounts: count)
+    let app = try await setup.app(cache, accounts: count)
     try await Task.sleep(for: .milliseconds(50))  // Until the files are old enough to be known by their stamps.
     apps[name] = app
     return app
 }
 
 @MainActor func work(_ name: String) async throws -> @MainActor () async throws -> Void {
-    let account = household.account(0)
-    let hit = SilentParameters(scopes: Household.scopes, account: account)
+    let account = setup.account(0)
+    let hit = SilentParameters(scopes: BenchmarkSetup.scopes, account: account)
     switch name {
     case "hit-memory-1":
         let app = try await app(name, accounts: 1, inFile: false)
@@ -33,14 +33,14 @@ var removed = 0
     case "subset-memory-1", "subset-memory-1000":
         let count = name == "subset-memory-1" ? 1 : 1_000
         let app = try await app(name, accounts: count, inFile: false)
-        let hit = SilentParameters(scopes: Household.subset, account: household.account(count / 2))
+        let hit = SilentParameters(scopes: BenchmarkSetup.subset, account: setup.account(count / 2))
         return { _ = try await app.acquireTokenSilently(hit) }
     case "hit-file":
         let app = try await app(name, accounts: 1, inFile: true)
         return { _ = try await app.acquireTokenSilently(hit) }
     case "refresh-1", "refresh-1000":
         let app = try await app(name, accounts: name == "refresh-1" ? 1 : 1_000, inFile: true)
-        return { _ = try await app.acquireTokenSilently(Household.forced(account)) }
+        return { _ = try await app.acquireTokenSilently(BenchmarkSetup.forced(account)) }
     case "list-1000":
         let app = try await app(name, accounts: 1_000, inFile: false)
         return { _ = try await app.allAccounts() }
@@ -51,10 +51,10 @@ var removed = 0
         let app = try await app(name, accounts: 1_000, inFile: true)
         return {
             removed += 1
-            try await app.remove(household.account(removed))
+            try await app.remove(setup.account(removed))
         }
     default:
-        throw Household.Missing()
+        throw BenchmarkSetup.Missing()
     }
 }
 
@@ -66,7 +66,7 @@ func clockTime() -> Int {
 
 while let line = readLine() {
     let words = line.split(separator: " ")
-    guard words.count == 2, let times = Int(words[1]) else { throw Household.Missing() }
+    guard words.count == 2, let times = Int(words[1]) else { throw BenchmarkSetup.Missing() }
     let work = try await work(String(words[0]))
     try await work()
     let (processor, clock) = (processorTime(), clockTime())

@@ -12,11 +12,11 @@ extension ScriptedBrowser {
         let base = String(step.url.prefix { $0 != "?" })
         let isPosted = step.method == "POST"
         let original = isPosted ? step.form : Self.query(of: step.url)
-        let (mischief, follows) = state.withLock { ($0.mischief, $0.followsRedirects) }
+        let (redirectFaults, follows) = state.withLock { ($0.redirectFaults, $0.followsRedirects) }
 
         var items = original
-        for prank in mischief {
-            switch prank.kind {
+        for fault in redirectFaults {
+            switch fault.kind {
             case .change(let name, let value): items = Self.replacing(name, with: value, in: items)
             case .repeatItem(let name): items += items.filter { $0.0 == name }
             default: break
@@ -31,8 +31,8 @@ extension ScriptedBrowser {
             waiter.finish(.success(url))
         }
         guard follows, receiver != nil || LoopbackAddress(base) != nil else { return nil }
-        for prank in mischief {
-            switch prank.kind {
+        for fault in redirectFaults {
+            switch fault.kind {
             case .strayRequest(let path): try await askForStray(path, base: base)
             case .forgedFirst(let name, let value):
                 _ = try await deliver(Self.replacing(name, with: value, in: items), to: base, isPosted: isPosted)
@@ -40,7 +40,7 @@ extension ScriptedBrowser {
             }
         }
         let page = try await deliver(items, to: base, isPosted: isPosted)
-        let again = mischief.contains { if case .twice = $0.kind { true } else { false } }
+        let again = redirectFaults.contains { if case .twice = $0.kind { true } else { false } }
         if again { _ = try? await deliver(items, to: base, isPosted: isPosted) }  // by now nobody need listen
         return page
     }

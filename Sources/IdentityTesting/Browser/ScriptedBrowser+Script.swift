@@ -37,7 +37,7 @@ extension ScriptedBrowser {
     }
 
     /// A disturbance on the way back to the program.
-    public struct Mischief: Sendable {
+    public struct RedirectFault: Sendable {
         enum Kind: Sendable {
             case strayRequest(String)
             case forgedFirst(String, String?)
@@ -49,25 +49,25 @@ extension ScriptedBrowser {
         let kind: Kind
 
         /// Before the redirect, another request asks for a different path on the same port.
-        public static func strayRequest(path: String = "/favicon.ico") -> Mischief {
-            Mischief(kind: .strayRequest(path))
+        public static func strayRequest(path: String = "/favicon.ico") -> RedirectFault {
+            RedirectFault(kind: .strayRequest(path))
         }
 
         /// Before the redirect, a copy arrives in which a parameter has another value or is missing.
-        public static func forgedFirst(_ name: String, value: String?) -> Mischief {
-            Mischief(kind: .forgedFirst(name, value))
+        public static func forgedFirst(_ name: String, value: String?) -> RedirectFault {
+            RedirectFault(kind: .forgedFirst(name, value))
         }
 
         /// A parameter of the redirect has another value or is missing.
-        public static func changing(_ name: String, to value: String?) -> Mischief {
-            Mischief(kind: .change(name, value))
+        public static func changing(_ name: String, to value: String?) -> RedirectFault {
+            RedirectFault(kind: .change(name, value))
         }
 
         /// A parameter of the redirect appears twice.
-        public static func repeating(_ name: String) -> Mischief { Mischief(kind: .repeatItem(name)) }
+        public static func repeating(_ name: String) -> RedirectFault { RedirectFault(kind: .repeatItem(name)) }
 
         /// The redirect arrives twice, as after "back" and "forward".
-        public static let twice = Mischief(kind: .twice)
+        public static let twice = RedirectFault(kind: .twice)
     }
 
     /// A page that the browser showed.

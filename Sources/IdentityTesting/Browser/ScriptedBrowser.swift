@@ -20,7 +20,7 @@ public final class ScriptedBrowser: BrowserLauncher {
     struct State {
         var person: TestIdentityProvider.Person
         var behaviour: Behaviour
-        var mischief: [Mischief] = []
+        var redirectFaults: [RedirectFault] = []
         var followsRedirects = true
         var cookies: [String: [String: String]] = [:]
         var opened: [URL] = []
@@ -109,9 +109,9 @@ public final class ScriptedBrowser: BrowserLauncher {
     }
 
     /// The disturbances on the way back to the program from now on.
-    public var mischief: [Mischief] {
-        get { state.withLock { $0.mischief } }
-        set { state.withLock { $0.mischief = newValue } }
+    public var redirectFaults: [RedirectFault] {
+        get { state.withLock { $0.redirectFaults } }
+        set { state.withLock { $0.redirectFaults = newValue } }
     }
 
     /// Whether the browser follows the redirect to the program. If not, it stops at the redirect address.

@@ -44,31 +44,31 @@ package struct RandomDeaths: Sendable {
     ///
     /// - Throws: ``Broken`` for the first death that was not survived, or if three times as many attempts were not
     ///   enough.
-    package init(_ count: Int, in house: Household) async throws {
-        last = try await Refresh("the first process", by: house.worker { $0.forces = true }, in: house)
+    package init(_ count: Int, in setup: SharedCacheSetup) async throws {
+        last = try await Refresh("the first process", by: setup.worker { $0.forces = true }, in: setup)
         while deaths < count || (count >= Self.enoughForEachStage && !stages.areAllHit) {
             guard attempts < 3 * count + 10 else {
                 throw Broken(description: "too few were at work when they were killed, or none at one stage: \(self).")
             }
             attempts += 1
-            try await tryOne(in: house)
+            try await tryOne(in: setup)
         }
     }
 
-    private mutating func tryOne(in house: Household) async throws {
-        let victim = try await house.worker { $0.forces = true }
-        let next = try await house.worker { $0.forces = true }
-        let sent = house.provider.count(of: .token)
+    private mutating func tryOne(in setup: SharedCacheSetup) async throws {
+        let victim = try await setup.worker { $0.forces = true }
+        let next = try await setup.worker { $0.forces = true }
+        let sent = setup.provider.count(of: .token)
         let isAfterRequest = attempts.isMultiple(of: 2)
         let moment = (isAfterRequest ? last.afterRequest : last.whole) * 1.2 * Double.random(in: 0...1)
         victim.go()
-        if isAfterRequest { try await house.provider.waitForRequest(.token, count: sent + 1) }
+        if isAfterRequest { try await setup.provider.waitForRequest(.token, count: sent + 1) }
         try await Task.sleep(for: moment)  // the moment is what is tried
         victim.terminate()
         let isKilled = try await victim.end() == SIGKILL
         let occasion = "attempt \(attempts), killed \(moment) after \(isAfterRequest ? "the request" : "its begin")"
         let acknowledged = try await victim.report()?.token
-        let cached = try await Refresh.token("\(occasion): who asks the cache", house.acquire())
+        let cached = try await Refresh.token("\(occasion): who asks the cache", setup.acquire())
         if let acknowledged, cached != acknowledged {
             throw Broken(description: "\(occasion): a token that was handed out was not stored.")
         }
@@ -76,13 +76,13 @@ package struct RandomDeaths: Sendable {
             deaths += 1
             if cached != last.token {
                 stages.afterWrite += 1
-            } else if house.provider.count(of: .token) > sent {
+            } else if setup.provider.count(of: .token) > sent {
                 stages.beforeWrite += 1
             } else {
                 stages.beforeRequest += 1
             }
         }
-        last = try await Refresh("\(occasion): who refreshes", by: next, in: house)
+        last = try await Refresh("\(occasion): who refreshes", by: next, in: setup)
         longest = max(longest, last.milliseconds)
     }
 }
@@ -95,12 +95,12 @@ private struct Refresh: Sendable {
     /// The durations since the process was told to begin, and since the request reached the provider.
     let whole, afterRequest: Duration
 
-    init(_ who: String, by worker: WorkerProcess, in house: Household) async throws {
-        let sent = house.provider.count(of: .token)
+    init(_ who: String, by worker: WorkerProcess, in setup: SharedCacheSetup) async throws {
+        let sent = setup.provider.count(of: .token)
         let begin = ContinuousClock.now
         worker.go()
         do {
-            try await house.provider.waitForRequest(.token, count: sent + 1)
+            try await setup.provider.waitForRequest(.token, count: sent + 1)
         } catch {
             _ = try await Self.token(who, worker.report())  // why it sent none
             throw error

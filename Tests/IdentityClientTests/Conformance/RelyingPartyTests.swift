@@ -118,7 +118,7 @@ struct RelyingPartyTests {
     /// With `prompt=none` and `max_age=0`, the provider can only refuse. Its form post contains an error without `iss`.
     @Test func test_form_post_error() async throws {
         let setup = try TestSetup(listensOnLoopback: true)
-        setup.browser.mischief = [.changing("iss", to: nil)]
+        setup.browser.redirectFaults = [.changing("iss", to: nil)]
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.responseMode = .formPost
         parameters.prompt = Prompt.none

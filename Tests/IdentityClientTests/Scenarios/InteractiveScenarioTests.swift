@@ -218,7 +218,7 @@ struct InteractiveScenarioTests {
     func takesAnAnswerInTheQueryWhereAFormWasAskedFor(_ listensOnLoopback: Bool) async throws {
         let setup = try TestSetup(listensOnLoopback: listensOnLoopback) { $0.forgetsResponseMode = true }
         // What comes this way is looked at as closely as ever.
-        setup.browser.mischief = [.forgedFirst("state", value: "guessed")]
+        setup.browser.redirectFaults = [.forgedFirst("state", value: "guessed")]
         let (application, result) = try await setup.signedIn()
         #expect(try await application.allAccounts() == [result.account])
         let asked = try #require(setup.provider.requests.first { $0.endpoint == .authorization })

@@ -26,11 +26,11 @@ struct PageLanguageTests {
 
     @Test func arePutInItsOwnWords() async throws {
         let application = try application()
-        setup.browser.mischief = [.forgedFirst("state", value: "other")]
+        setup.browser.redirectFaults = [.forgedFirst("state", value: "other")]
         let account = try await application.acquireTokenInteractively(scopes: ["api.read"]).account
         #expect(try await setup.browser.finalPage().body.contains("<h1>Angemeldet</h1>"))
         #expect(setup.browser.pages.contains { $0.status == 400 && $0.body.contains("<h1>Hier ist nichts</h1>") })
-        setup.browser.mischief = []
+        setup.browser.redirectFaults = []
 
         var parameters = SignOutParameters()
         parameters.endsBrowserSession = true

@@ -43,7 +43,7 @@ struct PlainOAuthTests {
         let authority = try Authority.oauth2(named)
         #expect(try await setup.signedIn(scopes: ["api.read"]) { $0.authority = authority }.1.scopes == ["api.read"])
         setup.provider.forgetRequests()
-        setup.browser.mischief = [.changing("iss", to: issuer)]
+        setup.browser.redirectFaults = [.changing("iss", to: issuer)]
         try await expectError(.issuerMismatch) {
             try await setup.signedIn(scopes: ["api.read"]) { $0.authority = authority }
         }

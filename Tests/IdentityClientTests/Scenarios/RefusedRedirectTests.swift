@@ -14,7 +14,7 @@ struct RefusedRedirectTests {
     @Test(arguments: [nil, "guessed", ""] as [String?], Receiver.allCases)
     func waitsOnAfterAWrongState(_ state: String?, _ receiver: Receiver) async throws {
         let setup = try TestSetup(listensOnLoopback: receiver == .loopback)
-        setup.browser.mischief = [.forgedFirst("state", value: state)]
+        setup.browser.redirectFaults = [.forgedFirst("state", value: state)]
         let (_, result) = try await setup.signedIn()
         #expect(result.source == .identityProvider)
         #expect(Set(setup.browser.pages.suffix(2).map(\.status)) == [200, 400])
@@ -25,9 +25,9 @@ struct RefusedRedirectTests {
     func endsAtTheDeadlineWhenTheRightStateNeverComes(_ receiver: Receiver, _ defect: String) async throws {
         let setup = try TestSetup(listensOnLoopback: receiver == .loopback)
         switch defect {
-        case "wrong": setup.browser.mischief = [.changing("state", to: "guessed")]
-        case "missing": setup.browser.mischief = [.changing("state", to: nil)]
-        default: setup.browser.mischief = [.repeating("state")]
+        case "wrong": setup.browser.redirectFaults = [.changing("state", to: "guessed")]
+        case "missing": setup.browser.redirectFaults = [.changing("state", to: nil)]
+        default: setup.browser.redirectFaults = [.repeating("state")]
         }
         let application = try setup.application()
         var parameters = InteractiveParameters(scopes: ["api.read"])
@@ -44,7 +44,7 @@ struct RefusedRedirectTests {
     )
     func refusesTheAnswerOfAnotherIssuer(_ issuer: String?, inPlaceOfAForm isQuery: Bool) async throws {
         let setup = try TestSetup { $0.forgetsResponseMode = isQuery }
-        setup.browser.mischief = [.changing("iss", to: issuer)]
+        setup.browser.redirectFaults = [.changing("iss", to: issuer)]
         let application = try setup.application()
         try await expectError(.issuerMismatch) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
         #expect(setup.provider.count(of: .token) == 0)
@@ -56,7 +56,7 @@ struct RefusedRedirectTests {
     @Test(arguments: [ResponseMode.formPost, .query])
     func takesAnIssuerThatIsEscapedTwiceFromAFormAlone(_ mode: ResponseMode) async throws {
         let setup = try TestSetup()
-        setup.browser.mischief = [.changing("iss", to: "https%3A%2F%2Flogin.example.test")]
+        setup.browser.redirectFaults = [.changing("iss", to: "https%3A%2F%2Flogin.example.test")]
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.responseMode = mode
         let application = try setup.application()
@@ -71,7 +71,7 @@ struct RefusedRedirectTests {
     @Test(arguments: ["code", "iss"])
     func refusesAnAnswerWithAParameterTwice(_ name: String) async throws {
         let setup = try TestSetup()
-        setup.browser.mischief = [.repeating(name)]
+        setup.browser.redirectFaults = [.repeating(name)]
         let application = try setup.application()
         try await expectError(.malformedResponse) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
@@ -82,7 +82,7 @@ struct RefusedRedirectTests {
 
     @Test func refusesAForeignCode() async throws {
         let setup = try TestSetup()
-        setup.browser.mischief = [.changing("code", to: "made-up")]
+        setup.browser.redirectFaults = [.changing("code", to: "made-up")]
         let application = try setup.application()
         try await expectError(.loginRequired) { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
         #expect(setup.provider.count(of: .token) == 1)
@@ -94,7 +94,7 @@ struct RefusedRedirectTests {
     func sendsACodeToTheTokenEndpointAsItCame(_ mode: ResponseMode) async throws {
         let setup = try TestSetup(listensOnLoopback: true)
         let code = "a+b/c=d%2Be&f#g h"
-        setup.browser.mischief = [.changing("code", to: code)]
+        setup.browser.redirectFaults = [.changing("code", to: code)]
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.responseMode = mode
         let application = try setup.application()
@@ -104,7 +104,7 @@ struct RefusedRedirectTests {
 
     @Test func signsInThoughOthersAskForThePortFirst() async throws {
         let setup = try TestSetup(listensOnLoopback: true)
-        setup.browser.mischief = [.strayRequest(), .strayRequest(path: "/admin?code=x&state=y"), .twice]
+        setup.browser.redirectFaults = [.strayRequest(), .strayRequest(path: "/admin?code=x&state=y"), .twice]
         let (application, result) = try await setup.signedIn()
         #expect(try await application.allAccounts() == [result.account])
         #expect(setup.provider.count(of: .token) == 1)

@@ -117,13 +117,13 @@ struct SecretsScenarioTests {
         for fault in faults {
             await attempt(fault) { try await application.acquireTokenInteractively(scopes: scopes) }
         }
-        for mischief: ScriptedBrowser.Mischief in [
+        for fault: ScriptedBrowser.RedirectFault in [
             .changing("iss", to: "https://evil.example.test"), .repeating("code"), .changing("code", to: "short"),
         ] {
-            setup.browser.mischief = [mischief]
+            setup.browser.redirectFaults = [fault]
             await attempt(nil) { try await application.acquireTokenInteractively(scopes: scopes) }
         }
-        setup.browser.mischief = []
+        setup.browser.redirectFaults = []
         for tampering: IDTokenTampering in [.brokenSignature, .nonce("other"), .expired, .audience(["x"]), .keyID("x")]
         {
             setup.provider.tamperNextIDToken(with: tampering)

@@ -86,7 +86,7 @@ struct SignInPhaseTests {
     @Test func doNotChangeForAForgery() async throws {
         let setup = try TestSetup()
         let diary = Diary(setup: setup)
-        setup.browser.mischief = [.forgedFirst("state", value: "other")]
+        setup.browser.redirectFaults = [.forgedFirst("state", value: "other")]
         _ = try await setup.application().acquireTokenInteractively(diary.parameters())
         #expect(diary.entries.value == Self.begun + ["received opened=1 refused=1 redeemed=0"])
     }

@@ -147,7 +147,7 @@ struct SignOutScenarioTests {
     {
         let setup = try TestSetup(listensOnLoopback: true)
         let (application, first) = try await setup.signedIn()
-        setup.browser.mischief = [.forgedFirst("state", value: state)]
+        setup.browser.redirectFaults = [.forgedFirst("state", value: state)]
         let target = try RedirectURI.loopback(path: "/signed-out")
         let result = try await application.signOut(first.account, parameters: everything(returningTo: target))
         #expect(result.browserSession.word == "unconfirmed")
@@ -156,7 +156,7 @@ struct SignOutScenarioTests {
     @Test func letsNoOtherRequestEndTheWait() async throws {
         let setup = try TestSetup(listensOnLoopback: true)
         let (application, first) = try await setup.signedIn()
-        setup.browser.mischief = [.strayRequest()]
+        setup.browser.redirectFaults = [.strayRequest()]
         let target = try RedirectURI.loopback(path: "/signed-out")
         let result = try await application.signOut(first.account, parameters: everything(returningTo: target))
         #expect(result.browserSession.word == "succeeded")

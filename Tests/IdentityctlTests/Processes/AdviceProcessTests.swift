@@ -8,10 +8,10 @@ import Testing
 @Suite struct AdviceProcessTests {
     /// Every value is given by an option, and some contain characters that a shell would interpret.
     @Test(.timeLimit(.minutes(1))) func signsInForWhatTheCommandWasAskedFor() async throws {
-        let place = try Surroundings()
-        let cache = "file:\(place.directory.path)/it's $HOME"
+        let setup = try ToolSetup()
+        let cache = "file:\(setup.directory.path)/it's $HOME"
         let options = [
-            "--client-id", "test-client", "--issuer", place.issuer, "--cache", cache, "--scope",
+            "--client-id", "test-client", "--issuer", setup.issuer, "--cache", cache, "--scope",
             "files.read files.write",
             "--account", "alice@example.test",
         ]

@@ -6,29 +6,29 @@ import Testing
 /// The arguments and variables of the browser.
 @Suite struct BrowserProcessTests {
     @Test(.timeLimit(.minutes(1))) func startsTheBrowserOutsideTheAppImage() async throws {
-        let place = try Surroundings()
-        let bundle = place.directory.path + "/bundle"
+        let setup = try ToolSetup()
+        let bundle = setup.directory.path + "/bundle"
         try FileManager.default.createDirectory(atPath: "\(bundle)/usr/bin", withIntermediateDirectories: true)
         for (path, script) in [
             ("bundle/AppRun", ""), ("bundle/usr/bin/opener", "exit 0"),
-            ("opener", "/usr/bin/env > '\(place.directory.path)/variables'"),
+            ("opener", "/usr/bin/env > '\(setup.directory.path)/variables'"),
         ] {
-            let file = place.directory.appendingPathComponent(path).path
+            let file = setup.directory.appendingPathComponent(path).path
             try Data("#!/bin/sh\n\(script)\n".utf8).write(to: URL(fileURLWithPath: file))
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file)
         }
         let own = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"].map { ":\($0)" } ?? ""
-        let variables = place.variables.merging([
+        let variables = setup.variables.merging([
             "APPDIR": bundle, "IDENTITYCTL_BROWSER": "opener", "GTK_PATH": "\(bundle)/usr/lib/gtk",
             "LD_LIBRARY_PATH": "\(bundle)/usr/lib:/nowhere/lib\(own)",
-            "PATH": "\(bundle)/usr/bin:\(place.directory.path):/usr/bin:/bin",
+            "PATH": "\(bundle)/usr/bin:\(setup.directory.path):/usr/bin:/bin",
         ]) { $1 }
         let outcome = try await Tool.run(["login", "--timeout", "3"], variables)
         #expect(outcome.status == 6, "\(outcome.errors)")
-        let seen = try String(contentsOfFile: place.directory.path + "/variables", encoding: .utf8)
+        let seen = try String(contentsOfFile: setup.directory.path + "/variables", encoding: .utf8)
         let lines = seen.split(separator: "\n").map(String.init)
         #expect(lines.contains("LD_LIBRARY_PATH=/nowhere/lib\(own)"))
-        #expect(lines.contains("PATH=\(place.directory.path):/usr/bin:/bin"))
+        #expect(lines.contains("PATH=\(setup.directory.path):/usr/bin:/bin"))
         #expect(!lines.contains { $0.hasPrefix("GTK_PATH=") } && lines.contains("APPDIR=\(bundle)"))
     }
 }

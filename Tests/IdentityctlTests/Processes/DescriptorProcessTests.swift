@@ -7,44 +7,44 @@ import Testing
 /// Standard input, output and error, as a shell can redirect or close them.
 @Suite(.timeLimit(.minutes(1))) struct DescriptorProcessTests {
     @Test(arguments: ["<&-", "<&- >&-"]) func aClosedInputHasEnded(redirections: String) async throws {
-        let place = try Surroundings()
-        let outcome = try await Tool.run(["login", "--manual"], place.variables, redirections: redirections)
+        let setup = try ToolSetup()
+        let outcome = try await Tool.run(["login", "--manual"], setup.variables, redirections: redirections)
         #expect(outcome.status == 6, "\(outcome.errors)")
     }
 
     @Test func aTokenThatNobodyCanGetIsAnError() async throws {
-        let place = try Surroundings()
-        #expect(try await place.login().status == 0)
-        let outcome = try await Tool.run(["token"], place.variables, redirections: ">&-")
+        let setup = try ToolSetup()
+        #expect(try await setup.login().status == 0)
+        let outcome = try await Tool.run(["token"], setup.variables, redirections: ">&-")
         #expect(outcome.status == 1)
         let message = "Standard output could not be written: Bad file descriptor"
         #expect(outcome.errors.contains(message), "\(outcome.errors)")
-        let silent = try await Tool.run(["token"], place.variables, redirections: "2>&-")
+        let silent = try await Tool.run(["token"], setup.variables, redirections: "2>&-")
         #expect(silent.status == 0 && !silent.output.isEmpty)
     }
 
     @Test func aBodyThatNobodyCanGetIsNotAskedFor() async throws {
-        let place = try Surroundings()
-        #expect(try await place.login().status == 0)
-        place.provider.forgetRequests()
-        let arguments = ["call", place.issuer + "/userinfo", "--output", "-"]
-        let outcome = try await Tool.run(arguments, place.variables, redirections: ">&-")
+        let setup = try ToolSetup()
+        #expect(try await setup.login().status == 0)
+        setup.provider.forgetRequests()
+        let arguments = ["call", setup.issuer + "/userinfo", "--output", "-"]
+        let outcome = try await Tool.run(arguments, setup.variables, redirections: ">&-")
         #expect(outcome.status == 1 && outcome.errors.contains("Bad file descriptor"), "\(outcome.errors)")
-        #expect(place.provider.requests.isEmpty)
+        #expect(setup.provider.requests.isEmpty)
     }
 
     /// Earlier content of the file, and later output of other programs, stays.
     @Test(arguments: ["/dev/stdout", "-", "/dev/fd/1", "/proc/self/fd/1", "link"])
     func writesToStandardOutputInsteadOfReplacingItsFile(name: String) async throws {
-        let place = try Surroundings()
-        #expect(try await place.login().status == 0)
-        let link = place.directory.path + "/link"
+        let setup = try ToolSetup()
+        #expect(try await setup.login().status == 0)
+        let link = setup.directory.path + "/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/dev/stdout")
         let path = name == "link" ? link : name
-        let file = place.directory.path + "/log"
+        let file = setup.directory.path + "/log"
         try Data("before\n".utf8).write(to: URL(fileURLWithPath: file))
-        let arguments = ["call", place.issuer + "/userinfo", "--output", path]
-        let call = try await Tool.run(arguments, place.variables, redirections: ">> '\(file)'")
+        let arguments = ["call", setup.issuer + "/userinfo", "--output", path]
+        let call = try await Tool.run(arguments, setup.variables, redirections: ">> '\(file)'")
         #expect(call.status == 0, "\(call.errors)")
         let text = try String(contentsOf: URL(fileURLWithPath: file), encoding: .utf8)
         #expect(text.hasPrefix("before\n{") && text.contains("subject-alice"), "\(text)")

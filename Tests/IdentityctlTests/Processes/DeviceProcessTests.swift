@@ -8,31 +8,31 @@ import Testing
 
 /// Signing in with another device, and signing out at the provider, as a script sees it.
 @Suite struct DeviceProcessTests {
-    private func place() throws -> Surroundings {
-        let place = try Surroundings()
-        place.provider.settings.deviceInterval = .seconds(1)
-        return place
+    private func setup() throws -> ToolSetup {
+        let setup = try ToolSetup()
+        setup.provider.settings.deviceInterval = .seconds(1)
+        return setup
     }
 
     @Test(.timeLimit(.minutes(1))) func signsInWithACodeThatIsTypedElsewhere() async throws {
-        let place = try place()
-        let tool = try Tool(["login", "--device-code"], place.variables)
+        let setup = try setup()
+        let tool = try Tool(["login", "--device-code"], setup.variables)
         let address = try await tool.shownAddress()
-        #expect(address.absoluteString.hasPrefix(place.issuer) && address.query == nil)
+        #expect(address.absoluteString.hasPrefix(setup.issuer) && address.query == nil)
         let code = try await tool.errorLine { $0.hasPrefix("  ") && $0.count == 11 && $0.contains("-") }
-        #expect(place.provider.approveDevice(userCode: code.trimmingCharacters(in: .whitespaces), as: .alice))
+        #expect(setup.provider.approveDevice(userCode: code.trimmingCharacters(in: .whitespaces), as: .alice))
         let login = try await tool.outcome()
         #expect(login.status == 0, "\(login.errors)")
-        #expect(place.provider.accepts(accessToken: String(login.output.dropLast())))
+        #expect(setup.provider.accepts(accessToken: String(login.output.dropLast())))
         #expect(login.errorLines.last == "Signed in as alice@example.test.")
         // A QR code is useful only on a terminal.
         #expect(!login.errors.contains("█") && !login.errors.contains("\u{1B}"))
-        #expect(try await place.run("token").output == login.output)
+        #expect(try await setup.run("token").output == login.output)
     }
 
     @Test(.timeLimit(.minutes(1))) func givesTheCodeAsJSON() async throws {
-        let place = try place()
-        let tool = try Tool(["login", "--device-code", "--json"], place.variables)
+        let setup = try setup()
+        let tool = try Tool(["login", "--device-code", "--json"], setup.variables)
         let line = try await tool.errorLine { $0.hasPrefix("{") }
         let shown = try #require(try JSONObject(parsing: Array(line.utf8)).object("deviceCode"))
         #expect(
@@ -40,38 +40,38 @@ import Testing
                 "userCode", "verificationURI", "verificationURIComplete", "message", "expiresOn",
             ]
         )
-        #expect(place.provider.denyDevice(userCode: try #require(shown.string("userCode"))))
+        #expect(setup.provider.denyDevice(userCode: try #require(shown.string("userCode"))))
         let outcome = try await tool.outcome()
         #expect(outcome.status == 7 && outcome.output.isEmpty)
         #expect(outcome.errorLines.last?.contains("user_cancelled.access_denied") == true)
     }
 
     @Test(.timeLimit(.minutes(1))) func endsAtCtrlCAndAtItsTimeOut() async throws {
-        let place = try place()
-        let tool = try Tool(["login", "--device-code"], place.variables)
+        let setup = try setup()
+        let tool = try Tool(["login", "--device-code"], setup.variables)
         _ = try await tool.shownAddress()
         tool.interrupt()
         #expect(try await tool.outcome().status == 6)
-        let late = try await place.run("login", "--device-code", "--timeout", "1")
+        let late = try await setup.run("login", "--device-code", "--timeout", "1")
         #expect(late.status == 6 && late.errors.contains("Start again"))
-        #expect(try await place.run("login", "--device-code", "--manual").status == 64)
+        #expect(try await setup.run("login", "--device-code", "--manual").status == 64)
     }
 
     @Test(.timeLimit(.minutes(1))) func refusesWhatItWouldIgnore() async throws {
-        let place = try place()
-        let prompt = try await place.run("login", "--device-code", "--prompt", "login")
+        let setup = try setup()
+        let prompt = try await setup.run("login", "--device-code", "--prompt", "login")
         #expect(prompt.status == 64 && prompt.errors.contains("--prompt: not together with --device-code"))
-        let account = try await place.run("login", "--device-code", "--account", "bob")
+        let account = try await setup.run("login", "--device-code", "--account", "bob")
         #expect(account.status == 64 && account.errors.contains("--account: 'bob' is not signed in here"))
-        #expect(place.provider.count(of: .deviceAuthorization) == 0)
+        #expect(setup.provider.count(of: .deviceAuthorization) == 0)
     }
 
     @Test(.timeLimit(.minutes(1))) func signsOutAtTheProviderToo() async throws {
-        let place = try place()
-        #expect(try await place.login().status == 0)
-        let opened = place.directory.appendingPathComponent("opened")
-        let browser = place.directory.appendingPathComponent("browser")
-        // The browser records its address, and where that leads.
+        let setup = try setup()
+        #expect(try await setup.login().status == 0)
+        let opened = setup.directory.appendingPathComponent("opened")
+        let browser = setup.directory.appendingPathComponent("browser")
+        // It notes what it was started with, and where that leads.
         try """
         #!/usr/bin/python3
         import http.client, sys, urllib.parse
@@ -83,7 +83,7 @@ import Testing
 
         """.write(to: browser, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: browser.path)
-        let logout = try await place.run("logout", "--revoke", "--end-session", "--browser", browser.path)
+        let logout = try await setup.run("logout", "--revoke", "--end-session", "--browser", browser.path)
         #expect(logout.status == 0, "\(logout.errors)")
         #expect(
             logout.errorLines == [
@@ -92,44 +92,44 @@ import Testing
             ]
         )
         #expect(logout.output.isEmpty)
-        #expect(place.provider.count(of: .revocation) == 1)
+        #expect(setup.provider.count(of: .revocation) == 1)
         let addresses = try String(contentsOf: opened, encoding: .utf8).split(separator: "\n")
         #expect(addresses.first?.hasPrefix("http://127.0.0.1:") == true && !addresses[0].contains("id_token_hint"))
-        #expect(addresses.last?.hasPrefix(place.issuer) == true && addresses[1].contains("id_token_hint="))
+        #expect(addresses.last?.hasPrefix(setup.issuer) == true && addresses[1].contains("id_token_hint="))
         #expect(!logout.errors.contains("id_token_hint"))
     }
 
     @Test(.timeLimit(.minutes(1))) func saysWhichPartOfASignOutFailed() async throws {
-        let place = try place()
-        #expect(try await place.login().status == 0)
-        place.provider.failAlways(.revocation, with: .serverError())
-        let logout = try await place.run("logout", "--revoke", "--json")
+        let setup = try setup()
+        #expect(try await setup.login().status == 0)
+        setup.provider.failAlways(.revocation, with: .serverError())
+        let logout = try await setup.run("logout", "--revoke", "--json")
         #expect(logout.status == 3)
         #expect(logout.output.contains(#""revocation":"failed","browserSession":"notRequested""#))
         #expect(logout.errors.contains("Signed out alice@example.test."))
         #expect(try TroubleProcessTests.code(of: logout)?.hasPrefix("server_unavailable") == true)
-        #expect(try await place.run("accounts", "--json").output == "[]\n")
+        #expect(try await setup.run("accounts", "--json").output == "[]\n")
     }
 
     @Test(.timeLimit(.minutes(1))) func endsWithAStatusOfItsOwnWhereNothingCouldBeRevoked() async throws {
-        let place = try place()
-        place.provider.failAlways(.discovery, with: .changing("revocation_endpoint", to: nil))
-        #expect(try await place.login().status == 0)
-        let logout = try await place.run("logout", "--revoke")
+        let setup = try setup()
+        setup.provider.failAlways(.discovery, with: .changing("revocation_endpoint", to: nil))
+        #expect(try await setup.login().status == 0)
+        let logout = try await setup.run("logout", "--revoke")
         #expect(logout.status == 10 && logout.errors.contains("revoked"), "\(logout.errors)")
-        #expect(try await place.run("accounts", "--json").output == "[]\n")
+        #expect(try await setup.run("accounts", "--json").output == "[]\n")
     }
 
     @Test(.timeLimit(.minutes(1))) func saysWhatASignOutThatWasCutOffHasDone() async throws {
-        let place = try place()
+        let setup = try setup()
         for person in [TestIdentityProvider.Person.alice, .bob] {
-            #expect(try await place.login(as: person).status == 0)
+            #expect(try await setup.login(as: person).status == 0)
         }
         let gate = Gate()
-        place.provider.failNext(.revocation, with: .delay(.zero))
-        place.provider.failNext(.revocation, with: .held(by: gate))
-        let tool = try Tool(["logout", "--all", "--revoke", "--json"], place.variables)
-        try await tool.poll("the second revocation") { place.provider.count(of: .revocation) == 2 ? () : nil }
+        setup.provider.failNext(.revocation, with: .delay(.zero))
+        setup.provider.failNext(.revocation, with: .held(by: gate))
+        let tool = try Tool(["logout", "--all", "--revoke", "--json"], setup.variables)
+        try await tool.poll("the second revocation") { setup.provider.count(of: .revocation) == 2 ? () : nil }
         tool.interrupt()
         let logout = try await tool.outcome()
         gate.open()
@@ -137,13 +137,13 @@ import Testing
         #expect(logout.output.split(separator: "revocation").count == 2, "\(logout.output)")
         #expect(logout.errorLines.filter { $0.hasPrefix("Signed out ") }.count == 2, "\(logout.errors)")
         #expect(try TroubleProcessTests.code(of: logout) == "user_cancelled")
-        #expect(try await place.run("accounts", "--json").output == "[]\n")
+        #expect(try await setup.run("accounts", "--json").output == "[]\n")
     }
 
     @Test(.timeLimit(.minutes(1))) func showsNoAddressOfTheSignOutPageToALog() async throws {
-        let place = try place()
-        #expect(try await place.login().status == 0)
-        let logout = try await place.run("logout", "--end-session", "--browser", "/nowhere/browser")
+        let setup = try setup()
+        #expect(try await setup.login().status == 0)
+        let logout = try await setup.run("logout", "--end-session", "--browser", "/nowhere/browser")
         #expect(logout.status == 8)
         #expect(logout.errors.contains("at a terminal") && !logout.errors.contains("id_token_hint"))
     }

@@ -9,11 +9,11 @@ import Testing
 @Suite struct DoctorProcessTests {
     @Test(.timeLimit(.minutes(1)), arguments: KeyringLibrary.states)
     func saysWhatIsMissingAndComparesTheClock(_ library: KeyringLibrary) async throws {
-        let place = try Surroundings()
+        let setup = try ToolSetup()
         let variables = try [
-            "IDENTITYCTL_ISSUER": place.issuer, "IDENTITYCTL_CACHE": "file:\(place.directory.path)",
+            "IDENTITYCTL_ISSUER": setup.issuer, "IDENTITYCTL_CACHE": "file:\(setup.directory.path)",
             "IDENTITYCTL_BROWSER": "/bin/true", "DBUS_SESSION_BUS_ADDRESS": "disabled:",
-        ].merging(library.variables(in: place.directory)) { $1 }
+        ].merging(library.variables(in: setup.directory)) { $1 }
         let outcome = try await Tool.run(["doctor", "--json"], variables)
         #expect(outcome.status == 8)
         let object = try JSONObject(parsing: Array(outcome.output.utf8))
@@ -30,8 +30,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func saysWhereTheTokensOfAClientRest() async throws {
-        let place = try Surroundings()
-        var variables = ["XDG_STATE_HOME": place.directory.path, "DBUS_SESSION_BUS_ADDRESS": "disabled:"]
+        let setup = try ToolSetup()
+        var variables = ["XDG_STATE_HOME": setup.directory.path, "DBUS_SESSION_BUS_ADDRESS": "disabled:"]
         func row() async throws -> String? {
             let table = try await Tool.run(["doctor"], variables)
             return table.output.split(separator: "\n").first { $0.hasPrefix("token store") }.map(String.init)

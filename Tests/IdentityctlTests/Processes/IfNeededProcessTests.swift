@@ -9,11 +9,11 @@ import Testing
 
 /// Scripts that need a sign-in at the same time.
 @Suite struct IfNeededProcessTests {
-    private let place: Surroundings
-    private var variables: [String: String] { place.variables }
+    private let setup: ToolSetup
+    private var variables: [String: String] { setup.variables }
 
     init() throws {
-        place = try Surroundings()
+        setup = try ToolSetup()
     }
 
     private func login(_ arguments: String...) throws -> Tool {
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func waitsForNobodyWhereThereIsNoPlaceForALock() async throws {
-        let configuration = try place.provider.application().configuration
+        let configuration = try setup.provider.application().configuration
         let screen = Screen()
         let turn = try await LoginCommand.turn(
             in: "/dev/null",
@@ -64,8 +64,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func asksNobodyBecauseTheProviderIsNotReached() async throws {
-        #expect(try await place.login().status == 0)
-        place.provider.close()
+        #expect(try await setup.login().status == 0)
+        setup.provider.close()
         let tool = try login("--claims", "{}")
         let offline = try await tool.outcome()
         #expect(offline.status == 3, "\(offline.errors)")

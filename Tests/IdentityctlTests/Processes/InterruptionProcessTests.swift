@@ -8,52 +8,52 @@ import Testing
 
 /// Signals while a refresh token is redeemed, which the provider accepts only once.
 @Suite struct InterruptionProcessTests {
-    /// A signed-in person whose access token has expired.
-    private func place() async throws -> Surroundings {
-        let place = try Surroundings()
-        place.provider.settings.accessTokenLifetime = .zero
-        #expect(try await place.login().status == 0)
-        place.provider.settings.accessTokenLifetime = .seconds(3600)
-        place.provider.forgetRequests()
-        return place
+    /// Somebody who is signed in, and whose access token has expired.
+    private func setup() async throws -> ToolSetup {
+        let setup = try ToolSetup()
+        setup.provider.settings.accessTokenLifetime = .zero
+        #expect(try await setup.login().status == 0)
+        setup.provider.settings.accessTokenLifetime = .seconds(3600)
+        setup.provider.forgetRequests()
+        return setup
     }
 
     /// `timeout -s INT` and wrappers turn one signal into two. The system may merge two signals with the same number.
     @Test(.timeLimit(.minutes(1)), arguments: [[SIGINT], [SIGTERM], [SIGINT, SIGINT], [SIGINT, SIGQUIT]])
     func keepsWhatARefreshBringsAfterASignal(_ signals: [Int32]) async throws {
-        let place = try await place()
+        let setup = try await setup()
         let gate = Gate()
-        // The signal is sent before the answer, and its arrival cannot be observed.
-        place.provider.failNext(.token, with: .held(by: gate, then: .delay(.seconds(3))))
-        let tool = try Tool(["token"], place.variables)
-        try await place.provider.waitForRequest(.token)
+        // The signal goes before the answer, and nothing tells when it has arrived.
+        setup.provider.failNext(.token, with: .held(by: gate, then: .delay(.seconds(3))))
+        let tool = try Tool(["token"], setup.variables)
+        try await setup.provider.waitForRequest(.token)
         for signal in signals { tool.interrupt(by: signal) }
         gate.open()
         let ended = try await tool.outcome()
         #expect(ended.status == 6 && ended.output.isEmpty, "\(ended.errors)")
-        let next = try await place.run("token", "--json")
+        let next = try await setup.run("token", "--json")
         #expect(next.status == 0, "\(next.errors)")
         #expect(try JSONObject(parsing: Array(next.output.utf8)).string("source") == "cache")
-        #expect(place.provider.count(of: .token) == 1)
+        #expect(setup.provider.count(of: .token) == 1)
     }
 
     @Test(.timeLimit(.minutes(1))) func doesNotWaitLongerForAProviderThanItMay() async throws {
-        let place = try await place()
+        let setup = try await setup()
         let gate = Gate()
         defer { gate.open() }
-        place.provider.failAlways(.token, with: .held(by: gate))
-        let outcome = try await place.run("token", "--timeout", "1")
+        setup.provider.failAlways(.token, with: .held(by: gate))
+        let outcome = try await setup.run("token", "--timeout", "1")
         #expect(outcome.status == 3 && outcome.output.isEmpty && outcome.errors.contains("network.timed_out"))
         #expect(outcome.errorLines.last == "To allow more time, give --timeout SECONDS.")
     }
 
     @Test(.timeLimit(.minutes(1))) func endsAtOnceWhenInterruptedAgain() async throws {
-        let place = try await place()
+        let setup = try await setup()
         let gate = Gate()
         defer { gate.open() }
-        place.provider.failAlways(.token, with: .held(by: gate))
-        let tool = try Tool(["token"], place.variables)
-        try await place.provider.waitForRequest(.token)
+        setup.provider.failAlways(.token, with: .held(by: gate))
+        let tool = try Tool(["token"], setup.variables)
+        try await setup.provider.waitForRequest(.token)
         let begin = ContinuousClock.now
         // Signals in quick succession count as one.
         try await tool.poll("the end") { tool.interrupt() ? nil : () }

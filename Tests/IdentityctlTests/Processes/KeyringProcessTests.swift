@@ -17,7 +17,7 @@ struct KeyringProcessTests {
         #expect(login.status == 0, "\(login.errors)")
         let items = try setup.command("secret-tool search --all xdg:schema SwiftIdentityClient.Record")
         #expect(items.contains(options.isEmpty ? "label = identityctl (key)" : "label = identityctl (sign-in)"))
-        setup.place.provider.forgetRequests()
+        setup.tool.provider.forgetRequests()
         #expect(try await setup.run("token").output == login.output)
 
         try setup.lock()
@@ -34,7 +34,7 @@ struct KeyringProcessTests {
         try setup.unlock()
         let back = try await setup.run("token")
         #expect(back.output == login.output, "\(back.errors)")
-        #expect(setup.place.provider.requests.isEmpty)
+        #expect(setup.tool.provider.requests.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func asksNobodyToSignInForTokensThatCouldNotBeKept() async throws {
@@ -44,7 +44,7 @@ struct KeyringProcessTests {
         #expect(login.status == 4)
         #expect(login.errors.contains("Unlock it") && !login.errors.contains("--cache file"))
         #expect(!login.errors.contains("Opening the browser"))
-        #expect(setup.place.provider.requests.isEmpty)
+        #expect(setup.tool.provider.requests.isEmpty)
     }
 
     /// During a sign-in a person is present; a script that asks for a token has no person to type the password.
@@ -89,7 +89,7 @@ struct KeyringProcessTests {
         let setup = try KeyringSetup()
         let login = try await setup.login("--group", "suite", "--cache", cache)
         #expect(login.status == 0, "\(login.errors)")
-        setup.place.provider.forgetRequests()
+        setup.tool.provider.forgetRequests()
         let accounts = try await setup.run("accounts", "--group", "suite")
         #expect(accounts.output.hasPrefix("alice@example.test\t"))
         // Another program with the same client id; one with another; one of another group.
@@ -104,6 +104,6 @@ struct KeyringProcessTests {
         #expect(try await Tool.run(["logout"] + other, setup.variables).status == 0)
         #expect(try await setup.run("token", "--group", "suite").status == 2)
         #expect(try await setup.run("accounts", "--group", "suite").output == "")
-        #expect(setup.place.provider.requests.isEmpty)
+        #expect(setup.tool.provider.requests.isEmpty)
     }
 }

@@ -7,20 +7,20 @@ import Testing
 
 /// A plain OAuth 2.0 server like GitHub's, with endpoints named on the command line.
 @Suite struct PlainOAuthProcessTests {
-    private let place: Surroundings
+    private let setup: ToolSetup
     private let variables: [String: String]
 
     init() throws {
-        place = try Surroundings()
-        place.provider.settings.requiresOfflineAccess = false
-        place.provider.settings.deviceInterval = .seconds(1)
-        var variables = place.variables
+        setup = try ToolSetup()
+        setup.provider.settings.requiresOfflineAccess = false
+        setup.provider.settings.deviceInterval = .seconds(1)
+        var variables = setup.variables
         variables["IDENTITYCTL_ISSUER"] = nil
         for (name, path) in [
             ("AUTHORIZATION", "authorize"), ("TOKEN", "token"), ("DEVICE_AUTHORIZATION", "device_authorization"),
             ("REVOCATION", "revoke"),
         ] {
-            variables["IDENTITYCTL_\(name)_ENDPOINT"] = "\(place.issuer)/\(path)"
+            variables["IDENTITYCTL_\(name)_ENDPOINT"] = "\(setup.issuer)/\(path)"
         }
         self.variables = variables
     }
@@ -41,20 +41,20 @@ import Testing
         #expect(login.errors.contains("The server does not say who that is"))
         let token = try await run("token", "--force-refresh")
         #expect(token.status == 0, "\(token.errors)")
-        #expect(place.provider.accepts(accessToken: String(token.output.dropLast())))
+        #expect(setup.provider.accepts(accessToken: String(token.output.dropLast())))
         let idToken = try await run("token", "--id-token", "--json")
         #expect(idToken.status == 1)
         #expect(try TroubleProcessTests.code(of: idToken) == "configuration.unsupported")
         let logout = try await run("logout", "--revoke")
         #expect(logout.status == 0, "\(logout.errors)")
-        #expect(place.provider.count(of: .revocation) == 1 && place.provider.count(of: .discovery) == 0)
-        #expect(place.provider.requests.allSatisfy { $0["scope"]?.contains("openid") != true })
+        #expect(setup.provider.count(of: .revocation) == 1 && setup.provider.count(of: .discovery) == 0)
+        #expect(setup.provider.requests.allSatisfy { $0["scope"]?.contains("openid") != true })
     }
 
     @Test(.timeLimit(.minutes(1))) func signsInOnAnotherDeviceWithoutAnIDToken() async throws {
         let tool = try Tool(["login", "--device-code"], variables)
         let code = try await tool.errorLine { $0.hasPrefix("  ") && $0.count == 11 && $0.contains("-") }
-        #expect(place.provider.approveDevice(userCode: code.trimmingCharacters(in: .whitespaces), as: .alice))
+        #expect(setup.provider.approveDevice(userCode: code.trimmingCharacters(in: .whitespaces), as: .alice))
         let login = try await tool.outcome()
         #expect(login.status == 0, "\(login.errors)")
         #expect(try await run("token").status == 0)
@@ -63,7 +63,7 @@ import Testing
     /// Nothing identifies the person, so each further sign-in creates an account.
     @Test(.timeLimit(.minutes(1))) func signsInAgainForTheAccountThatNeedsIt() async throws {
         #expect(try await login().status == 0)
-        place.provider.revokeSessions(of: .alice)
+        setup.provider.revokeSessions(of: .alice)
         #expect(try await run("token", "--force-refresh").status == 2)
         let again = try await login("--if-needed", "--scope", "files.write")
         #expect(again.status == 0, "\(again.errors)")
@@ -78,12 +78,12 @@ import Testing
 
     /// The advice names options of the tool, not Swift members.
     @Test(.timeLimit(.minutes(1))) func isAdvisedWhereADeviceGetsNoIDToken() async throws {
-        place.provider.failAlways(.token, with: .changing("id_token", to: nil))
-        var variables = place.variables
+        setup.provider.failAlways(.token, with: .changing("id_token", to: nil))
+        var variables = setup.variables
         variables["IDENTITYCTL_SCOPE"] = "email"
         let tool = try Tool(["login", "--device-code"], variables)
         let code = try await tool.errorLine { $0.hasPrefix("  ") && $0.count == 11 && $0.contains("-") }
-        #expect(place.provider.approveDevice(userCode: code.trimmingCharacters(in: .whitespaces), as: .alice))
+        #expect(setup.provider.approveDevice(userCode: code.trimmingCharacters(in: .whitespaces), as: .alice))
         let refused = try await tool.outcome()
         #expect(refused.status == 1, "\(refused.errors)")
         let advice = try #require(refused.errorLines.last)
@@ -92,15 +92,15 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func isAdvisedWhereNoEndpointForDevicesIsPublished() async throws {
-        place.provider.failAlways(.discovery, with: .changing("device_authorization_endpoint", to: nil))
-        let refused = try await place.run("login", "--device-code")
+        setup.provider.failAlways(.discovery, with: .changing("device_authorization_endpoint", to: nil))
+        let refused = try await setup.run("login", "--device-code")
         #expect(refused.status == 1)
         #expect(refused.errorLines.last?.contains("--device-authorization-endpoint URL") == true, "\(refused.errors)")
         let named = try Tool(
             [
-                "login", "--device-code", "--device-authorization-endpoint", "\(place.issuer)/device_authorization",
+                "login", "--device-code", "--device-authorization-endpoint", "\(setup.issuer)/device_authorization",
             ],
-            place.variables
+            setup.variables
         )
         _ = try await named.shownAddress()
         named.interrupt()
@@ -108,12 +108,12 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func leadsToTheOptionForAnIssuer() async throws {
-        var variables = place.variables
+        var variables = setup.variables
         variables["IDENTITYCTL_ISSUER"] = nil
-        let refused = try await Tool.run(["login", "--authority", "\(place.issuer)/realms/x"], variables)
+        let refused = try await Tool.run(["login", "--authority", "\(setup.issuer)/realms/x"], variables)
         #expect(refused.status == 1, "\(refused.errors)")
         #expect(refused.errorLines.last?.contains("give --issuer URL") == true, "\(refused.errors)")
-        let form = try await Tool.run(["login", "--authority", place.issuer], variables)
+        let form = try await Tool.run(["login", "--authority", setup.issuer], variables)
         #expect(form.status == 64 && form.errors.contains("Its option is --issuer"), "\(form.errors)")
     }
 }

@@ -7,9 +7,9 @@ import Testing
 /// Requests that are pushed to the provider before the browser opens (RFC 9126).
 @Suite struct PushProcessTests {
     @Test(.timeLimit(.minutes(1))) func pushesTheRequestAndSaysHowLongItsAddressIsGood() async throws {
-        let place = try Surroundings()
-        place.provider.settings.pushedAuthorizationRequests = .offered
-        let tool = try Tool(["login", "--manual", "--push"], place.variables)
+        let setup = try ToolSetup()
+        setup.provider.settings.pushedAuthorizationRequests = .offered
+        let tool = try Tool(["login", "--manual", "--push"], setup.variables)
         let browser = ScriptedBrowser(provider: nil)
         browser.followsRedirects = false
         let address = try await tool.shownAddress()
@@ -19,6 +19,6 @@ import Testing
         try tool.type(try await browser.redirectURL().absoluteString)
         let outcome = try await tool.outcome()
         #expect(outcome.status == 0, "\(outcome.errors)")
-        #expect(place.provider.count(of: .pushedAuthorization) == 1)
+        #expect(setup.provider.count(of: .pushedAuthorization) == 1)
     }
 }

@@ -9,8 +9,8 @@ import Testing
 
 /// Redirects by custom scheme, through the desktop's own tools.
 @Suite struct SchemeProcessTests {
-    private func home(_ place: Surroundings) throws -> [String: String] {
-        let home = place.directory.appendingPathComponent("home")
+    private func home(_ setup: ToolSetup) throws -> [String: String] {
+        let home = setup.directory.appendingPathComponent("home")
         try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
         return ["HOME": home.path]
     }
@@ -25,12 +25,12 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func installsAndRemovesForTheUserAlone() async throws {
-        let place = try Surroundings()
-        let home = try home(place)
+        let setup = try ToolSetup()
+        let home = try home(setup)
         let scheme = Self.newScheme()
         let done = try await Tool.run(["register-scheme", scheme], home)
         #expect(done.status == 0, "\(done.errors)")
-        let directory = place.directory.appendingPathComponent("home/.local/share/applications")
+        let directory = setup.directory.appendingPathComponent("home/.local/share/applications")
         let entry = directory.appendingPathComponent("identityctl-redirect-\(scheme).desktop")
         let text = try String(contentsOf: entry, encoding: .utf8)
         #expect(text.contains("MimeType=x-scheme-handler/\(scheme);\n"))
@@ -40,7 +40,7 @@ import Testing
         #expect(removed.status == 0 && removed.errors.contains("no longer"))
         #expect(!FileManager.default.fileExists(atPath: entry.path))
         for list in ["home/.config/mimeapps.list", "home/.local/share/applications/mimeapps.list"] {
-            let choices = try? String(contentsOf: place.directory.appendingPathComponent(list), encoding: .utf8)
+            let choices = try? String(contentsOf: setup.directory.appendingPathComponent(list), encoding: .utf8)
             #expect(choices?.contains(scheme) != true)
         }
         #expect(
@@ -50,17 +50,17 @@ import Testing
 
     @Test(.timeLimit(.minutes(1)), arguments: ["https", "mailto", "file", "a;b", "../x", "x y"])
     func refusesSchemesThatAreNotItsOwn(_ scheme: String) async throws {
-        let place = try Surroundings()
-        let outcome = try await Tool.run(["register-scheme", scheme], try home(place))
+        let setup = try ToolSetup()
+        let outcome = try await Tool.run(["register-scheme", scheme], try home(setup))
         #expect(outcome.status == 64, "\(outcome.errors)")
-        #expect(try FileManager.default.subpathsOfDirectory(atPath: place.directory.path) == ["home"])
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: setup.directory.path) == ["home"])
     }
 
     /// The cause is the system, not wrong usage.
     @Test(.timeLimit(.minutes(1))) func saysWhereItCannotWrite() async throws {
-        let place = try Surroundings()
-        let home = try home(place)
-        try Data().write(to: place.directory.appendingPathComponent("home/.local"))
+        let setup = try ToolSetup()
+        let home = try home(setup)
+        try Data().write(to: setup.directory.appendingPathComponent("home/.local"))
         let outcome = try await Tool.run(["register-scheme", "com.example.app", "--json"], home)
         #expect(outcome.status == 1, "\(outcome.errors)")
         #expect(try TroubleProcessTests.code(of: outcome) == "other")
@@ -82,10 +82,10 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func signsInWithAnAddressThatTheDesktopDelivers() async throws {
-        let place = try Surroundings()
+        let setup = try ToolSetup()
         let scheme = Self.newScheme()
-        place.provider.add(TestIdentityProvider.Client(redirectURIs: ["\(scheme)://auth"]))
-        let tool = try Tool(["login", "--redirect-uri", "\(scheme)://auth"], place.variables)
+        setup.provider.add(TestIdentityProvider.Client(redirectURIs: ["\(scheme)://auth"]))
+        let tool = try Tool(["login", "--redirect-uri", "\(scheme)://auth"], setup.variables)
         let browser = ScriptedBrowser(provider: nil)
         browser.followsRedirects = false
         try await browser.open(try await tool.shownAddress())
@@ -96,7 +96,7 @@ import Testing
         #expect(delivered.status == 0, "\(delivered.errors)")
         let login = try await tool.outcome()
         #expect(login.status == 0, "\(login.errors)")
-        #expect(place.provider.accepts(accessToken: String(login.output.dropLast())))
+        #expect(setup.provider.accepts(accessToken: String(login.output.dropLast())))
         #expect(try await Tool.run(["deliver-redirect", redirect.absoluteString]).status == 5)
     }
 
@@ -105,12 +105,12 @@ import Testing
 
     @Test(.timeLimit(.minutes(1)), arguments: openers)
     func isStartedByTheDesktopsOwnTools(_ opener: String) async throws {
-        let place = try Surroundings()
-        let home = try home(place)
+        let setup = try ToolSetup()
+        let home = try home(setup)
         let scheme = Self.newScheme()
-        place.provider.add(TestIdentityProvider.Client(redirectURIs: ["\(scheme)://auth"]))
+        setup.provider.add(TestIdentityProvider.Client(redirectURIs: ["\(scheme)://auth"]))
         #expect(try await Tool.run(["register-scheme", scheme], home).status == 0)
-        let tool = try Tool(["login", "--redirect-uri", "\(scheme)://auth"], place.variables.merging(home) { $1 })
+        let tool = try Tool(["login", "--redirect-uri", "\(scheme)://auth"], setup.variables.merging(home) { $1 })
         let browser = ScriptedBrowser(provider: nil)
         browser.followsRedirects = false
         try await browser.open(try await tool.shownAddress())
@@ -127,6 +127,6 @@ import Testing
         let login = try await tool.outcome()
         #expect(login.status == 0, "\(login.errors)")
         #expect(!login.errors.contains("register-scheme"))
-        #expect(place.provider.accepts(accessToken: String(login.output.dropLast())))
+        #expect(setup.provider.accepts(accessToken: String(login.output.dropLast())))
     }
 }

@@ -9,53 +9,53 @@ import Testing
 /// From sign-in to sign-out, as a script sees it.
 @Suite struct SessionProcessTests {
     @Test(.timeLimit(.minutes(1))) func signsInOnceAndHandsOutTheTokenUntilItIsSignedOut() async throws {
-        let place = try Surroundings()
-        let login = try await place.login()
+        let setup = try ToolSetup()
+        let login = try await setup.login()
         #expect(login.status == 0, "\(login.errors)")
         let token = try #require(login.output.split(separator: "\n").first.map(String.init))
         #expect(login.output == token + "\n")
-        #expect(place.provider.accepts(accessToken: token))
+        #expect(setup.provider.accepts(accessToken: token))
         #expect(login.errorLines.last == "Signed in as alice@example.test.")
         #expect(!login.errors.contains(token))
 
-        place.provider.forgetRequests()
-        let again = try await place.run("token")
+        setup.provider.forgetRequests()
+        let again = try await setup.run("token")
         #expect(again.status == 0)
         #expect(again.output == token + "\n")
         #expect(again.errors.isEmpty)
-        #expect(place.provider.requests.isEmpty)
+        #expect(setup.provider.requests.isEmpty)
 
-        let accounts = try await place.run("accounts")
-        #expect(accounts.output == "alice@example.test\t\(place.issuer)|subject-alice\t\(place.host)\n")
+        let accounts = try await setup.run("accounts")
+        #expect(accounts.output == "alice@example.test\t\(setup.issuer)|subject-alice\t\(setup.host)\n")
 
-        let logout = try await place.run("logout")
+        let logout = try await setup.run("logout")
         #expect(logout.status == 0)
         #expect(logout.output.isEmpty)
         #expect(logout.errors == "Signed out alice@example.test.\n")
-        let after = try await place.run("token")
+        let after = try await setup.run("token")
         #expect(after.status == 2)
         #expect(after.output.isEmpty)
         #expect(after.errors.contains("identityctl login"))
-        #expect(try await place.run("logout").status == 0)
+        #expect(try await setup.run("logout").status == 0)
     }
 
     /// A script that asks for Carol never continues with Alice's token.
     @Test(.timeLimit(.minutes(1)), arguments: [[], ["--if-needed"]])
     func handsOutNoTokenOfSomebodyElse(_ options: [String]) async throws {
-        let place = try Surroundings()
-        let tool = try Tool(["login", "--account", "carol@example.test"] + options, place.variables)
+        let setup = try ToolSetup()
+        let tool = try Tool(["login", "--account", "carol@example.test"] + options, setup.variables)
         try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
         let refused = try await tool.outcome()
         #expect(refused.status == 2 && refused.output.isEmpty, "\(refused.errors)")
         #expect(refused.errors.contains("alice@example.test"))
         #expect(refused.errors.contains("carol@example.test"))
         #expect(refused.errors.contains("--prompt select_account"))
-        #expect(try await place.run("token", "--account", "alice@example.test").status == 0)
+        #expect(try await setup.run("token", "--account", "alice@example.test").status == 0)
     }
 
     @Test(.timeLimit(.minutes(1))) func writesJSONAsDocumented() async throws {
-        let place = try Surroundings()
-        let login = try await place.login("--json", "--response-mode", "form_post")
+        let setup = try ToolSetup()
+        let login = try await setup.login("--json", "--response-mode", "form_post")
         #expect(login.status == 0, "\(login.errors)")
         let result = try JSONObject(parsing: Array(login.output.utf8))
         #expect(
@@ -68,17 +68,17 @@ import Testing
         #expect(result.object("account")?.string("username") == "alice@example.test")
         #expect(result.string("expiresOn")?.hasSuffix("Z") == true)
 
-        let cached = try JSONObject(parsing: Array(try await place.run("token", "--json").output.utf8))
+        let cached = try JSONObject(parsing: Array(try await setup.run("token", "--json").output.utf8))
         #expect(cached.string("accessToken") == result.string("accessToken"))
         #expect(cached.string("source") == "cache")
         #expect(cached["correlationID"] == .null)
-        let refreshed = try await place.run("token", "--json", "--force-refresh")
+        let refreshed = try await setup.run("token", "--json", "--force-refresh")
         #expect(try JSONObject(parsing: Array(refreshed.output.utf8)).string("source") == "identityProvider")
-        let accounts = try await place.run("accounts", "--json")
+        let accounts = try await setup.run("accounts", "--json")
         #expect(accounts.output.hasPrefix(#"[{"id":""#) && accounts.output.hasSuffix("}]\n"))
 
-        place.provider.revokeSessions(of: .alice)
-        let lost = try await place.run("token", "--json", "--force-refresh")
+        setup.provider.revokeSessions(of: .alice)
+        let lost = try await setup.run("token", "--json", "--force-refresh")
         #expect(lost.status == 2)
         #expect(lost.output.isEmpty)
         let error = try #require(try JSONObject(parsing: Array((lost.errorLines.last ?? "").utf8)).object("error"))
@@ -88,19 +88,19 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func saysThatMemoryDoesNotOutliveTheCommand() async throws {
-        let place = try Surroundings()
-        let login = try await place.login("--json", "--cache", "memory")
+        let setup = try ToolSetup()
+        let login = try await setup.login("--json", "--cache", "memory")
         #expect(login.status == 0, "\(login.errors)")
         #expect(try JSONObject(parsing: Array(login.output.utf8)).bool("persisted") == false)
-        #expect(try await place.run("token", "--cache", "memory").status == 2)
-        #expect(!FileManager.default.fileExists(atPath: place.directory.appendingPathComponent("cache").path))
+        #expect(try await setup.run("token", "--cache", "memory").status == 2)
+        #expect(!FileManager.default.fileExists(atPath: setup.directory.appendingPathComponent("cache").path))
     }
 
     /// The token would stay on the screen or in the log of a job.
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
     func printsNoTokenUnlessItIsAskedFor(isTerminal: Bool) async throws {
-        let place = try Surroundings()
-        let variables = place.variables.filter { $0.key != "IDENTITYCTL_PRINT_TOKEN" }
+        let setup = try ToolSetup()
+        let variables = setup.variables.filter { $0.key != "IDENTITYCTL_PRINT_TOKEN" }
         func login(_ arguments: String...) async throws -> (shown: String, errors: String) {
             let terminal = try PseudoTerminal()
             let tool = try Tool(["login"] + arguments, variables, outputPath: isTerminal ? terminal.path : nil)
@@ -116,39 +116,39 @@ import Testing
         let again = try await Tool.run(["login", "--if-needed"], variables)
         #expect(again.status == 0 && again.output.isEmpty && again.errors.isEmpty)
         let token = try await login("--print-token").shown.trimmingCharacters(in: .newlines)
-        #expect(place.provider.accepts(accessToken: token))
+        #expect(setup.provider.accepts(accessToken: token))
         #expect(try await login("--json").shown.contains(#""accessToken":""#))
     }
 
     /// The sign-in is refused if its token would not be shown.
     @Test(.timeLimit(.minutes(1))) func refusesASignInOfWhichNothingWouldBeLeft() async throws {
-        let place = try Surroundings()
-        let variables = place.variables.filter { $0.key != "IDENTITYCTL_PRINT_TOKEN" }
+        let setup = try ToolSetup()
+        let variables = setup.variables.filter { $0.key != "IDENTITYCTL_PRINT_TOKEN" }
         let refused = try await Tool.run(["login", "--cache", "memory"], variables)
         #expect(refused.status == 64 && refused.errors.contains("--print-token"), "\(refused.errors)")
-        #expect(place.provider.requests.isEmpty)
+        #expect(setup.provider.requests.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func choosesBetweenSeveralAccounts() async throws {
-        let place = try Surroundings()
-        #expect(try await place.login().status == 0)
-        let bob = try await place.login(as: .bob)
+        let setup = try ToolSetup()
+        #expect(try await setup.login().status == 0)
+        let bob = try await setup.login(as: .bob)
         #expect(bob.status == 0)
-        #expect(try await place.run("token").output == bob.output)
-        #expect(try await place.run("token", "--account", "BOB@example.test").output == bob.output)
-        #expect(try await place.run("token", "--account", "\(place.issuer)|subject-bob").output == bob.output)
-        #expect(try await place.run("token", "--account", "carol").status == 2)
-        let undecided = try await place.run("logout", "--json")
+        #expect(try await setup.run("token").output == bob.output)
+        #expect(try await setup.run("token", "--account", "BOB@example.test").output == bob.output)
+        #expect(try await setup.run("token", "--account", "\(setup.issuer)|subject-bob").output == bob.output)
+        #expect(try await setup.run("token", "--account", "carol").status == 2)
+        let undecided = try await setup.run("logout", "--json")
         #expect(undecided.status == 9 && undecided.errors.contains("account_not_chosen"))
         for text in ["--account", "alice@example.test", "bob@example.test"] { #expect(undecided.errors.contains(text)) }
-        #expect(try await place.run("logout", "--account", "carol").errors.contains("nothing was changed"))
-        #expect(try await place.run("accounts").output.split(separator: "\n").count == 2)
-        #expect(try await place.run("logout", "--all").status == 0)
-        #expect(try await place.run("accounts", "--json").output == "[]\n")
+        #expect(try await setup.run("logout", "--account", "carol").errors.contains("nothing was changed"))
+        #expect(try await setup.run("accounts").output.split(separator: "\n").count == 2)
+        #expect(try await setup.run("logout", "--all").status == 0)
+        #expect(try await setup.run("accounts", "--json").output == "[]\n")
     }
 
     @Test(.timeLimit(.minutes(1))) func takesTheDefaultAccountOfSeveral() async throws {
-        let place = try Surroundings()
+        let setup = try ToolSetup()
         let carol = TestIdentityProvider.Person(
             username: "carol@example.test",
             password: "tr0ub4dor",
@@ -156,32 +156,32 @@ import Testing
             subject: "subject-carol",
             objectID: "cccccccc-0000-4000-8000-000000000003"
         )
-        place.provider.add(carol)
-        let alice = try await place.login()
-        #expect(try await place.login(as: .bob).status == 0)
-        #expect(try await place.login(as: carol).status == 0)
-        let chosen = try await place.run("accounts", "--default", "alice@example.test")
+        setup.provider.add(carol)
+        let alice = try await setup.login()
+        #expect(try await setup.login(as: .bob).status == 0)
+        #expect(try await setup.login(as: carol).status == 0)
+        let chosen = try await setup.run("accounts", "--default", "alice@example.test")
         #expect(chosen.status == 0 && chosen.output.isEmpty && chosen.errors.hasSuffix("is the default account.\n"))
-        #expect(try await place.run("token").output == alice.output)
-        #expect(try await place.run("call", place.issuer + "/userinfo").output.contains("subject-alice"))
-        let lines = try await place.run("accounts").output.split(separator: "\n")
+        #expect(try await setup.run("token").output == alice.output)
+        #expect(try await setup.run("call", setup.issuer + "/userinfo").output.contains("subject-alice"))
+        let lines = try await setup.run("accounts").output.split(separator: "\n")
         #expect(lines.filter { $0.hasSuffix("\tdefault") }.map { $0.hasPrefix("alice") } == [true])
-        #expect(try await place.run("accounts", "--default", "nobody").status == 2)
+        #expect(try await setup.run("accounts", "--default", "nobody").status == 2)
 
-        #expect(try await place.run("logout", "--account", "alice@example.test").status == 0)
-        let undecided = try await place.run("token")
+        #expect(try await setup.run("logout", "--account", "alice@example.test").status == 0)
+        let undecided = try await setup.run("token")
         #expect(undecided.status == 9 && undecided.output.isEmpty, "\(undecided.errors)")
-        #expect(try await place.run("token", "--account", "bob@example.test").status == 0)
+        #expect(try await setup.run("token", "--account", "bob@example.test").status == 0)
     }
 
     @Test(.timeLimit(.minutes(1))) func neverWritesASecretToStandardErrorWhateverIsLogged() async throws {
-        let place = try Surroundings()
-        let login = try await place.login("--log-level", "trace")
-        let refresh = try await place.run("token", "--force-refresh", "--log-level", "trace")
+        let setup = try ToolSetup()
+        let login = try await setup.login("--log-level", "trace")
+        let refresh = try await setup.run("token", "--force-refresh", "--log-level", "trace")
         #expect(login.status == 0 && refresh.status == 0)
         #expect(refresh.errors.contains("["))
         let names = ["code", "code_verifier", "refresh_token"]
-        let sent = place.provider.requests.filter { $0.endpoint == .token }.flatMap { request in
+        let sent = setup.provider.requests.filter { $0.endpoint == .token }.flatMap { request in
             names.compactMap { request[$0] }
         }
         #expect(sent.count == 3)
@@ -192,7 +192,7 @@ import Testing
     }
 }
 
-extension Surroundings {
+extension ToolSetup {
     /// Host and port of the provider.
     var host: String { String(issuer.dropFirst("http://".count)) }
 }

@@ -7,14 +7,14 @@ import Testing
 
 /// Token stores on a machine without a keyring: over SSH, in a container.
 @Suite struct StoreProcessTests {
-    private let place: Surroundings
+    private let setup: ToolSetup
     private let variables: [String: String]
 
     init() throws {
-        place = try Surroundings()
-        var variables = place.variables
+        setup = try ToolSetup()
+        var variables = setup.variables
         variables["IDENTITYCTL_CACHE"] = nil
-        variables["XDG_STATE_HOME"] = place.directory.path
+        variables["XDG_STATE_HOME"] = setup.directory.path
         variables["DBUS_SESSION_BUS_ADDRESS"] = "disabled:"
         self.variables = variables
     }
@@ -30,12 +30,12 @@ import Testing
     }
 
     private func files() throws -> [String] {
-        try FileManager.default.subpathsOfDirectory(atPath: place.directory.path)
+        try FileManager.default.subpathsOfDirectory(atPath: setup.directory.path)
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: KeyringLibrary.states)
     func saysAtOnceHowToKeepTokensWithoutAKeyring(_ library: KeyringLibrary) async throws {
-        let libraries = try Surroundings()
+        let libraries = try ToolSetup()
         let hiding = try library.variables(in: libraries.directory)
         let refused = try await Tool.run(["login", "--json"], variables.merging(hiding) { $1 })
         #expect(refused.status == 4)
@@ -43,7 +43,7 @@ import Testing
         #expect(refused.errors.contains("identityctl login --cache file"))
         let again = try await run("login", "--cache", "auto", "--group", "mine")
         #expect(again.errorLines.last?.hasSuffix(": identityctl login --group mine --cache file") == true)
-        #expect(place.provider.requests.isEmpty)
+        #expect(setup.provider.requests.isEmpty)
         #expect(try files().isEmpty)
         #expect(try await run("token").status == 4)
         #expect(try await run("cache", "show").output == "none\n")
@@ -52,13 +52,13 @@ import Testing
     /// No sign-in begins if its tokens cannot be kept, by any method.
     @Test(.timeLimit(.minutes(1)), arguments: [[], ["--manual"], ["--device-code"]])
     func endsAtOnceWhereFilesCannotBeWritten(_ way: [String]) async throws {
-        let file = "\(place.directory.path)/file"
+        let file = "\(setup.directory.path)/file"
         try Data().write(to: URL(fileURLWithPath: file))
         let refused = try await Tool.run(["login", "--json", "--cache", "file:\(file)/tokens"] + way, variables)
         #expect(refused.status == 4, "\(refused.errors)")
         #expect(try TroubleProcessTests.code(of: refused) == "cache.permissions")
         #expect(refused.errors.contains(file))
-        #expect(place.provider.requests.isEmpty)
+        #expect(setup.provider.requests.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func remembersWhatWasChosenOnce() async throws {
@@ -87,7 +87,7 @@ import Testing
 
     /// The default of earlier versions left no marker.
     @Test(.timeLimit(.minutes(1))) func findsTheFilesOfEarlierVersions() async throws {
-        let login = try await login("--cache", "file:\(place.directory.path)/swift-identity-client")
+        let login = try await login("--cache", "file:\(setup.directory.path)/swift-identity-client")
         #expect(login.status == 0, "\(login.errors)")
         #expect(try !files().contains { $0.hasSuffix("store-marker.json") })
         #expect(try await run("token").output == login.output)

@@ -16,8 +16,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func signsInWithAPastedAddress() async throws {
-        let place = try Surroundings()
-        let tool = try Tool(["login", "--manual"], place.variables)
+        let setup = try ToolSetup()
+        let tool = try Tool(["login", "--manual"], setup.variables)
         let browser = ScriptedBrowser(provider: nil)
         browser.followsRedirects = false
         let address = try await tool.shownAddress()
@@ -30,41 +30,41 @@ import Testing
         try tool.type(" \"\(answer.absoluteString)\" ")
         let outcome = try await tool.outcome()
         #expect(outcome.status == 0, "\(outcome.errors)")
-        #expect(place.provider.accepts(accessToken: String(outcome.output.dropLast())))
+        #expect(setup.provider.accepts(accessToken: String(outcome.output.dropLast())))
         #expect(outcome.errors.contains("Never paste it anywhere else"))
         #expect(!outcome.errors.contains(answer.absoluteString))
-        #expect(try await place.run("token").output == outcome.output)
+        #expect(try await setup.run("token").output == outcome.output)
     }
 
     @Test(.timeLimit(.minutes(1))) func givesUpOnPastedAddressesThatAreNoAnswer() async throws {
-        let place = try Surroundings()
-        let ended = try await place.run("login", "--manual", "--json")
+        let setup = try ToolSetup()
+        let ended = try await setup.run("login", "--manual", "--json")
         #expect(ended.status == 6)
         #expect(try Self.code(of: ended) == "user_cancelled")
         #expect(ended.errors.contains("No address was pasted") && !ended.errors.contains("Cancelled."))
-        let tool = try Tool(["login", "--manual", "--json"], place.variables)
+        let tool = try Tool(["login", "--manual", "--json"], setup.variables)
         for _ in 1...3 { try tool.type("http://127.0.0.1/?code=x&state=y") }
         _ = try await tool.errorLine { $0.hasPrefix("That is not the answer") }
         let wrong = try await tool.outcome()
         #expect(wrong.status == 5)
         #expect(try Self.code(of: wrong) == "invalid_response.state")
-        #expect(place.provider.count(of: .token) == 0)
+        #expect(setup.provider.count(of: .token) == 0)
     }
 
     /// The option's variable may be set for other sign-ins.
     @Test(.timeLimit(.minutes(1))) func refusesABrowserThatWouldNotBeOpened() async throws {
-        let place = try Surroundings()
-        let refused = try await place.run("login", "--manual", "--browser", "w3m")
+        let setup = try ToolSetup()
+        let refused = try await setup.run("login", "--manual", "--browser", "w3m")
         #expect(refused.status == 64 && refused.errors.contains("--browser: not together with --manual"))
-        #expect(place.provider.requests.isEmpty)
-        let variables = place.variables.merging(["IDENTITYCTL_BROWSER": "w3m"]) { $1 }
+        #expect(setup.provider.requests.isEmpty)
+        let variables = setup.variables.merging(["IDENTITYCTL_BROWSER": "w3m"]) { $1 }
         #expect(try await Tool.run(["login", "--manual"], variables).status == 6)
     }
 
     @Test(.timeLimit(.minutes(1))) func takesAnAddressThatIsLongerThanATerminalsLine() async throws {
-        let place = try Surroundings()
+        let setup = try ToolSetup()
         let terminal = try PseudoTerminal()
-        let tool = try Tool(["login", "--manual"], place.variables, terminal: terminal.terminal)
+        let tool = try Tool(["login", "--manual"], setup.variables, terminal: terminal.terminal)
         let browser = ScriptedBrowser(provider: nil)
         browser.followsRedirects = false
         try await browser.visit(try await tool.shownAddress())
@@ -80,10 +80,10 @@ import Testing
 
     /// As a shell does when it continues a stopped program.
     @Test(.timeLimit(.minutes(1))) func showsNoPastedAddressAfterTheTerminalWasReset() async throws {
-        let place = try Surroundings()
+        let setup = try ToolSetup()
         let terminal = try PseudoTerminal()
         let usual = try terminal.mode
-        let tool = try Tool(["login", "--manual"], place.variables, terminal: terminal.terminal)
+        let tool = try Tool(["login", "--manual"], setup.variables, terminal: terminal.terminal)
         _ = try await tool.errorLine { $0.hasPrefix("Address") }
         #expect(!terminal.isUsual)
         try terminal.set(usual)
@@ -95,9 +95,9 @@ import Testing
 
     /// Ctrl-Z: some shells restore the terminal's mode themselves; dash does not.
     @Test(.timeLimit(.minutes(1))) func leavesTheTerminalAsItWasWhileItIsStopped() async throws {
-        let place = try Surroundings()
+        let setup = try ToolSetup()
         let terminal = try PseudoTerminal()
-        let tool = try Tool(["login", "--manual"], place.variables, terminal: terminal.terminal)
+        let tool = try Tool(["login", "--manual"], setup.variables, terminal: terminal.terminal)
         _ = try await tool.errorLine { $0.hasPrefix("Address") }
         tool.interrupt(by: SIGTSTP)
         try await tool.poll("a usual terminal") { terminal.isUsual ? () : nil }
@@ -110,9 +110,9 @@ import Testing
 
     @Test(.timeLimit(.minutes(1)), arguments: [SIGINT, SIGQUIT, SIGTERM, SIGHUP])
     func leavesTheTerminalAsItWasWhateverEndsIt(signal: CInt) async throws {
-        let place = try Surroundings()
+        let setup = try ToolSetup()
         let terminal = try PseudoTerminal()
-        let tool = try Tool(["login", "--manual"], place.variables, terminal: terminal.terminal)
+        let tool = try Tool(["login", "--manual"], setup.variables, terminal: terminal.terminal)
         _ = try await tool.errorLine { $0.hasPrefix("Address") }
         #expect(!terminal.isUsual)
         tool.interrupt(by: signal)
@@ -121,8 +121,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func endsAndFreesThePortWhenInterrupted() async throws {
-        let place = try Surroundings()
-        let tool = try Tool(["login"], place.variables)
+        let setup = try ToolSetup()
+        let tool = try Tool(["login"], setup.variables)
         let address = try await tool.shownAddress()
         let redirect = try #require(
             URLComponents(url: address, resolvingAgainstBaseURL: false)?.queryItems?.first { $0.name == "redirect_uri" }
@@ -139,19 +139,19 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func endsWhenThePersonDoesNotComeBack() async throws {
-        let place = try Surroundings()
-        let outcome = try await place.run("login", "--timeout", "1", "--json")
+        let setup = try ToolSetup()
+        let outcome = try await setup.run("login", "--timeout", "1", "--json")
         #expect(outcome.status == 6)
         #expect(try Self.code(of: outcome) == "user_cancelled.timed_out")
-        let manual = try Tool(["login", "--manual", "--timeout", "1"], place.variables)
+        let manual = try Tool(["login", "--manual", "--timeout", "1"], setup.variables)
         let ended = try await manual.outcome()
         #expect(ended.status == 6 && ended.errorLines.last?.contains("user_cancelled.timed_out") == true)
     }
 
     /// The browser may have been unable to reach this computer.
     @Test(.timeLimit(.minutes(1))) func saysAfterASignInThatTimedOutWhatToDo() async throws {
-        let place = try Surroundings()
-        let outcome = try await place.run("login", "--timeout", "1", "--scope", "api.write")
+        let setup = try ToolSetup()
+        let outcome = try await setup.run("login", "--timeout", "1", "--scope", "api.write")
         #expect(outcome.status == 6)
         let advice =
             "Run: identityctl login --manual --scope api.write (or --device-code, where the provider offers it)"
@@ -159,55 +159,55 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func endsAtOnceWithoutABrowserWhereNobodyReadsAlong() async throws {
-        let place = try Surroundings()
-        let login = try await place.run("login", "--json", "--browser", "/nowhere/browser")
+        let setup = try ToolSetup()
+        let login = try await setup.run("login", "--json", "--browser", "/nowhere/browser")
         #expect(login.status == 8)
         #expect(try Self.code(of: login) == "interaction_unavailable.browser")
         #expect(login.errors.contains("identityctl login --manual") && !login.errors.contains("Ctrl-C"))
     }
 
     @Test(.timeLimit(.minutes(1))) func saysWhoSaidNo() async throws {
-        let place = try Surroundings()
-        place.provider.settings.consentScopes = ["files.read"]
-        let denied = try await place.login("--json", behaviour: .deny)
+        let setup = try ToolSetup()
+        setup.provider.settings.consentScopes = ["files.read"]
+        let denied = try await setup.login("--json", behaviour: .deny)
         #expect(denied.status == 7)
         #expect(try Self.code(of: denied) == "user_cancelled.access_denied")
     }
 
     @Test(.timeLimit(.minutes(1))) func tellsAnUnreachableProviderFromAnUnusableCache() async throws {
-        let place = try Surroundings()
-        place.provider.close()
-        let offline = try await place.run("login", "--json")
+        let setup = try ToolSetup()
+        setup.provider.close()
+        let offline = try await setup.run("login", "--json")
         #expect(offline.status == 3)
         #expect(try Self.code(of: offline)?.hasPrefix("network") == true)
-        let noCache = try await place.run("accounts", "--json", "--cache", "file:/dev/null/cache")
+        let noCache = try await setup.run("accounts", "--json", "--cache", "file:/dev/null/cache")
         #expect(noCache.status == 4)
         #expect(try Self.code(of: noCache)?.hasPrefix("cache") == true)
     }
 
     @Test(.timeLimit(.minutes(1))) func doesNotBelieveAWrongAnswer() async throws {
-        let place = try Surroundings()
-        place.provider.tamperNextIDToken(with: .brokenSignature)
-        let outcome = try await place.login("--json")
+        let setup = try ToolSetup()
+        setup.provider.tamperNextIDToken(with: .brokenSignature)
+        let outcome = try await setup.login("--json")
         #expect(outcome.status == 5)
         #expect(try Self.code(of: outcome) == "invalid_response.id_token")
-        #expect(try await place.run("accounts", "--json").output == "[]\n")
+        #expect(try await setup.run("accounts", "--json").output == "[]\n")
     }
 
     @Test(.timeLimit(.minutes(1))) func saysThatTheResultCouldNotBeHandedOver() async throws {
-        let place = try Surroundings()
-        _ = try await place.login()
-        let outcome = try await Tool.run(["token"], place.variables, outputPath: "/dev/full")
+        let setup = try ToolSetup()
+        _ = try await setup.login()
+        let outcome = try await Tool.run(["token"], setup.variables, outputPath: "/dev/full")
         #expect(outcome.status == 1)
         #expect(outcome.errors.contains("Standard output could not be written"))
     }
 
     @Test(.timeLimit(.minutes(2))) func refusesWrongUsageBeforeItTouchesAnything() async throws {
-        let place = try Surroundings()
-        _ = try await place.login()
-        let before = try place.cacheContents()
+        let setup = try ToolSetup()
+        _ = try await setup.login()
+        let before = try setup.cacheContents()
         #expect(!before.isEmpty)
-        place.provider.forgetRequests()
+        setup.provider.forgetRequests()
         for arguments in [
             ["login", "--redirect-uri", "nonsense"], ["login", "--redirect-ports", "9-1"],
             ["login", "--timeout", "-1"],
@@ -220,14 +220,14 @@ import Testing
             ["login", "--redirect-uri", "com.example.app:/cb", "--redirect-ports", "1-2"], ["nonsense"],
             ["token", "--client-id", "a\u{7}b"],
         ] {
-            let outcome = try await Tool.run(arguments + ["--json"], place.variables)
+            let outcome = try await Tool.run(arguments + ["--json"], setup.variables)
             #expect(outcome.status == 64, "\(arguments): \(outcome.errors)")
             #expect(outcome.output.isEmpty, "\(arguments)")
             #expect(try Self.code(of: outcome) == "configuration.invalid_argument", "\(arguments)")
         }
-        #expect(try place.cacheContents() == before)
-        #expect(place.provider.requests.isEmpty)
-        #expect(try await place.run("token").status == 0)
+        #expect(try setup.cacheContents() == before)
+        #expect(setup.provider.requests.isEmpty)
+        #expect(try await setup.run("token").status == 0)
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: ["1", "true", "YES"])
@@ -239,16 +239,16 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1))) func keepsTokensWhereThePersonMeans() async throws {
-        let place = try Surroundings()
-        var variables = place.variables
-        variables["HOME"] = place.directory.path
+        let setup = try ToolSetup()
+        var variables = setup.variables
+        variables["HOME"] = setup.directory.path
         variables["IDENTITYCTL_CACHE"] = "file:~/tokens"
         let tool = try Tool(["login"], variables)
         try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
         #expect(try await tool.outcome().status == 0)
-        #expect(FileManager.default.fileExists(atPath: place.directory.path + "/tokens"))
+        #expect(FileManager.default.fileExists(atPath: setup.directory.path + "/tokens"))
         for relative in ["file:tokens", "file:./tokens", "file:~bob/tokens"] {
-            let outcome = try await place.run("accounts", "--json", "--cache", relative)
+            let outcome = try await setup.run("accounts", "--json", "--cache", relative)
             #expect(outcome.status == 64 && outcome.errors.contains("begins with / or ~/"))
         }
     }

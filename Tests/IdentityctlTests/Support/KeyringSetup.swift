@@ -15,21 +15,21 @@ final class KeyringSetup: Sendable {
         let output: String
     }
 
-    let place: Surroundings
+    let tool: ToolSetup
     let variables: [String: String]
     private let session: String
 
     /// - Parameter hasScreen: Whether there is a display, on which the keyring shows its dialog.
     init(hasScreen: Bool = false) throws {
-        place = try Surroundings()
-        session = place.directory.path + "/session"
+        tool = try ToolSetup()
+        session = tool.directory.path + "/session"
         let mode = hasScreen ? "desktop" : "unlocked"
         _ = try Self.shell("timeout 40 '\(keyringSupport ?? "")/session' start '\(session)' \(mode)")
         let told = try String(contentsOfFile: session + "/env", encoding: .utf8).split(separator: "\n")
         let address = try #require(told.first { $0.hasPrefix("BUS=") }).dropFirst(4)
-        var variables = place.variables
+        var variables = tool.variables
         variables["IDENTITYCTL_CACHE"] = nil
-        variables["XDG_STATE_HOME"] = place.directory.path
+        variables["XDG_STATE_HOME"] = tool.directory.path
         variables["DBUS_SESSION_BUS_ADDRESS"] = String(address)
         if hasScreen { variables["DISPLAY"] = told.first { $0.hasPrefix("SCREEN=") }?.dropFirst(7).description }
         self.variables = variables

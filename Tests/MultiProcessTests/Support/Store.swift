@@ -65,7 +65,7 @@ struct Storage: Sendable {
     }
 }
 
-extension Household {
+extension SharedCacheSetup {
     init(
         _ store: Store = .file,
         people: [TestIdentityProvider.Person] = [.alice],

@@ -6,7 +6,7 @@ import IdentityTesting
 import Testing
 
 /// A provider on the loopback interface, a directory for the tokens, and a person with a browser.
-final class Surroundings: Sendable {
+final class ToolSetup: Sendable {
     let provider: TestIdentityProvider
     let directory: URL
     let issuer: String

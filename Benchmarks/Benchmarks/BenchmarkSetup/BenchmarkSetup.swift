@@ -6,7 +6,7 @@ package import IdentityTesting
 import Synchronization
 
 /// A signed-in person, and copies of her record under other names in any cache.
-package struct Household: Sendable {
+package struct BenchmarkSetup: Sendable {
     package let provider: TestIdentityProvider
     package let transport: RepeatingTransport
     private let account: Account

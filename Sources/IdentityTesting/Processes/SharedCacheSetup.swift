@@ -4,7 +4,7 @@ import FoundationEssentials
 package import IdentityClient
 
 /// A cache shared by many processes, and a loopback provider that treats a refresh token used twice as stolen.
-package struct Household: Sendable {
+package struct SharedCacheSetup: Sendable {
     package let provider: TestIdentityProvider
     package let authority: Authority
     package let clock: ManualClock
@@ -39,7 +39,7 @@ package struct Household: Sendable {
         self.cache = cache
         self.command = command
         self.storage = storage
-        self.group = try group ?? TokenCacheConformance.Room.randomGroup()
+        self.group = try group ?? TokenCacheConformance.TestedCache.randomGroup()
         self.provider = provider
         self.clock = clock
         authority = try provider.listen()

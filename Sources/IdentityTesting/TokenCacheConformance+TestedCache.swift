@@ -4,7 +4,7 @@ import IdentityClient
 
 extension TokenCacheConformance {
     /// The cache under test, with a cache group that only this check uses.
-    struct Room: Sendable {
+    struct TestedCache: Sendable {
         let cache: any TokenCache
         let rule: Rule
         let group: CacheGroup
@@ -35,9 +35,9 @@ extension TokenCacheConformance {
             Self.randomKey(group, kind: kind)
         }
 
-        /// Returns the same room on another cache.
-        func entered(by cache: any TokenCache) -> Room {
-            Room(cache: cache, rule: rule, group: group, key: key)
+        /// Returns the same group and key, on another cache.
+        func through(_ cache: any TokenCache) -> TestedCache {
+            TestedCache(cache: cache, rule: rule, group: group, key: key)
         }
 
         private init(cache: any TokenCache, rule: Rule, group: CacheGroup, key: CacheKey) {
@@ -47,12 +47,12 @@ extension TokenCacheConformance {
             self.key = key
         }
 
-        /// Returns another room on the same cache, in its own group.
-        func next() throws -> Room {
-            try Room(cache: cache, rule: rule, group: Self.randomGroup())
+        /// Returns the same cache, with another group.
+        func next() throws -> TestedCache {
+            try TestedCache(cache: cache, rule: rule, group: Self.randomGroup())
         }
 
-        /// Does `work`, then removes the records that it stored in this room, even if it fails.
+        /// Does `work`, then removes the records that it stored in this group, even if it fails.
         func clearing<Value>(_ work: () async throws -> Value) async throws -> Value {
             let value: Value
             do {
@@ -89,7 +89,7 @@ extension TokenCacheConformance {
     }
 }
 
-extension TokenCacheConformance.Room {
+extension TokenCacheConformance.TestedCache {
     func expect(_ condition: Bool, _ explanation: @autoclosure () -> String) throws {
         guard condition else { throw TokenCacheConformance.Failure(rule, explanation()) }
     }
