@@ -47,6 +47,16 @@ final class DesktopStores: Sendable {
         }
     }
 
+    /// Reads what a store needs beside its files, and makes nothing.
+    func checkReadable(_ store: TokenStore, for group: CacheGroup) async throws {
+        switch store {
+        case .encryptedFile:
+            try await KeyringEncryptionKey(keyring: keyring, files: try sealedFiles(), group: group).check()
+        case .keyring: _ = try await isInKeyring(group)
+        default: break
+        }
+    }
+
     /// Encrypted records lie beside the groups, under a name that no group can have.
     func sealedFiles() throws -> FileTokenCache {
         try sealed.withLock { sealed in

@@ -64,6 +64,37 @@ extension DesktopTokenCache {
         try await inUse.marker.change(clearing, to: StoreMark(store: store, moves: clearing.moves), for: group)
     }
 
+    /// Gives up the tokens of `group` without reading them, for a store whose keyring is gone, and forgets which store it is. The
+    /// next sign-in chooses one.
+    ///
+    /// - Returns: The store that they rested in, and whether they are removed: items of a keyring that cannot be used stay.
+    /// - Throws: What the files throw.
+    package func discard(_ group: CacheGroup) async throws -> (store: TokenStore?, isRemoved: Bool) {
+        let locks = try await stores.moveLocks().takeAll(in: group)
+        defer { locks.forEach { $0.end() } }
+        let store = try await inUse.remembered(for: group)
+        for files in [try stores.sealedFiles(), stores.plain] { try await removeAll(of: group, in: files) }
+        var isRemoved = true
+        if store == .keyring {
+            do {
+                try await removeAll(of: group, in: try stores.cache(.keyring, for: group))
+            } catch AuthenticationError.cache {
+                isRemoved = false
+            }
+        }
+        try await inUse.marker.forget(group)
+        inUse.forget(group)
+        return (store, isRemoved)
+    }
+
+    private func removeAll(of group: CacheGroup, in cache: any TokenCache) async throws {
+        for kind in DesktopStores.movableKinds {
+            for (key, record) in try await cache.records(of: kind, in: group) {
+                _ = try await cache.replace(record, with: nil, for: key)
+            }
+        }
+    }
+
     /// All locks of the group, when nobody refreshes: who does has a lease in the old store, and in the new one nobody
     /// would find it. Whoever wants one has to wait for the lock.
     private func locksBetweenRefreshes(of group: CacheGroup, within timeout: Duration) async throws -> [HeldLock] {
@@ -137,11 +168,7 @@ extension DesktopTokenCache {
         // Encrypted ones are removed without their key.
         let leftover: any TokenCache =
             copies == .encryptedFile ? try stores.sealedFiles() : try stores.cache(copies, for: group)
-        for kind in DesktopStores.movableKinds {
-            for (key, record) in try await leftover.records(of: kind, in: group) {
-                _ = try await leftover.replace(record, with: nil, for: key)
-            }
-        }
+        try await removeAll(of: group, in: leftover)
         var settled = mark
         settled.copies = nil
         try await inUse.marker.change(mark, to: settled, for: group)

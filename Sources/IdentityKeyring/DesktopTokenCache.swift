@@ -122,6 +122,15 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         try await inUse.remembered(for: group)
     }
 
+    /// Reads what the store of `group` needs beside its files: the key of encrypted ones, the items of the keyring. Nothing is
+    /// chosen or made.
+    ///
+    /// - Throws: What the store throws; `.cacheKeyUnavailable` where the key of encrypted files is missing.
+    package func checkReadable(in group: CacheGroup) async throws {
+        guard let store = try await rememberedStore(of: group) else { return }
+        try await stores.checkReadable(store, for: group)
+    }
+
     /// The record under `key`, or `nil`.
     ///
     /// - Throws: As ``openedStore(for:)``, and what the store throws.

@@ -11,6 +11,23 @@ struct KeyringEncryptionKey: EncryptionKeyProvider {
     /// The key; a new one when there is none and nothing that it could be missing for.
     func encryptionKey() async throws -> EncryptionKey {
         if let key = try await stored() { return key }
+        try await refuseToReplaceOne()
+        let new = EncryptionKey.random()
+        if try await keyring.replace(nil, with: CacheRecord(bytes: new.bytes), for: item) { return new }
+        guard let key = try await stored() else {
+            throw AuthenticationError(.cacheBusy, "The key of the encrypted sign-ins is being changed. Try again.")
+        }
+        return key
+    }
+
+    /// Reads the key, and makes none.
+    ///
+    /// - Throws: `.cacheKeyUnavailable` where it is missing; what the keyring throws.
+    func check() async throws {
+        if try await stored() == nil { try await refuseToReplaceOne() }
+    }
+
+    private func refuseToReplaceOne() async throws {
         for kind in DesktopStores.movableKinds where try await !files.records(of: kind, in: group).isEmpty {
             throw AuthenticationError(
                 .cacheKeyUnavailable,
@@ -18,12 +35,6 @@ struct KeyringEncryptionKey: EncryptionKeyProvider {
                     + "the keyring in which they were made or its backup; to sign in anew, remove that directory."
             )
         }
-        let new = EncryptionKey.random()
-        if try await keyring.replace(nil, with: CacheRecord(bytes: new.bytes), for: item) { return new }
-        guard let key = try await stored() else {
-            throw AuthenticationError(.cacheBusy, "The key of the encrypted sign-ins is being changed. Try again.")
-        }
-        return key
     }
 
     private func stored() async throws -> EncryptionKey? {

@@ -72,6 +72,13 @@ final class StoreMarker: Sendable {
         else { throw Self.busy }
     }
 
+    /// Forgets which store it is.
+    func forget(_ group: CacheGroup) async throws {
+        let key = Self.key(group)
+        guard let record = try await files.record(for: key) else { return }
+        guard try await files.replace(record, with: nil, for: key) else { throw Self.busy }
+    }
+
     static func key(_ group: CacheGroup) -> CacheKey {
         CacheKey(group: group, kind: CacheKey.Kind(rawValue: "store"), name: "marker")
     }

@@ -33,6 +33,7 @@ public final class AuthenticatedClient: Sendable {
     let transport: any HTTPTransport
     let timeout: Duration
     let maximumResponseBytes: Int
+    let onWait: (@Sendable (_ host: String, _ duration: Duration) -> Void)?
 
     /// Creates a client, without network or file access.
     ///
@@ -48,7 +49,7 @@ public final class AuthenticatedClient: Sendable {
     ///     it bounds these waits alone. One minute unless given.
     ///   - maximumResponseBytes: The largest body that is given back in memory; 16 MiB unless given, and above it
     ///     `.responseTooLarge`.
-    public init(
+    public convenience init(
         application: PublicClientApplication,
         account: Account,
         scopes: Set<Scope>,
@@ -57,12 +58,36 @@ public final class AuthenticatedClient: Sendable {
         timeout: Duration = .seconds(60),
         maximumResponseBytes: Int = 16 << 20
     ) {
+        self.init(
+            application: application,
+            account: account,
+            scopes: scopes,
+            authority: authority,
+            transport: transport,
+            timeout: timeout,
+            maximumResponseBytes: maximumResponseBytes,
+            onWait: nil
+        )
+    }
+
+    /// The same, which tells when a server asks to wait, and how long.
+    package init(
+        application: PublicClientApplication,
+        account: Account,
+        scopes: Set<Scope>,
+        authority: Authority? = nil,
+        transport: (any HTTPTransport)? = nil,
+        timeout: Duration,
+        maximumResponseBytes: Int = 16 << 20,
+        onWait: (@Sendable (_ host: String, _ duration: Duration) -> Void)?
+    ) {
         self.application = application
         self.account = account
         self.scopes = scopes
         self.transport = transport ?? application.configuration.transport
         self.timeout = timeout
         self.maximumResponseBytes = max(0, maximumResponseBytes)
+        self.onWait = onWait
         tokens = ResourceTokens(
             application: application,
             parameters: SilentParameters(scopes: scopes, account: account, authority: authority)

@@ -59,6 +59,7 @@ struct ResourceCall: Sendable {
                 note("A resource asks to wait", route, at: .debug, ["identity.wait": "\(duration)"])
                 history.waits += 1
                 history.waited += duration
+                client.onWait?(route.address.host, duration)
                 try await clock.sleep(for: duration)
             }
         }

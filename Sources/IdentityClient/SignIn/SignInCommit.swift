@@ -100,9 +100,17 @@ struct SignInCommit: Sendable {
         guard let wanted, authority.issuesIDTokens, wanted.id != grant.identity.accountID else { return }
         throw AuthenticationError(
             .accountMismatch,
-            "Another account signed in than the one that was asked for; nothing was stored. Sign in again with the right one.",
+            """
+            \(Self.name(grant.profile?.username, grant.identity.accountID)) signed in, but \
+            \(Self.name(wanted.username, wanted.id)) was requested. Nothing was stored. Sign in again with the requested account.
+            """,
             correlationID: context.correlationID
         )
+    }
+
+    /// An account in a message: the name that a person knows, or else the identifier, which are a provider's words.
+    private static func name(_ username: String?, _ id: Account.ID) -> String {
+        "'\(WireText.clean(username ?? id.rawValue))'"
     }
 
     private func store(_ grant: TokenGrant) async throws -> CredentialSnapshot? {

@@ -25,6 +25,7 @@ struct BrowserSignIn {
         console.line("")
         console.line("  \(url.absoluteString)")
         console.line("")
+        console.line("If the provider shows an error there, check the client id and the redirect URI.")
         console.line("If it ends at a page that the browser cannot show, that browser cannot come back here.")
         console.line("Then press Ctrl-C and run: \(elsewhere.command)")
     }

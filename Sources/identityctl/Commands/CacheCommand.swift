@@ -59,6 +59,8 @@ struct CacheMoveCommand: ToolCommand {
     )
     var to: String
 
+    var sharedOptions: SharedOptions { SharedOptions(provider) }
+
     func run(in session: Session) async throws {
         let stores = [TokenStore.encryptedFile, .keyring, .file]
         guard let store = stores.first(where: { $0.name == to }) else {
@@ -77,7 +79,7 @@ struct CacheMoveCommand: ToolCommand {
 
 extension ProviderOptions {
     /// The user's stores, all accepted, and whose tokens are meant.
-    fileprivate func desktopCache(_ session: Session) throws -> (DesktopTokenCache, CacheGroup) {
+    func desktopCache(_ session: Session) throws -> (DesktopTokenCache, CacheGroup) {
         let environment = session.environment
         if let given = try environment.given("cache", cache), try cacheChoice(environment).policy == nil {
             throw given.error("this command is about the stores auto, keyring and file.")
@@ -86,7 +88,9 @@ extension ProviderOptions {
         guard let group = try group(environment) else {
             throw UsageError("Whose tokens? Give --client-id or --group.")
         }
-        return (CacheChoice.desktop(policy, logger: session.logger), group)
+        let cache = CacheChoice.desktop(policy, logger: session.logger)
+        session.uses(cache, group)
+        return (cache, group)
     }
 }
 

@@ -13,7 +13,8 @@ extension CallCommand {
         _ application: PublicClientApplication,
         _ account: Account,
         _ scopes: Set<Scope>,
-        timeout: Duration?
+        timeout: Duration?,
+        _ console: Console
     ) -> AuthenticatedClient {
         let transport = PatientTransport(
             base: CurlTransport(timeout: timeout ?? Self.noLimit),
@@ -25,7 +26,10 @@ extension CallCommand {
             scopes: scopes,
             transport: transport,
             timeout: timeout ?? Self.patience
-        )
+        ) { host, duration in
+            guard duration > .zero else { return }
+            console.line("\(host.printable) asks to wait: trying again in \(duration.wholeSeconds) s. Ctrl-C gives up.")
+        }
     }
 
     /// Sends it, and puts the answer's head and body where they belong.
@@ -35,9 +39,12 @@ extension CallCommand {
         _ client: AuthenticatedClient,
         _ console: Console
     ) async throws -> HTTPResponse {
-        var output = AnswerOutput()
+        let destination = destination()
+        var output = if case .terminal(let terminal) = destination { terminal } else { AnswerOutput() }
+        var path: String?
+        if case .file(let file) = destination { path = file }
         guard message.upload == nil, path == nil else {
-            let (response, rest) = try await transfer(request, body, client, console)
+            let (response, rest) = try await transfer(request, body, to: path, client, console)
             try writeHead(of: response, to: &output)
             try output.write(rest)
             try output.end()
@@ -55,15 +62,23 @@ extension CallCommand {
         return response
     }
 
-    /// A file, or standard output where it is no terminal: there an answer is shown as text.
-    private var path: String? {
-        guard let path = message.output, ["-", "/dev/stdout"].contains(path) else { return message.output }
-        return StandardStream.output.isTerminal ? nil : "/dev/stdout"
+    /// Where an answer goes. On a terminal, however it is named, an answer is shown as text.
+    private enum Destination {
+        case standardOutput
+        case terminal(AnswerOutput)
+        case file(String)
+    }
+
+    private func destination() -> Destination {
+        guard let path = message.output else { return .standardOutput }
+        guard path != "-" else { return StandardStream.output.isTerminal ? .standardOutput : .file("/dev/stdout") }
+        return TerminalFile(path).map { Destination.terminal(AnswerOutput(to: $0)) } ?? .file(path)
     }
 
     private func transfer(
         _ request: HTTPRequest,
         _ body: RequestBody?,
+        to path: String?,
         _ client: AuthenticatedClient,
         _ console: Console
     ) async throws -> (HTTPResponse, [UInt8]) {

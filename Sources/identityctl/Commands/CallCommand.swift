@@ -51,7 +51,7 @@ struct CallCommand: ToolCommand {
                 SilentParameters(scopes: scopes, account: account, claims: claims)
             )
         }
-        let client = client(application, account, scopes, timeout: timeout)
+        let client = client(application, account, scopes, timeout: timeout, session.console)
         let response = try await answer(to: request, body, client, session.console)
         guard response.status.kind == .successful else { throw APIRefusal(response, now: Int64(time(nil))) }
     }

@@ -4,6 +4,7 @@ import ArgumentParser
 import FoundationEssentials
 import IdentityClient
 import IdentityKeyring
+import Logging
 
 /// What this machine offers.
 struct DoctorCommand: ToolCommand {
@@ -11,15 +12,18 @@ struct DoctorCommand: ToolCommand {
         commandName: "doctor",
         abstract: "Says what this computer has for signing in, and what to do about what it lacks.",
         discussion: """
-            Nothing is changed, nobody is asked, and no browser is opened. With --authority or --issuer the provider is \
-            asked for the time. Ends with status 0, or with that of the first lack: 8 browser or display, 4 keyring or \
-            token files, 3 network, 5 clock.
+            Nothing is changed, nobody is asked, and no browser is opened. Where a provider is named, what it publishes is \
+            read, and the clocks are compared. Ends with status 0, or with that of the first lack: 8 browser or display, 4 \
+            keyring, its key or token files, 3 network, 5 an answer that is not believed, or the clock.
             """
     )
 
     @OptionGroup var provider: ProviderOptions
     @OptionGroup var browser: BrowserOption
     @OptionGroup var output: OutputOptions
+
+    @Flag(help: "Count no browser and no display as a lack: you sign in with --manual or --device-code.")
+    var withoutBrowser = false
 
     func run(in session: Session) async throws {
         let findings = try await findings(session)
@@ -32,38 +36,54 @@ struct DoctorCommand: ToolCommand {
         let command = try browser.command(environment)
         let choice = try provider.cacheChoice(environment)
         let authority = try provider.authority(environment)
+        let isManual = try environment.isOn("without-browser", withoutBrowser)
         var findings = Examination.browser(.current(browserCommand: command))
+        if isManual { findings = findings.map { $0.notNeeded("with --manual or --device-code") } }
         let keyring = KeyringTokenCache(applicationName: "identityctl")
-        findings += Examination.keyring(try await Self.outcome { try await keyring.status() })
-        findings.append(try await tokenStore(session, choice))
+        let keyringFindings = Examination.keyring(try await Self.outcome { try await keyring.status() })
+        let (store, storeFinding) = try await tokenStore(session, choice)
+        let needsKeyring = store != .file && store != .memory
+        findings += needsKeyring ? keyringFindings : keyringFindings.map { $0.notNeeded("by this store") }
+        findings.append(storeFinding)
         let files = FileTokenCache(directory: choice.directory)
         findings.append(Examination.files(Result { try files.inspect() }))
-        let transport = CurlTransport()
         findings.append(Examination.curl(try await Self.outcome { try await CurlTransport.libraryVersion() }))
-        guard let authority else {
-            return findings + [.unknown("clock", "not compared: give --authority or --issuer")]
-        }
-        let theirs = try await Self.outcome {
-            try await ProviderClock.seconds(
-                of: authority,
-                over: transport,
-                deadline: .seconds(10),
-                logger: session.logger
-            )
-        }
-        return findings + [Examination.clock(theirs, ours: Int64(Date.now.timeIntervalSince1970))]
+        return findings + (try await provider(authority, session.logger))
     }
 
-    /// Where the tokens of the program rest that is meant, if one is.
-    private func tokenStore(_ session: Session, _ choice: CacheChoice) async throws -> Finding {
+    private func provider(_ authority: Authority?, _ logger: Logger) async throws -> [Finding] {
+        guard let authority else {
+            let unasked = "not asked: give --authority or --issuer"
+            return [.unknown("provider", unasked), .unknown("clock", unasked)]
+        }
+        let transport = CurlTransport()
+        let published = try await Self.outcome {
+            try await ProviderInspection.check(authority, over: transport, deadline: Self.patience, logger: logger)
+        }
+        let theirs = try await Self.outcome {
+            try await ProviderClock.seconds(of: authority, over: transport, deadline: Self.patience, logger: logger)
+        }
+        let ours = Int64(Date.now.timeIntervalSince1970)
+        return [Examination.provider(authority, published), Examination.clock(theirs, ours: ours)]
+    }
+
+    private static let patience = Duration.seconds(10)
+
+    /// Where the tokens of the program rest that is meant, if one is, and whether what that store needs can be read.
+    private func tokenStore(_ session: Session, _ choice: CacheChoice) async throws -> (TokenStore?, Finding) {
         guard choice.policy != nil else {
-            return Examination.tokenStore(.success(choice.directory == nil ? .memory : .file))
+            let store = choice.directory == nil ? TokenStore.memory : .file
+            return (store, Examination.tokenStore(.success(store)))
         }
         guard let group = try provider.group(session.environment) else {
-            return .unknown("token store", "not asked: give --client-id or --group")
+            return (nil, .unknown("token store", "not asked: give --client-id or --group"))
         }
         let cache = CacheChoice.desktop(.standard, logger: session.logger)
-        return Examination.tokenStore(try await Self.outcome { try await cache.rememberedStore(of: group) })
+        let store = try await Self.outcome { try await cache.rememberedStore(of: group) }
+        // Where it is not known, the finding says why.
+        guard let known = try? store.get() else { return (nil, Examination.tokenStore(store)) }
+        let read = try await Self.outcome { try await cache.checkReadable(in: group) }
+        return (known, Examination.tokenStore(read.map { _ in known }))
     }
 
     /// What `work` gave, or why it failed; a cancelled task ends the command.

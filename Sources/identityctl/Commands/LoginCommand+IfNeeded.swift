@@ -74,6 +74,39 @@ extension LoginCommand {
 }
 
 extension PublicClientApplication {
+    /// How long a sign-in may take from its tokens being stored to its end.
+    private static let grace = Duration.seconds(2)
+
+    /// Signs in, or takes the tokens of another command that has signed in meanwhile: one without `--if-needed` waits for no
+    /// turn.
+    func watching(
+        for wanted: Given?,
+        _ parameters: InteractiveParameters,
+        _ console: Console,
+        while signIn: @escaping @Sendable () async throws -> AuthenticationResult
+    ) async throws -> AuthenticationResult {
+        guard let changes = configuration.cache.changes(in: configuration.group) else { return try await signIn() }
+        return try await withThrowingTaskGroup(of: AuthenticationResult?.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await signIn() }
+            group.addTask {
+                for await key in changes where key.kind == .account {
+                    // A failure is no reason to end the sign-in.
+                    guard let found = try? await self.acquireTokenIfSignedIn(wanted, parameters) else { continue }
+                    // This sign-in stores its tokens shortly before it ends.
+                    try await Task.sleep(for: Self.grace)
+                    console.line("Another command has signed in meanwhile.")
+                    return found
+                }
+                return nil
+            }
+            while let ended = try await group.next() {
+                if let ended { return ended }
+            }
+            throw CancellationError()
+        }
+    }
+
     /// A token without asking anyone; `nil` where a person is needed.
     fileprivate func acquireTokenIfSignedIn(
         _ wanted: Given?,

@@ -69,6 +69,7 @@ struct LoginCommand: ToolCommand {
             logger: session.logger
         )
         configuration.redirectURI = try signIn.redirect(environment, isManual: way == .manual)
+        configuration.requestTimeout = min(configuration.requestTimeout, parameters.timeout)
         configuration.compatibility.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
         configuration.browser = ReportingBrowser(
             launcher: SystemBrowserLauncher(command: command, withholding: ProviderOptions.secretVariables),
@@ -83,7 +84,8 @@ struct LoginCommand: ToolCommand {
         }
         var turn: HeldLock?
         defer { turn?.end() }
-        if try environment.isOn("if-needed", ifNeeded) {
+        let isIfNeeded = try environment.isOn("if-needed", ifNeeded)
+        if isIfNeeded {
             switch try await need(wanted, parameters, application, session.console) {
             case .none(let result): return try await end(with: result, session, rests: rests)
             case .signIn(let lock): turn = lock
@@ -94,7 +96,7 @@ struct LoginCommand: ToolCommand {
             }
         }
         try await parameters.address(wanted, application)
-        let result = try await result(by: way, parameters, wanted, application, session)
+        let result = try await result(by: way, parameters, wanted, application, session, watches: isIfNeeded)
         try await application.check(result.account, is: wanted)
         let declined = result.declinedScopes.map(\.rawValue.printable).sorted()
         if !declined.isEmpty { session.console.line("Warning: not granted: \(declined.joined(separator: ", "))") }
@@ -118,23 +120,30 @@ struct LoginCommand: ToolCommand {
 
     private func prints(_ environment: Environment) throws -> Bool { try environment.isOn("print-token", printToken) }
 
+    /// - Parameter watches: Whether the sign-in of another command ends this one.
     private func result(
         by way: Way,
         _ parameters: InteractiveParameters,
         _ wanted: Given?,
         _ application: PublicClientApplication,
-        _ session: Session
+        _ session: Session,
+        watches: Bool
     ) async throws -> AuthenticationResult {
-        switch way {
-        case .browser:
-            return try await BrowserSignIn(application: application, console: session.console, elsewhere: elsewhere)
-                .run(parameters)
-        case .manual:
-            return try await ManualSignIn(application: application, console: session.console).run(parameters)
-        case .deviceCode:
-            let device = try signIn.deviceParameters(parameters, session.environment, for: wanted)
-            return try await DeviceSignIn(application: application, session: session).run(device)
+        let device =
+            try way == .deviceCode
+            ? signIn.deviceParameters(parameters, session.environment, for: wanted) : nil
+        let (console, elsewhere) = (session.console, elsewhere)
+        let work = { @Sendable () async throws -> AuthenticationResult in
+            if let device { return try await DeviceSignIn(application: application, session: session).run(device) }
+            if way == .manual {
+                return try await ManualSignIn(application: application, console: console).run(parameters)
+            }
+            return try await BrowserSignIn(application: application, console: console, elsewhere: elsewhere).run(
+                parameters
+            )
         }
+        guard watches else { return try await work() }
+        return try await application.watching(for: wanted, parameters, console, while: work)
     }
 }
 

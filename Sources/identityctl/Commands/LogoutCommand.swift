@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import IdentityClient
+import IdentityKeyring
 import OAuthWire
 
 /// Signing out.
@@ -24,6 +25,9 @@ struct LogoutCommand: ToolCommand {
     @Flag(help: "Sign everyone out whom 'identityctl accounts' lists.")
     var all = false
 
+    @Flag(help: "Give up the tokens of all accounts without reading them, where the keyring that they need is gone.")
+    var discard = false
+
     @Flag(help: "Have the provider take the refresh token back.")
     var revoke = false
 
@@ -42,12 +46,16 @@ struct LogoutCommand: ToolCommand {
         guard !all || account.account == nil else {
             throw ValidationError("Give one of --account and --all, not both.")
         }
+        guard !discard || !(all || account.account != nil || revoke || endSession) else {
+            throw ValidationError("--discard reads no tokens: leave --account, --all, --revoke and --end-session out.")
+        }
     }
 
     var sharedOptions: SharedOptions { SharedOptions(provider, nil, account) }
 
     func run(in session: Session) async throws {
         try refuseWhatIsIgnored(session.environment)
+        if discard { return try await giveUp(session) }
         let wanted = all ? nil : try session.environment.given("account", account.account)
         var configuration = try provider.configuration(session.environment, logger: session.logger)
         configuration.browser = SignOutBrowser(
@@ -87,6 +95,24 @@ struct LogoutCommand: ToolCommand {
         guard accounts.isEmpty else { return }
         let whom = wanted.map { "'\($0.text.printable)'" } ?? "Nobody"
         session.console.line(wanted == nil ? "\(whom) is signed in." : "\(whom) is not signed in; nothing was changed.")
+    }
+
+    /// Removes the tokens of the client or group, whatever is wrong with their store.
+    private func giveUp(_ session: Session) async throws {
+        guard try provider.cacheChoice(session.environment).policy != nil else {
+            throw UsageError(
+                "--discard is about the stores auto, keyring and file. Use --all, or remove the directory."
+            )
+        }
+        let (cache, group) = try provider.desktopCache(session)
+        let (store, isRemoved) = try await cache.discard(group)
+        guard let store else { return session.console.line("There were no tokens.") }
+        session.console.line("The tokens in '\(store)' are given up. The next sign-in chooses a store.")
+        if !isRemoved {
+            session.console.line(
+                "Warning: the keyring could not be reached, and still has its items (\"identityctl\")."
+            )
+        }
     }
 
     /// Signs one account out, and says so, also where the rest was cut off.

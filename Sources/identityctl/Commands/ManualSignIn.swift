@@ -61,6 +61,10 @@ struct PastedAddress {
         static let noAddress = Unusable(
             description: "That is not an address. It begins like the one above, and has a question mark in it."
         )
+        static let noAnswer = Unusable(
+            description:
+                "That address has no answer in it (code or error). Copy the whole one that the browser ended at."
+        )
         static let request = Unusable(
             description:
                 "That is the address to open, not the one that the browser ended at. Open it, sign in, and copy the "
@@ -87,6 +91,13 @@ struct PastedAddress {
             let url = URL(string: String(text)), url.scheme != nil
         else { throw Unusable.noAddress }
         guard !Self.base(text).elementsEqual(Self.base(request.absoluteString)) else { throw Unusable.request }
+        let query = text.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1).last ?? text.utf8[...]
+        let names = query.split(whereSeparator: { "&#".utf8.contains($0) }).map {
+            $0.prefix { $0 != UInt8(ascii: "=") }
+        }
+        guard names.contains(where: { $0.elementsEqual("code".utf8) || $0.elementsEqual("error".utf8) }) else {
+            throw Unusable.noAnswer
+        }
         self.url = url
     }
 

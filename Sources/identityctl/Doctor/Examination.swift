@@ -85,7 +85,7 @@ enum Examination {
     static func tokenStore(_ store: Result<TokenStore?, any Error>) -> Finding {
         let check = "token store"
         switch store {
-        case .failure(let error): return .lack(check, "it is not known", error)
+        case .failure(let error): return .lack(check, "it is not known, or cannot be read", error)
         case .success(let store?): return .ok(check, "\(store)")
         case .success(nil): return .unknown(check, "none yet: the first sign-in decides")
         }
@@ -109,12 +109,25 @@ enum Examination {
         }
     }
 
+    /// - Parameter published: Whether it publishes something, which is believed; or what is wrong with that.
+    static func provider(_ authority: Authority, _ published: Result<Bool, any Error>) -> Finding {
+        let check = "provider"
+        switch published {
+        case .success(true): return .ok(check, authority.description)
+        case .success(false): return .unknown(check, "a plain OAuth 2.0 server publishes nothing to look at")
+        case .failure(let error):
+            let isOther = ProviderOptions.isOther(error, authority)
+            let advice = JSONReport.message(of: error) + (isOther ? " \(ProviderOptions.isNotMicrosoft)" : "")
+            return .lack(check, authority.description, advice, ExitStatus(for: error))
+        }
+    }
+
     /// - Parameters:
     ///   - theirs: The provider's seconds since 1970, `nil` when it does not tell.
     ///   - ours: This computer's.
     static func clock(_ theirs: Result<Int64?, any Error>, ours: Int64) -> Finding {
         switch theirs {
-        case .failure(let error): return .lack("clock", "the provider was not reached", error)
+        case .failure: return .unknown("clock", "not compared: the provider did not answer")
         case .success(nil): return .unknown("clock", "the provider does not tell the time")
         case .success(let theirs?):
             let ahead = ours - theirs

@@ -32,6 +32,11 @@ struct Finding: Hashable, Sendable {
         Finding(check: check, state: .unknown, found: why)
     }
 
+    /// The same, but for a lack of what is not needed.
+    func notNeeded(_ whom: String) -> Finding {
+        state == .lack ? .unknown(check, "\(found); not needed \(whom)") : self
+    }
+
     /// A lack as the library tells it.
     static func lack(_ check: String, _ found: String, _ error: any Error) -> Finding {
         lack(check, found, JSONReport.message(of: error), ExitStatus(for: error))

@@ -10,6 +10,12 @@ extension ProviderOptions {
         its place.
         """
 
+    /// Whether an error may mean that.
+    static func isOther(_ error: any Error, _ authority: Authority) -> Bool {
+        guard let code = (error as? AuthenticationError)?.code, authority.isMicrosoft else { return false }
+        return [.untrustedAuthority, .configuration].contains(code)
+    }
+
     /// What names a provider: the options, with what the command line says.
     private var names: [(name: String, value: String?)] {
         [

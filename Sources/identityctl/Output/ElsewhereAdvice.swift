@@ -13,7 +13,10 @@ struct ElsewhereAdvice {
     func after(_ error: any Error) -> String? {
         switch (error as? AuthenticationError)?.code {
         case .interactionTimedOut:
-            "If the browser ended at a page that it could not show, it cannot come back here. Run: \(command)"
+            """
+            If the provider showed an error, check the client id and the redirect URI. If the browser ended at a page that it \
+            could not show, it cannot come back here. Run: \(command)
+            """
         case .browserUnavailable: "To sign in with a browser elsewhere, run: \(command)"
         default: nil
         }

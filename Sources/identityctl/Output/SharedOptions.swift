@@ -39,6 +39,13 @@ struct SharedOptions: Hashable, Sendable {
         return options
     }
 
+    /// Those alone that name the provider and the group.
+    var ofProvider: SharedOptions {
+        var options = self
+        options.items.removeAll { ["--cache", "--scope", "--claims", "--account"].contains($0.name) }
+        return options
+    }
+
     /// The same with one more option.
     func adding(_ name: String, _ value: String) -> SharedOptions {
         var options = self

@@ -1,28 +1,52 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityKeyring
 
-/// What to do where the tokens cannot be kept, or rest elsewhere: the very commands.
+/// What to do where the tokens cannot be kept, cannot be read, or rest elsewhere: the very commands.
 enum StoreAdvice {
-    /// The tokens rest in a store that this command does not use.
-    static let elsewhere = """
-        Leave --cache out (and IDENTITYCTL_CACHE) to use them where they are, or move them: \
-        identityctl cache move --to STORE
-        """
-
-    /// No store was chosen yet, and the keyring cannot be had.
-    static func unchosen(_ code: AuthenticationError.Code, _ options: SharedOptions) -> String? {
-        guard keyringCodes.contains(code) else { return nil }
+    /// - Parameters:
+    ///   - remembered: The store in which the tokens rest; `nil` where none was chosen yet.
+    ///   - isUsed: Whether the command uses that one.
+    static func text(
+        for code: AuthenticationError.Code,
+        remembered: TokenStore?,
+        isUsed: Bool,
+        _ options: SharedOptions
+    ) -> String? {
+        guard let remembered else { return absence.contains(code) ? unchosen(options) : nil }
+        let givingUp = options.ofProvider.command("logout --discard")
+        guard isUsed else {
+            let advice = """
+                Leave --cache out (and IDENTITYCTL_CACHE) to use them where they are, or move them: \
+                \(options.ofProvider.command("cache move --to STORE"))
+                """
+            return needsKeyring(remembered)
+                ? "\(advice). If the keyring is gone, give them up, and sign in anew: \(givingUp)" : advice
+        }
+        guard needsKeyring(remembered), absence.contains(code) || outOfReach.contains(code) else { return nil }
         return """
-            Without a keyring, keep the tokens in files that only you can read, in clear text. Say so once, and it is \
-            remembered: \(options.replacing("--cache", with: "file").command("login"))
+            The tokens rest in '\(remembered)', and cannot be read without the keyring that they were stored with. If it is gone, \
+            give them up, and sign in anew: \(givingUp)
             """
     }
 
-    /// One that is locked, or answers late, is not in this list: it is there, and its error says how to open it. Files in clear
+    private static func unchosen(_ options: SharedOptions) -> String {
+        """
+        Without a keyring, keep the tokens in files that only you can read, in clear text. Say so once for this client id or \
+        group, and it is remembered: \(options.replacing("--cache", with: "file").command("login"))
+        """
+    }
+
+    private static func needsKeyring(_ store: TokenStore) -> Bool { [.encryptedFile, .keyring].contains(store) }
+
+    /// There is no keyring. One that is locked, or answers late, is there, and its error says how to open it: files in clear
     /// text would be remembered as the store.
-    private static let keyringCodes: Set<AuthenticationError.Code> = [
+    private static let absence: Set<AuthenticationError.Code> = [
         .keyringLibraryMissing, .keyringNoSessionBus, .keyringNoService, .keyringNoDefaultCollection,
         .keyringAccessDenied,
     ]
+
+    /// There is one, and it does not give the key out.
+    private static let outOfReach: Set<AuthenticationError.Code> = [.keyringLocked, .cacheKeyUnavailable]
 }

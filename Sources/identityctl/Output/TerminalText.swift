@@ -48,20 +48,29 @@ struct TerminalText {
     }
 }
 
-/// Standard output for an answer's bytes: as they are, and on a terminal as text.
+/// An answer's bytes as they are or, on a terminal, as text.
 struct AnswerOutput {
     private var text: TerminalText?
+    private let put: @Sendable ([UInt8]) throws -> Void
 
+    /// Standard output.
     init(isTerminal: Bool = StandardStream.output.isTerminal) {
         text = isTerminal ? TerminalText() : nil
+        put = { try StandardStream.output.write($0) }
+    }
+
+    /// A terminal that is named by its path.
+    init(to terminal: TerminalFile) {
+        text = TerminalText()
+        put = { try StandardStream.write($0, to: terminal.descriptor) }
     }
 
     mutating func write(_ bytes: [UInt8]) throws {
-        guard let shown = text?.text(bytes) else { return try StandardStream.output.write(bytes) }
-        try StandardStream.output.write(shown)
+        guard let shown = text?.text(bytes) else { return try put(bytes) }
+        try put(Array(shown.utf8))
     }
 
     mutating func end() throws {
-        if let shown = text?.end() { try StandardStream.output.write(shown) }
+        if let shown = text?.end() { try put(Array(shown.utf8)) }
     }
 }

@@ -36,10 +36,13 @@ final class Session: Sendable {
         configuration.logger = logger
         let made = try PublicClientApplication(configuration)
         application.withLock { $0 = made }
-        if let cache = configuration.cache as? DesktopTokenCache {
-            desktop.withLock { $0 = (cache, configuration.group) }
-        }
+        if let cache = configuration.cache as? DesktopTokenCache { uses(cache, configuration.group) }
         return made
+    }
+
+    /// Notes the store that errors are about.
+    func uses(_ cache: DesktopTokenCache, _ group: CacheGroup) {
+        desktop.withLock { $0 = (cache, group) }
     }
 
     /// Finishes refreshes that are under way and writes what is unwritten, for five seconds at most.
@@ -73,10 +76,9 @@ final class Session: Sendable {
         guard let store = desktop.withLock({ $0 }), let code = (error as? AuthenticationError)?.code, .cache ~= code
         else { return nil }
         do {
-            guard let remembered = try await store.cache.rememberedStore(of: store.group) else {
-                return StoreAdvice.unchosen(code, options)
-            }
-            return store.cache.accepts(remembered) ? nil : StoreAdvice.elsewhere
+            let remembered = try await store.cache.rememberedStore(of: store.group)
+            let isUsed = remembered.map(store.cache.accepts) ?? true
+            return StoreAdvice.text(for: code, remembered: remembered, isUsed: isUsed, options)
         } catch {
             return nil  // What cannot be read now is what the first error was about.
         }
@@ -84,8 +86,8 @@ final class Session: Sendable {
 
     /// What the person does about a provider that is not Microsoft's and was named as one.
     func adviceOnProvider(_ error: any Error) -> String? {
-        guard let authority = application.withLock({ $0 })?.configuration.authority, authority.isMicrosoft,
-            let code = (error as? AuthenticationError)?.code, [.untrustedAuthority, .configuration].contains(code)
+        guard let authority = application.withLock({ $0 })?.configuration.authority,
+            ProviderOptions.isOther(error, authority)
         else { return nil }
         return ProviderOptions.isNotMicrosoft
     }

@@ -32,14 +32,19 @@ enum StandardStream: Int32, Sendable {
 
     /// The same for bytes.
     func write(_ bytes: [UInt8]) throws {
+        try Self.write(bytes, to: rawValue)
+    }
+
+    /// The same for whatever is open.
+    static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(rawValue, $0.baseAddress, $0.count) }
+            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if count < 0, errno == EAGAIN {
                 // Someone made the stream non-blocking, a terminal shared with another program for example.
-                var readiness = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
+                var readiness = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = unsafe poll(&readiness, 1, 1000)
             } else if count == 0 || errno != EINTR {
                 throw SystemFailure("Standard output could not be written", number: errno)

@@ -285,10 +285,36 @@ struct InteractiveScenarioTests {
         setup.browser.forgetCookies()
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.account = alice.account
-        try await expectError(.accountMismatch) { try await application.acquireTokenInteractively(parameters) }
+        let error = try await expectError(.accountMismatch) {
+            try await application.acquireTokenInteractively(parameters)
+        }
+        #expect(error.message.hasPrefix("'bob@example.test' signed in, but 'alice@example.test' was requested."))
         #expect(try await setup.storedCredentials(of: application) == before)
         #expect(try await application.allAccounts() == [alice.account])
         #expect(try await setup.browser.finalPage().status == 400)
+    }
+
+    /// The message ends up on terminals and in logs.
+    @Test func namesSomebodyElseInOneLineThatNoTerminalObeys() async throws {
+        let setup = try TestSetup()
+        let (application, alice) = try await setup.signedIn()
+        let mallory = TestIdentityProvider.Person(
+            username: "mallory\u{1B}[2J\n@example.test",
+            password: "tr0ub4dor",
+            name: "Mallory",
+            subject: "subject-mallory",
+            objectID: "dddddddd-0000-4000-8000-000000000004"
+        )
+        setup.provider.add(mallory)
+        setup.browser.person = mallory
+        setup.browser.forgetCookies()
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        parameters.account = alice.account
+        let error = try await expectError(.accountMismatch) {
+            try await application.acquireTokenInteractively(parameters)
+        }
+        #expect(error.message.contains("mallory[2J @example.test"), "\(error.message)")
+        #expect(error.message.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
     }
 }
 

@@ -22,6 +22,9 @@ import Testing
         ).run(InteractiveParameters(scopes: ["api.read"]))
         let lines = screen.text.split(separator: "\n")
         #expect(screen.text.contains("Opening the browser."))
+        // Where a log may be kept there is no state, no nonce, and no name.
+        #expect(screen.text.contains("state=") == isTerminal && screen.text.contains("://") == isTerminal)
+        #expect(screen.text.contains("check the client id") == isTerminal)
         #expect(lines.contains("Then press Ctrl-C and run: \(elsewhere.command)") == isTerminal)
     }
 

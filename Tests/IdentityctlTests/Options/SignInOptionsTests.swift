@@ -36,6 +36,20 @@ import Testing
         #expect(error?.description.hasPrefix("That is the address to open") == true)
     }
 
+    /// Of the right state, and neither yes nor no: it is asked again.
+    @Test(arguments: [
+        "http://127.0.0.1:1/?state=s", "http://127.0.0.1:1/?xcode=a&state=s", "http://127.0.0.1:1/?state=code",
+    ])
+    func refusesAnAddressWithoutAnAnswer(line: String) throws {
+        let error = #expect(throws: PastedAddress.Unusable.self) {
+            try PastedAddress(line, answering: Self.request())
+        }
+        #expect(error?.description.hasPrefix("That address has no answer in it") == true)
+        #expect(throws: Never.self) {
+            try PastedAddress("http://127.0.0.1:1/?error=access_denied&state=s", answering: Self.request())
+        }
+    }
+
     @Test func passesEverythingOn() throws {
         let made = try Self.parameters(
             [

@@ -31,4 +31,31 @@ import Testing
         #expect(lines.contains("PATH=\(setup.directory.path):/usr/bin:/bin"))
         #expect(!lines.contains { $0.hasPrefix("GTK_PATH=") } && lines.contains("APPDIR=\(bundle)"))
     }
+
+    @Test(.timeLimit(.minutes(1))) func hidesTheClientSecretFromTheBrowser() async throws {
+        let setup = try ToolSetup()
+        #expect(try await setup.login().status == 0)
+        let (note, browser) = (setup.directory.path + "/variables", setup.directory.path + "/browser")
+        try """
+        #!/usr/bin/python3
+        import http.client, os, sys, urllib.parse
+        with open("\(note)", "a") as file:
+            file.write(repr(dict(os.environ)))
+        parts = urllib.parse.urlsplit(sys.argv[1])
+        connection = http.client.HTTPConnection(parts.netloc)
+        connection.request("GET", parts.path)
+        connection.getresponse()
+
+        """.write(toFile: browser, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: browser)
+        let variables = setup.variables.merging([
+            "IDENTITYCTL_BROWSER": browser, "IDENTITYCTL_CLIENT_SECRET": "n0t-f0r-browsers",
+        ]) { $1 }
+        #expect(try await Tool.run(["logout", "--end-session"], variables).status == 0)
+        let seenByLogout = try String(contentsOfFile: note, encoding: .utf8)
+        #expect(try await Tool.run(["login", "--timeout", "2"], variables).status == 6)
+        let seen = try String(contentsOfFile: note, encoding: .utf8)
+        #expect(seenByLogout.contains("IDENTITYCTL_CLIENT_ID") && seen.utf8.count > seenByLogout.utf8.count)
+        #expect(!seen.contains("n0t-f0r-browsers"))
+    }
 }

@@ -66,12 +66,19 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func writesNothingToATerminalThatItObeys() async throws {
         let (setup, api) = try await signedIn()
         setup.provider.failAlways(.userInfo, with: .answer(status: 200, body: "\u{1B}]0;title\u{7}done\n"))
-        for arguments in [["call", api], ["call", api, "--output", "-"], ["call", api, "--output", "/dev/stdout"]] {
+        let names = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]
+        for arguments in [["call", api]] + names.map({ ["call", api, "--output", $0] }) {
             let terminal = try PseudoTerminal()
             let call = try await Tool.run(arguments, setup.variables, outputPath: terminal.path)
             #expect(call.status == 0, "\(call.errors)")
-            #expect(terminal.shown() == "\\u001B]0;title\\u0007done\r\n")
+            #expect(terminal.shown() == "\\u001B]0;title\\u0007done\r\n", "\(arguments)")
         }
+        // Another terminal than that of standard output.
+        let other = try PseudoTerminal()
+        let name = try FileManager.default.destinationOfSymbolicLink(atPath: other.path)
+        let named = try await setup.run("call", api, "--output", name)
+        #expect(named.status == 0 && named.output.isEmpty, "\(named.errors)")
+        #expect(other.shown() == "\\u001B]0;title\\u0007done\r\n")
         let piped = try await setup.run("call", api)
         #expect(piped.output == "\u{1B}]0;title\u{7}done\n")
     }
@@ -124,6 +131,15 @@ import Testing
         guard count == 1 else { return }
         let error = try JSONObject(parsing: Array(try #require(call.errorLines.last).utf8)).object("error")
         #expect(call.status == 22 && error?.integer("retryAfter") == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [[], ["--output", "/dev/null"], ["--upload", "/etc/passwd"]])
+    func saysThatTheAPIAsksToWait(_ options: [String]) async throws {
+        let (setup, api) = try await signedIn()
+        setup.provider.failNext(.userInfo, with: .answer(status: 503, headers: [("Retry-After", "1")]))
+        let call = try await Tool.run(["call", api] + options, setup.variables)
+        #expect(call.status == 0)
+        #expect(call.errors.contains(" asks to wait: trying again in 1 s"), "\(call.errors)")
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: ["example.com", "example.com/x", "localhost:8080/x"])

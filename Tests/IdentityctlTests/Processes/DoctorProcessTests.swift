@@ -5,28 +5,90 @@ import IdentityTesting
 import OAuthWire
 import Testing
 
-/// A machine without a display, session bus or keyring.
+@testable import identityctl
+
+/// A machine without display, session bus and keyring.
 @Suite struct DoctorProcessTests {
+    private func row(_ name: String, _ object: JSONObject) -> JSONObject? {
+        guard case .array(let rows)? = object["checks"] else { return nil }
+        for case .object(let row) in rows where row.string("check") == name { return row }
+        return nil
+    }
+
+    private func doctor(_ arguments: [String] = [], _ variables: [String: String]) async throws -> JSONObject {
+        let outcome = try await Tool.run(["doctor", "--json"] + arguments, variables)
+        let object = try JSONObject(parsing: Array(outcome.output.utf8))
+        #expect(object.integer("status").map(Int32.init) == outcome.status)
+        return object
+    }
+
     @Test(.timeLimit(.minutes(1)), arguments: KeyringLibrary.states)
     func saysWhatIsMissingAndComparesTheClock(_ library: KeyringLibrary) async throws {
         let setup = try ToolSetup()
         let variables = try [
-            "IDENTITYCTL_ISSUER": setup.issuer, "IDENTITYCTL_CACHE": "file:\(setup.directory.path)",
+            "IDENTITYCTL_ISSUER": setup.issuer, "XDG_STATE_HOME": setup.directory.path,
             "IDENTITYCTL_BROWSER": "/bin/true", "DBUS_SESSION_BUS_ADDRESS": "disabled:",
         ].merging(library.variables(in: setup.directory)) { $1 }
-        let outcome = try await Tool.run(["doctor", "--json"], variables)
-        #expect(outcome.status == 8)
-        let object = try JSONObject(parsing: Array(outcome.output.utf8))
-        #expect(object.integer("status") == 8)
-        #expect(outcome.output.contains(#""check":"browser","state":"ok","found":"/bin/true""#))
-        let lack = library.isThere ? "session bus" : "secret service"
-        #expect(outcome.output.contains(#""check":"\#(lack)","state":"lack""#))
-        #expect(outcome.output.contains("libsecret could not be loaded") == !library.isThere)
-        #expect(outcome.output.contains("(mode 700)"))
-        #expect(outcome.output.contains(#""check":"token store","state":"ok","found":"file""#))
+        let found = try await doctor([], variables)
+        #expect(found.integer("status") == 8)
+        #expect(row("browser", found)?.string("found") == "/bin/true")
+        #expect(row(library.isThere ? "session bus" : "secret service", found)?.string("state") == "lack")
+        let service = row("secret service", found)?.string("found")
+        #expect((service == "libsecret could not be loaded") == !library.isThere)
+        #expect(row("provider", found)?.string("found") == setup.issuer)
+        // This provider tells no time.
+        #expect(row("clock", found)?.string("found") == "the provider does not tell the time")
         let table = try await Tool.run(["doctor"], variables.merging(["DISPLAY": ":7"]) { $1 })
         #expect(table.status == 4)
         #expect(table.output.contains("display         ok    X11 (:7)\n"))
+    }
+
+    /// Files in clear text need no keyring, and who signs in elsewhere needs no browser.
+    @Test(.timeLimit(.minutes(1))) func findsNothingMissingOnAServerThatWorks() async throws {
+        let setup = try ToolSetup()
+        var variables = setup.variables
+        variables["DBUS_SESSION_BUS_ADDRESS"] = "disabled:"
+        let server = try await doctor(["--without-browser"], variables)
+        #expect(server.integer("status") == 0, "\(server.line)")
+        #expect(row("token store", server)?.string("found") == "file")
+        #expect(row("display", server)?.string("state") == "unknown")
+        #expect(try await doctor([], variables).integer("status") == 8)
+    }
+
+    /// Each answer is another fault, and none of them is the clock's.
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            (.answer(status: 404), 1, "404"),
+            (.answer(status: 200, headers: [("Content-Type", "text/html")], body: "<html>"), 5, "JSON"),
+            (.changing("issuer", to: #""https://other.example.test""#), 5, "another issuer"),
+            (.serverError(), 3, "503"), (nil, 3, "No connection"),
+        ] as [(TestIdentityProvider.Fault?, Int, String)]
+    )
+    func tellsWhatIsWrongWithAProvider(_ fault: TestIdentityProvider.Fault?, _ status: Int, _ words: String)
+        async throws
+    {
+        let setup = try ToolSetup()
+        if let fault { setup.provider.failAlways(.discovery, with: fault) } else { setup.provider.close() }
+        let found = try await doctor(["--without-browser"], setup.variables)
+        #expect(found.integer("status") == status, "\(found.line)")
+        #expect(row("provider", found)?.string("state") == "lack")
+        #expect(row("provider", found)?.string("advice")?.contains(words) == true, "\(found.line)")
+        #expect(row("clock", found)?.string("state") != "lack")
+    }
+
+    /// A setup that looks writable, where nothing more can be written.
+    @Test(.timeLimit(.minutes(1))) func triesToWriteWhereTokensRest() async throws {
+        let setup = try ToolSetup()
+        #expect(try await setup.login().status == 0)
+        let before = try setup.cacheContents()
+        let variables = setup.variables.map { "\($0.key)='\($0.value)'" }.joined(separator: " ")
+        let command = "\(variables) '\(try Tool.executable.path)' doctor --without-browser"
+        let full = try Shell.run("trap '' XFSZ; ulimit -f 1; \(command) | cat; true")
+        let row = full.split(separator: "\n").first { $0.hasPrefix("token files") }
+        #expect(row?.hasPrefix("token files     lack") == true, "\(full)")
+        #expect(try setup.cacheContents() == before)
+        #expect(try Shell.run("\(command) | cat").contains("token files     ok "))
     }
 
     @Test(.timeLimit(.minutes(1))) func saysWhereTheTokensOfAClientRest() async throws {

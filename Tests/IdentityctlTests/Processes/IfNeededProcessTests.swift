@@ -51,6 +51,17 @@ import Testing
         #expect(try await second.outcome().status == 0)
     }
 
+    /// One without the option waits for no turn, and opens a browser of its own.
+    @Test(.timeLimit(.minutes(1))) func takesTheTokensOfASignInElsewhere() async throws {
+        let first = try login()
+        _ = try await first.shownAddress()
+        let other = try await setup.login()
+        #expect(other.status == 0, "\(other.errors)")
+        let ended = try await first.outcome()
+        #expect(ended.status == 0 && ended.output == other.output, "\(ended.errors)")
+        #expect(ended.errors.contains("Another command has signed in meanwhile."))
+    }
+
     @Test func waitsForNobodyWhereThereIsNoPlaceForALock() async throws {
         let configuration = try setup.provider.application().configuration
         let screen = Screen()

@@ -106,4 +106,21 @@ struct KeyringProcessTests {
         #expect(try await setup.run("accounts", "--group", "suite").output == "")
         #expect(setup.tool.provider.requests.isEmpty)
     }
+
+    /// The keyring is open, and everything looks well.
+    @Test(.timeLimit(.minutes(1))) func noticesThatTheKeyOfEncryptedFilesIsGone() async throws {
+        let stage = try KeyringStage()
+        #expect(try await stage.login().status == 0)
+        func row() async throws -> Substring? {
+            let table = try await stage.run("doctor", "--without-browser").output
+            return table.split(separator: "\n").first { $0.hasPrefix("token store") }
+        }
+        #expect(try await row() == "token store     ok    encrypted-file")
+        _ = try stage.command("secret-tool clear xdg:schema SwiftIdentityClient.Record")
+        #expect(try await row()?.hasPrefix("token store     lack") == true)
+        let stuck = try await stage.run("token")
+        #expect(stuck.status == 4 && stuck.errors.contains("identityctl logout --discard"), "\(stuck.errors)")
+        #expect(try await stage.run("logout", "--discard").status == 0)
+        #expect(try await stage.login().status == 0)
+    }
 }

@@ -54,5 +54,6 @@ import Testing
         #expect(outcome.status == 0 && outcome.errors.isEmpty)
         for word in ["identityctl", "login", "device-code"] { #expect(outcome.output.contains(word)) }
         #expect(!outcome.output.contains("deliver-redirect"))
+        #expect(outcome.output.contains("identityctl accounts 2>/dev/null"), "--account completes usernames")
     }
 }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import IdentityClient
 import IdentityTesting
 import OAuthWire
 import Testing
@@ -92,5 +93,50 @@ import Testing
         #expect(try !files().contains { $0.hasSuffix("store-marker.json") })
         #expect(try await run("token").output == login.output)
         #expect(try await run("cache").output == "file\n")
+    }
+
+    /// Encrypted files of a desktop session, used from a shell that has no session bus.
+    @Test(.timeLimit(.minutes(1))) func givesUpTokensWhoseKeyringIsGone() async throws {
+        #expect(try await run("cache", "move", "--to", "file").status == 0)
+        let marker = try #require(try files().first { $0.hasSuffix("store-marker.json") })
+        let path = "\(setup.directory.path)/\(marker)"
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        try text.replacing(#""file""#, with: #""encrypted-file""#).write(
+            toFile: path,
+            atomically: false,
+            encoding: .utf8
+        )
+        let group = CacheGroup.application("test-client")
+        let sealed = EncryptedTokenCache(
+            FileTokenCache(directory: "\(setup.directory.path)/swift-identity-client/.encrypted"),
+            keyFrom: EncryptionKey.random()
+        )
+        let key = CacheKey(group: group, kind: .account, name: "alice")
+        #expect(try await sealed.replace(nil, with: CacheRecord(bytes: Array("{}".utf8)), for: key))
+        for arguments in [["token"], ["logout"], ["logout", "--all"], ["login"], ["cache", "move", "--to", "file"]] {
+            let stuck = try await Tool.run(arguments, variables)
+            #expect(stuck.status == 4, "\(arguments): \(stuck.errors)")
+            #expect(stuck.errorLines.last?.hasSuffix("identityctl logout --discard") == true, "\(stuck.errors)")
+        }
+        let elsewhere = try await run("login", "--cache", "file")
+        #expect(elsewhere.status == 4 && elsewhere.errorLines.last?.contains("logout --discard") == true)
+        #expect(!elsewhere.errors.contains("DesktopTokenCache") && !elsewhere.errors.contains("move(to:"))
+        #expect(setup.provider.requests.isEmpty)
+
+        let discarded = try await run("logout", "--discard")
+        #expect(discarded.status == 0 && discarded.errors.contains("'encrypted-file'"), "\(discarded.errors)")
+        #expect(try await run("cache").output == "none\n")
+        let login = try await login("--cache", "file")
+        #expect(login.status == 0, "\(login.errors)")
+        #expect(try await run("token").output == login.output)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func givesUpTokensInFilesAsWell() async throws {
+        #expect(try await login("--cache", "file").status == 0)
+        #expect(try await run("logout", "--discard", "--all").status == 64)
+        #expect(try await run("logout", "--discard", "--cache", "memory").status == 64)
+        #expect(try await run("logout", "--discard").status == 0)
+        #expect(try !files().contains { $0.hasPrefix("account") || $0.contains("/account") })
+        #expect(try await run("token", "--cache", "file").status == 2)
     }
 }

@@ -156,6 +156,32 @@ import Testing
         let advice =
             "Run: identityctl login --manual --scope api.write (or --device-code, where the provider offers it)"
         #expect(outcome.errorLines.last?.hasSuffix(advice) == true, "\(outcome.errors)")
+        #expect(outcome.errorLines.last?.contains("check the client id and the redirect URI") == true)
+    }
+
+    /// The provider's answer is not waited for any longer than the person.
+    @Test(.timeLimit(.minutes(1)), arguments: [[], ["--manual"], ["--device-code"]])
+    func waitsForAProviderNoLongerThanItMay(_ way: [String]) async throws {
+        let setup = try ToolSetup()
+        let gate = Gate()
+        defer { gate.open() }
+        setup.provider.failAlways(.discovery, with: .held(by: gate))
+        let start = ContinuousClock.now
+        let outcome = try await Tool.run(["login", "--timeout", "1", "--json"] + way, setup.variables)
+        #expect(outcome.status == 3, "\(outcome.errors)")
+        #expect(try Self.code(of: outcome) == "network.timed_out")
+        // The library waits for 30 by itself.
+        #expect(start.duration(to: .now) < .seconds(20))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysHowToGoOnAfterADamagedRecord() async throws {
+        let setup = try ToolSetup()
+        #expect(try await setup.login().status == 0)
+        let name = try #require(try setup.cacheContents().keys.first { $0.contains("/account-") })
+        let record = setup.directory.appendingPathComponent("cache/\(name)").path
+        try "{".write(toFile: record, atomically: false, encoding: .utf8)
+        let damaged = try await setup.run("token", "--account", "\(setup.issuer)|subject-alice")
+        #expect(damaged.status == 4 && damaged.errors.contains("Sign in again"), "\(damaged.errors)")
     }
 
     @Test(.timeLimit(.minutes(1))) func endsAtOnceWithoutABrowserWhereNobodyReadsAlong() async throws {
@@ -164,6 +190,10 @@ import Testing
         #expect(login.status == 8)
         #expect(try Self.code(of: login) == "interaction_unavailable.browser")
         #expect(login.errors.contains("identityctl login --manual") && !login.errors.contains("Ctrl-C"))
+        #expect(
+            login.errors.contains("Open the address in a browser yourself")
+                && !login.errors.contains("onAuthorizationURL")
+        )
     }
 
     @Test(.timeLimit(.minutes(1))) func saysWhoSaidNo() async throws {
@@ -183,6 +213,9 @@ import Testing
         let noCache = try await setup.run("accounts", "--json", "--cache", "file:/dev/null/cache")
         #expect(noCache.status == 4)
         #expect(try Self.code(of: noCache)?.hasPrefix("cache") == true)
+        let device = try await setup.run("accounts", "--cache", "file:/dev/null")
+        #expect(device.status == 4 && device.errors.contains("Name another directory"))
+        #expect(!device.errors.contains("Remove it"), "\(device.errors)")
     }
 
     @Test(.timeLimit(.minutes(1))) func doesNotBelieveAWrongAnswer() async throws {

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import IdentityClient
 import IdentityTesting
+import Logging
 import Testing
 
 @testable import identityctl
@@ -33,6 +34,22 @@ import Testing
         #expect(Environment(["NO_COLOR": "1"]).isColorless)
         for text in ["1", "true", "yes"] { #expect(Environment(["ACCESSIBLE": text]).isDumbTerminal) }
         for text in ["", "0", "false", "FALSE"] { #expect(!Environment(["ACCESSIBLE": text]).isDumbTerminal) }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysThatAProviderTakesLong() async throws {
+        let screen = Screen()
+        let session = Session(
+            environment: Environment([:]),
+            console: screen.console(columns: 80),
+            isJSON: false,
+            logLevel: .critical
+        )
+        let (lines, continuation) = AsyncStream<String>.makeStream()
+        let watcher = Task { for await line in lines where line.contains("Asking the provider… ") { return } }
+        defer { continuation.finish() }
+        screen.onWrite { continuation.yield($0) }
+        try await session.bounded(by: .seconds(40)) { await watcher.value }
+        #expect(screen.text.hasSuffix("\r\u{1B}[K"))
     }
 
     @Test func saysWhoseTurnItIsInASignIn() async throws {

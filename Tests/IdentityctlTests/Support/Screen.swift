@@ -11,8 +11,16 @@ final class Screen: Sendable {
     private let written = Mutex("")
     var text: String { written.withLock { $0 } }
 
+    private let listener = Mutex<(@Sendable (String) -> Void)?>(nil)
+
     func write(_ text: String) {
         written.withLock { $0 += text }
+        listener.withLock { $0 }?(text)
+    }
+
+    /// Is told what is written from now on.
+    func onWrite(_ told: @escaping @Sendable (String) -> Void) {
+        listener.withLock { $0 = told }
     }
 
     func console(columns: Int?, isTerminal: Bool = true) -> Console {

@@ -17,7 +17,7 @@ extension FileTokenCache {
         try location.path()
     }
 
-    /// Inspects the directory, or the directory in which it would be created. Creates nothing.
+    /// Looks at the directory, or at what it would be made in, and writes a file there that is removed at once.
     package func inspect() throws -> FileCacheInspection {
         let path = try location.path()
         var mode: UInt32?
@@ -26,11 +26,21 @@ extension FileTokenCache {
                 mode = status.mode
                 try SecureFile.checkDirectory(status, path: path)
             }
-            try SystemCall.checkWritable(SecureDirectory.nearest(to: path))
+            try Self.tryToWrite(in: SecureDirectory.nearest(to: path))
             return FileCacheInspection(path: path, mode: mode, problem: nil)
         } catch {
             let problem = AuthenticationError.fromFileCache(error) as? AuthenticationError
             return FileCacheInspection(path: path, mode: mode, problem: problem)
         }
+    }
+
+    /// A full disk shows when something is written.
+    private static func tryToWrite(in path: String) throws {
+        try SystemCall.checkWritable(path)
+        guard let directory = try Descriptor.directory(path) else { return }
+        let name = ".new-inspection-\(String(UInt64.random(in: .min ... .max), radix: 16))"
+        let file = try directory.newFile(name)
+        defer { try? directory.remove(name) }  // What was written counts.
+        try file.write([UInt8](repeating: 0, count: FileWrite.usualSize))
     }
 }

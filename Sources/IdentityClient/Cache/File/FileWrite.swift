@@ -19,8 +19,8 @@ struct FileWrite: ~Copyable {
         self.lock = lock
     }
 
-    /// The usual size of a record with some access tokens and ID tokens.
-    private static let usualSize = 16 << 10
+    /// As much as a record with some access tokens and ID tokens takes.
+    static let usualSize = 16 << 10
 
     /// A lease is worth nothing after a crash, so it need not survive one.
     private var isDurable: Bool { key.kind != .lease }
