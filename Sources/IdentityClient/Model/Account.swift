@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
+
 /// A person who is signed in, as one provider knows them.
 ///
 /// Give the same value to `acquireTokenSilently`. Only ``id`` identifies the person. Names and addresses do not: they
@@ -23,6 +25,10 @@ public struct Account: Identifiable, Hashable, Sendable {
 
         /// The identifier.
         public var description: String { rawValue }
+
+        /// Whether both are the same bytes: texts that only look the same, as a letter with its accent in one character or
+        /// in two, name two people.
+        public static func == (first: ID, second: ID) -> Bool { WireText.areSame(first.rawValue, second.rawValue) }
     }
 
     /// Identifies the person at this provider, across all tenants and B2C policies.

@@ -44,8 +44,10 @@ struct AccountList: Sendable {
         return range.lowerBound
     }
 
+    /// Identifiers by their bytes: of two that `<` takes for equal, the search would find the wrong one.
     private static func precedes(_ first: Account, _ second: Account) -> Bool {
-        (first.username ?? "", first.id.rawValue) < (second.username ?? "", second.id.rawValue)
+        let (name, other) = (first.username ?? "", second.username ?? "")
+        return name == other ? first.id.rawValue.utf8.lexicographicallyPrecedes(second.id.rawValue.utf8) : name < other
     }
 
     /// In one order, so that merging gives the same value as long as the records are the same.

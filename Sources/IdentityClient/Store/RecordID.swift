@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
+
 /// Which record of a client holds an account's credentials: the authority's partition and the account.
 package struct RecordID: Hashable, Sendable {
     package let partition: String
@@ -13,6 +15,11 @@ package struct RecordID: Hashable, Sendable {
     package init(authority: Authority, account: Account.ID) {
         partition = authority.partition
         accountID = account.rawValue
+    }
+
+    /// Compares bytes, as the name of the record's key does.
+    package static func == (first: RecordID, second: RecordID) -> Bool {
+        WireText.areSame(first.accountID, second.accountID) && WireText.areSame(first.partition, second.partition)
     }
 
     /// Hashes the account alone: a program has few partitions.

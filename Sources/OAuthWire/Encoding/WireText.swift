@@ -38,6 +38,12 @@ package enum WireText {
         first.utf8.elementsEqual(second.utf8)
     }
 
+    /// The same, as quick as `==` where both texts are ASCII: equal ones are the same bytes then.
+    package static func areSame(_ first: String, _ second: String) -> Bool {
+        guard first == second else { return false }
+        return first.utf8Span.isKnownASCII && second.utf8Span.isKnownASCII || first.utf8.elementsEqual(second.utf8)
+    }
+
     /// The words of a space-separated list.
     static func words(_ text: String) -> [String] {
         text.split { $0 == " " || $0 == "\t" || $0 == "\n" || $0 == "\r" }.map(String.init)

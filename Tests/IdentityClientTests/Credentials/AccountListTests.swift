@@ -49,7 +49,23 @@ import Testing
         #expect(list.accounts.count > 1)
     }
 
-    /// Comparing accounts ignores the claims, yet the claims are always the newest.
+    /// Two identifiers that `==` takes for the same text: a patch finds the right one.
+    @Test(arguments: [(0, 1), (1, 0)]) func aPatchTellsSimilarAccountsApart(_ gone: Int, _ left: Int) {
+        let snapshots = ["\u{E9}", "e\u{301}"].enumerated().map { index, id in
+            let key = CacheKey(group: group, kind: .account, name: "\(index)")
+            return CredentialSnapshot(
+                key: key,
+                record: nil,
+                credentials: Fixture.credentials(partition: scope, account: id)
+            )
+        }
+        var list = AccountList([], inScope: scope)
+        for snapshot in snapshots { list.replace(nil, with: snapshot) }
+        list.replace(snapshots[gone], with: nil)
+        #expect(list.accounts.map { Array($0.id.rawValue.utf8) } == [Array(snapshots[left].account.id.rawValue.utf8)])
+    }
+
+    /// The claims do not count when accounts are compared, and are the newest all the same.
     @Test func aPatchBringsTheNewClaims() {
         let old = snapshot(1, person: 1, name: "ann")
         var credentials = old.credentials
