@@ -11,7 +11,8 @@ import Synchronization
 ///
 /// If providers do not name themselves in their answers (RFC 9207), give each configuration a redirect URI with a path
 /// of its own, `http://localhost/shop` for example, as far as the registrations allow. Each sign-in accepts answers at
-/// its own path only, so one provider's answer cannot pass for another's (RFC 9700 §4.4.2).
+/// its own path only, so one provider's answer cannot pass for another's (RFC 9700 §4.4.2). The store logs a warning
+/// about two such configurations with the same path, as far as that is known before the first request.
 ///
 /// ```swift
 /// let store = try AccountStore([
@@ -51,6 +52,7 @@ public final class AccountStore: Sendable {
                 )
             }
         }
+        warnOfSharedPaths()
     }
 
     /// The types of account, in the order in which they were given.

@@ -26,27 +26,12 @@ struct HTTPSRedirectTests {
         }
     }
 
-    private struct Warnings: LogHandler {
-        let lines: Shared<[String]>
-        var metadata: Logger.Metadata = [:]
-        var logLevel: Logger.Level = .warning
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            lines.withLock { $0.append("\(event.message)") }
-        }
-    }
-
     @Test(arguments: [0, 1, 3]) func saysWhyTheRedirectDidNotArrive(visits: Int) async throws {
         let setup = try TestSetup(listensOnLoopback: true)
         let warnings = Shared<[String]>([])
-        let application = try setup.application {
-            $0.browser = EncryptingBrowser(visits: visits, provider: setup.provider)
-            $0.logger = Logger(label: "test") { _ in Warnings(lines: warnings) }
+        let application = try stage.application {
+            $0.browser = EncryptingBrowser(visits: visits, provider: stage.provider)
+            $0.logger = .keeping(warnings, from: .warning)
         }
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.timeout = .seconds(5)
@@ -64,9 +49,9 @@ struct HTTPSRedirectTests {
         let setup = try TestSetup(listensOnLoopback: true)
         let (_, first) = try await setup.signedIn()
         let warnings = Shared<[String]>([])
-        let application = try setup.application {
-            $0.browser = EncryptingBrowser(visits: 2, provider: setup.provider)
-            $0.logger = Logger(label: "test") { _ in Warnings(lines: warnings) }
+        let application = try stage.application {
+            $0.browser = EncryptingBrowser(visits: 2, provider: stage.provider)
+            $0.logger = .keeping(warnings, from: .warning)
         }
         var parameters = SignOutParameters()
         parameters.endsBrowserSession = true
