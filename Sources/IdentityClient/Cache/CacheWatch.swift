@@ -136,7 +136,7 @@ final class CacheWatch<View: Sendable, Change: Sendable>: Sendable {
             }
             if isNew {
                 let reason = (error as? AuthenticationError)?.shortDescription ?? "\(type(of: error))"
-                logger.info(
+                logger.debug(
                     "The token cache cannot be read to tell of changed accounts",
                     metadata: ["identity.error": "\(reason)"]
                 )

@@ -16,7 +16,7 @@ struct PersistenceCheck: Sendable {
         do {
             try await environment.store.checkWritable()
         } catch let error as AuthenticationError where !isRequired {
-            context.logger.info(
+            context.logger.debug(
                 "What this sign-in yields cannot be kept now",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )

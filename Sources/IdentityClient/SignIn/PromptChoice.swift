@@ -19,7 +19,7 @@ struct PromptChoice: Sendable {
             return wanted == nil && authority.offersAccountSelection ? .selectAccount : .login
         } catch let error as AuthenticationError {
             // A cache that cannot be read does not prevent a sign-in.
-            context.logger.info(
+            context.logger.debug(
                 "Whether the sign-in is to ask could not be read",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )

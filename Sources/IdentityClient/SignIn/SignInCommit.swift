@@ -40,14 +40,11 @@ struct SignInCommit: Sendable {
                 requestedScopes: asked
             )
             try checkPerson(grant)
-        } catch let error as AuthenticationError {
+        } catch {
             await revoke(response)
             throw error
         }
-        guard let stored = try await store(grant) else {
-            await revoke(response)
-            throw AuthenticationError.removed(context)
-        }
+        let stored = try await regardlessOfCancellation { [self] in try await committed(grant, from: response) }
         guard let token = grant.accessToken(at: environment.clock.unixSeconds) else {
             throw AuthenticationError(.malformedResponse, "The provider issued no access token.")
         }
@@ -71,10 +68,26 @@ struct SignInCommit: Sendable {
         return result
     }
 
-    /// Revokes the refresh token of an answer that failed a check or is about another person.
-    ///
-    /// It is not revoked if that person is signed in here, because some providers would end that sign-in, too.
+    /// Stores the tokens, or revokes the refresh token: it does not stay valid without a record that has it.
+    private func committed(_ grant: TokenGrant, from response: TokenResponse) async throws -> CredentialSnapshot {
+        do {
+            guard let stored = try await store(grant) else { throw AuthenticationError.removed(context) }
+            return stored
+        } catch {
+            await revoke(response)
+            throw error
+        }
+    }
+
+    /// Revokes the refresh token of an answer that failed a check, is about another person, or cannot be stored. A caller
+    /// that is cancelled does not wait for it.
     private func revoke(_ response: TokenResponse) async {
+        // Only the wait can fail, by cancellation; the error that ended the sign-in is thrown.
+        try? await regardlessOfCancellation { await revokeUnlessSignedIn(response) }
+    }
+
+    /// It is not revoked if that person is signed in here, because some providers would end that sign-in, too.
+    private func revokeUnlessSignedIn(_ response: TokenResponse) async {
         // The answer failed a check; its claims serve only to find the accounts to spare.
         let claims = response.idToken.flatMap { try? JSONWebToken(compact: $0) }?.claims
         let identity = AccountIdentity(
@@ -146,7 +159,7 @@ struct SignInCommit: Sendable {
             try await environment.accountsInUse.update { $0.signIn(account) }
         } catch {
             let reason = (error as? AuthenticationError)?.shortDescription ?? "\(type(of: error))"
-            context.logger.info(
+            context.logger.debug(
                 "Who has signed in could not be remembered as the current account",
                 metadata: ["identity.error": "\(reason)"]
             )

@@ -63,7 +63,7 @@ struct AccountRemoval: Sendable {
         do {
             try await work()
         } catch let error as AuthenticationError {
-            context.logger.info(
+            context.logger.debug(
                 "The account is signed out; what is remembered beside it could not be changed",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )

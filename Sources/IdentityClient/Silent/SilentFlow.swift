@@ -107,7 +107,7 @@ struct SilentFlow: Sendable {
             if Self.mayHaveBurdened(error.code) {
                 environment.renewals.failed(snapshot.key, at: environment.clock.unixSeconds)
             }
-            flow.context.logger.info(
+            flow.context.logger.debug(
                 "A refresh failed; the token in the cache is still good",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )
@@ -128,7 +128,7 @@ struct SilentFlow: Sendable {
         } failed: { error in
             guard let error = error as? AuthenticationError else { return }
             environment.renewals.failed(key, at: environment.clock.unixSeconds)
-            flow.context.logger.info(
+            flow.context.logger.debug(
                 "A background refresh failed; the token in the cache is still good",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )

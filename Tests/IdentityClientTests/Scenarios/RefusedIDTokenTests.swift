@@ -100,6 +100,43 @@ struct RefusedIDTokenTests {
         #expect(setup.provider.count(of: .revocation) == (isSignedIn ? 0 : 1))
     }
 
+    /// A person who gives up while keys are fetched, or whose program ends the wait.
+    @Test func revokesTheRefreshTokenOfASignInThatIsCancelled() async throws {
+        let stage = try Stage()
+        let application = try stage.application()
+        let gate = Gate()
+        stage.provider.failNext(.keys, with: .held(by: gate))
+        let task = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        try await stage.provider.waitForRequest(.keys)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        let sent = try await stage.provider.waitForRequest(.revocation)
+        #expect(sent["token"] != nil)
+        gate.open()
+        #expect(try await application.allAccounts().isEmpty)
+    }
+
+    /// Once the answer is believed, it is stored, whoever still waits: else its refresh token would be nobody's.
+    @Test func storesASignInThatIsCancelledWhileItIsStored() async throws {
+        let cache = InterruptedCache()
+        let stage = try Stage(cache: cache)
+        let application = try stage.application()
+        let (began, begin) = AsyncStream<Void>.makeStream()
+        let (cancelled, cancel) = AsyncStream<Void>.makeStream()
+        cache.beforeNextWrite(of: .account) {
+            begin.yield()
+            for await _ in cancelled { break }
+            try Task.checkCancellation()
+        }
+        let task = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
+        for await _ in began { break }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        cancel.yield()
+        try await wait { try await !stage.storedCredentials(of: application).isEmpty }
+        #expect(stage.provider.count(of: .revocation) == 0)
+    }
+
     @Test func leavesNothingOnTheDisk() async throws {
         let directory = try TemporaryDirectory()
         let setup = try TestSetup(cache: FileTokenCache(directory: directory.path + "/cache"))

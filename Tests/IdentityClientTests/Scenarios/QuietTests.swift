@@ -1,0 +1,33 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import IdentityTesting
+import Logging
+import Testing
+
+/// A program that sets no logger has one that prints to standard error from `info` on: a person reads there what the library
+/// says to the program's maker.
+@Suite(.timeLimit(.minutes(1)))
+struct QuietTests {
+    @Test func printsNothingOfWhatAResultOrAnErrorSays() async throws {
+        #expect(try await linesOfTroubles(from: .debug).count >= 4)
+        #expect(try await linesOfTroubles(from: .info).isEmpty)
+    }
+
+    /// Tokens that cannot be kept, a refresh that fails in the background, a sign-in and a sign-out that are not remembered.
+    private func linesOfTroubles(from level: Logger.Level) async throws -> [String] {
+        let lines = Shared<[String]>([])
+        let cache = UnreliableCache()
+        let stage = try Stage(cache: cache) { $0.refreshIn = .seconds(60) }
+        let application = try stage.application { $0.logger = .keeping(lines, from: level) }
+        cache.refusedWrites = [.account, .application]
+        let account = try await application.acquireTokenInteractively(scopes: ["api.read"]).account
+        cache.refusedWrites = [.application]
+        stage.clock.advance(by: .seconds(120))
+        stage.provider.failAlways(.token, with: .serverError())
+        #expect(try await application.acquireTokenSilently(scopes: ["api.read"], account: account).source == .cache)
+        try await application.finishPendingRefreshes()
+        try await application.remove(account)
+        return lines.value
+    }
+}
