@@ -1,15 +1,22 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import OAuthWire
 
 extension AuthorityMetadata {
     /// Checks a published configuration.
-    init(published json: JSONObject, by authority: Authority) throws {
+    ///
+    /// - Parameter correlationID: The identifier of the request that needed it, for errors.
+    init(published json: JSONObject, by authority: Authority, correlationID: UUID? = nil) throws {
         let document: ProviderMetadata
         do {
             document = try ProviderMetadata(json)
         } catch {
-            throw AuthenticationError(.malformedResponse, "The provider's configuration could not be read: \(error).")
+            throw AuthenticationError(
+                .malformedResponse,
+                "The provider's configuration could not be read: \(error).",
+                correlationID: correlationID
+            )
         }
         guard authority.accepts(publishedIssuer: document.issuer) else {
             throw AuthenticationError(
@@ -17,7 +24,8 @@ extension AuthorityMetadata {
                 """
                 The configuration of \(authority.url) names another issuer, \(WireText.clean(document.issuer).prefix(200)). \
                 Check the authority; an issuer is compared to the letter, a slash at its end included.
-                """
+                """,
+                correlationID: correlationID
             )
         }
         let tenant = authority.tenant ?? ""
@@ -26,7 +34,11 @@ extension AuthorityMetadata {
             guard authority.accepts(endpoint: url) else {
                 throw AuthenticationError(
                     .untrustedAuthority,
-                    "The configuration of \(authority.url) names an endpoint that is not https, or on a foreign host."
+                    """
+                    The configuration of \(authority.url) names an endpoint that is not https, or on a foreign host: \
+                    '\(WireText.clean(url).prefix(200))'.
+                    """,
+                    correlationID: correlationID
                 )
             }
             return url
@@ -36,7 +48,8 @@ extension AuthorityMetadata {
         else {
             throw AuthenticationError(
                 .unsupported,
-                "The provider publishes no authorization or token endpoint, so a sign-in is not possible."
+                "The provider publishes no authorization or token endpoint, so a sign-in is not possible.",
+                correlationID: correlationID
             )
         }
         self.init(

@@ -23,18 +23,18 @@ struct AuthorityResolver: Sendable {
         let urls = authority.configurationURLs
         guard !urls.isEmpty else { return try templates(of: authority) }
         try await checkTrust(in: authority, context: context)
+        let believed = believing(authority, context)
         do {
             let document = try await documents.document(
                 at: urls,
                 for: authority,
                 isRefetch: isRefetch,
+                hasSubstitute: authority.templates != nil,
                 context: context,
-                check: { json in _ = try AuthorityMetadata(published: json, by: authority) }
+                check: { json in _ = try believed(json) }
             )
-            return try AuthorityMetadata(published: document.json, by: authority)
-        } catch let error as AuthenticationError
-            where .serverUnavailable ~= error.code || error.code == .networkTimedOut
-        {
+            return try believed(document.json)
+        } catch let error as AuthenticationError where error.isOfABusyProvider {
             // If the provider is unreachable, the browser would only show this, at a guessed address.
             guard let templates = authority.templates else { throw error }
             return templates
@@ -52,14 +52,15 @@ struct AuthorityResolver: Sendable {
     ) async throws -> String? {
         if let endpoint = metadata.revocationEndpoint { return endpoint }
         guard case .openIDConnect = authority.kind, let url = authority.configurationURLs.last else { return nil }
+        let believed = believing(authority, context)
         do {
             let document = try await documents.document(
                 at: [url],
                 for: authority,
                 context: context,
-                check: { json in _ = try AuthorityMetadata(published: json, by: authority) }
+                check: { json in _ = try believed(json) }
             )
-            return try AuthorityMetadata(published: document.json, by: authority).revocationEndpoint
+            return try believed(document.json).revocationEndpoint
         } catch let error as AuthenticationError where !(.network ~= error.code) && !(.serverUnavailable ~= error.code)
         {
             context.logger.debug(
@@ -96,6 +97,13 @@ struct AuthorityResolver: Sendable {
         } catch {
             throw AuthenticationError(.malformedResponse, "The provider's keys could not be read: \(error).")
         }
+    }
+
+    private func believing(
+        _ authority: Authority,
+        _ context: RequestContext
+    ) -> @Sendable (JSONObject) throws -> AuthorityMetadata {
+        { json in try AuthorityMetadata(published: json, by: authority, correlationID: context.correlationID) }
     }
 
     private func templates(of authority: Authority) throws -> AuthorityMetadata {

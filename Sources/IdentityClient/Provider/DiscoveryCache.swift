@@ -12,8 +12,8 @@ final class DiscoveryCache: Sendable {
     private let clock: any WallClock
     private let memory = Mutex<[String: ProviderDocument]>([:])
     private let refetches = Mutex<[String: Int64]>([:])
-    /// The time until which a cached document is used because its host did not answer, in Unix seconds.
-    private let pauses = Mutex<[String: Int64]>([:])
+    /// The hosts that did not answer: the end of the pause, in Unix seconds, and the failure.
+    private let pauses = Mutex<[String: (end: Int64, failure: AuthenticationError)]>([:])
     private let flights = SingleFlight<String, ProviderDocument>()
 
     init(client: EndpointClient, cache: any TokenCache, group: CacheGroup, clock: any WallClock) {
@@ -25,16 +25,18 @@ final class DiscoveryCache: Sendable {
 
     /// The document at the first of `urls` that has one, accepted by `check`. Only accepted documents are kept.
     ///
-    /// After a failure, the cached document is used for a minute, or as long as the provider requests: otherwise an
-    /// unreachable host would delay each refresh.
+    /// After a failure, the cached document or the caller's substitute is used for a minute, or as long as the provider
+    /// requests: otherwise an unreachable host would delay each refresh.
     ///
     /// - Parameters:
     ///   - isRefetch: Whether to skip a cached document, because it proved outdated.
+    ///   - hasSubstitute: Whether the caller can do without the document while the host does not answer.
     ///   - willFetch: Called before a request is sent.
     func document(
         at urls: [String],
         for authority: Authority,
         isRefetch: Bool = false,
+        hasSubstitute: Bool = false,
         context: RequestContext,
         willFetch: @Sendable () async -> Void = {},
         check: @escaping @Sendable (JSONObject) throws -> Void
@@ -42,7 +44,9 @@ final class DiscoveryCache: Sendable {
         let now = clock.unixSeconds
         let isRefetch = isRefetch && mayRefetch(urls[0], at: now)
         let kept = isRefetch ? nil : await kept(urls[0], at: now, check)
-        if let kept, kept.isFresh(at: now) || kept.isUsable(at: now) && isPaused(urls[0], at: now) { return kept }
+        let pause = pause(of: urls[0], at: now)
+        if let kept, kept.isFresh(at: now) || kept.isUsable(at: now) && pause != nil { return kept }
+        if let pause, pause.isOfABusyProvider, kept == nil, hasSubstitute, !isRefetch { throw pause }
         await willFetch()
         do {
             let document = try await flights.run("\(urls[0])\(isRefetch)") { [self] in
@@ -51,9 +55,9 @@ final class DiscoveryCache: Sendable {
             if isRefetch { refetches.withLock { $0[urls[0]] = now } }
             return document
         } catch let error as AuthenticationError where error.isNoAnswer {
-            guard let kept, kept.isUsable(at: now) else { throw error }
             let pause = min(max(Self.pause, error.retryAfter?.components.seconds ?? 0), Self.maximumPause)
-            pauses.withLock { $0[urls[0]] = now + pause }
+            pauses.withLock { $0[urls[0]] = (now + pause, error) }
+            guard let kept, kept.isUsable(at: now) else { throw error }
             context.logger.debug(
                 "Using a published document of an earlier day",
                 metadata: ["identity.error": "\(error.shortDescription)"]
@@ -66,9 +70,11 @@ final class DiscoveryCache: Sendable {
     private static let pause: Int64 = 60
     private static let maximumPause: Int64 = 3600
 
-    private func isPaused(_ url: String, at now: Int64) -> Bool {
+    /// The failure of a host that is not asked now.
+    private func pause(of url: String, at now: Int64) -> AuthenticationError? {
+        guard let (end, failure) = pauses.withLock({ $0[url] }) else { return nil }
         // Setting the clock back must not lengthen the pause.
-        pauses.withLock { $0[url] }.map { $0 > now && $0 - now <= Self.maximumPause } ?? false
+        return end > now && end - now <= Self.maximumPause ? failure : nil
     }
 
     /// Once in five minutes, so that a stream of forged tokens does not become a stream of requests.
@@ -168,4 +174,7 @@ extension AuthenticationError {
         let codes: [Code] = [.network, .serverUnavailable, .malformedResponse, .unexpectedRedirect, .responseTooLarge]
         return codes.contains { $0 ~= code }
     }
+
+    /// Whether the provider is there and does not answer now: where there is no way to it, nothing that is known of it helps.
+    var isOfABusyProvider: Bool { .serverUnavailable ~= code || code == .networkTimedOut }
 }

@@ -77,6 +77,15 @@ import Testing
         #expect(error?.code == code)
     }
 
+    @Test func namesTheRequestAndTheEndpointThatIsNotTrusted() throws {
+        let json = try Fixture.json(Self.document("http://h", issuer: "https://h"))
+        let id = UUID()
+        let error = #expect(throws: AuthenticationError.self) {
+            try AuthorityMetadata(published: json, by: .openIDConnect(issuer: "https://h"), correlationID: id)
+        }
+        #expect(error?.correlationID == id && error?.message.contains("'http://h/") == true)
+    }
+
     @Test func showsAnotherIssuerWithoutWhatATerminalObeys() throws {
         let json = try Fixture.json(Self.document("https://h", issuer: #"https://other\u001b[2J\u202e\n"#))
         let error = #expect(throws: AuthenticationError.self) {

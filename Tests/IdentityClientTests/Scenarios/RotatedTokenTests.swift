@@ -90,7 +90,35 @@ struct RotatedTokenTests {
         #expect(setup.provider.count(of: .discovery) == 2 && setup.provider.count(of: .keys) == 2)
     }
 
-    /// Without cached documents, the provider's configuration is unavailable for as long as `Retry-After` says.
+    /// The same where nothing is kept and Microsoft's endpoints are known: one that asks its host again holds up no refresh.
+    @Test func isNotHeldUpWhereTheEndpointsAreKnownAnyway() async throws {
+        let stage = try Stage(.entra)
+        stage.provider.failAlways(.discovery, with: .serverError())
+        let (application, first) = try await stage.signedIn()
+        #expect(stage.provider.count(of: .discovery) == 1)
+        let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+        for _ in 0..<3 { #expect(try await application.acquireTokenSilently(forced).source == .identityProvider) }
+        #expect(stage.provider.count(of: .discovery) == 1)
+        stage.clock.advance(by: .seconds(60))
+        #expect(try await application.acquireTokenSilently(forced).source == .identityProvider)
+        #expect(stage.provider.count(of: .discovery) == 2)
+    }
+
+    /// A computer that was offline asks again as soon as it is asked, at Microsoft's providers as at others.
+    @Test(arguments: [TestIdentityProvider.Profile.entra, .openIDConnect])
+    func waitsForNothingOnceThereIsANetworkAgain(_ profile: TestIdentityProvider.Profile) async throws {
+        let stage = try Stage(profile)
+        let application = try stage.application()
+        stage.transport.isOffline = true
+        await #expect(throws: AuthenticationError.self) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        stage.transport.isOffline = false
+        #expect(try await application.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
+        #expect(stage.provider.count(of: .discovery) == 1)
+    }
+
+    /// Where nothing is kept, what the provider publishes cannot be had now, and it says for how long.
     @Test func isNotSentForWhileTheProviderWantsNoRequests() async throws {
         let setup = try TestSetup()
         let (_, first) = try await setup.signedIn()
