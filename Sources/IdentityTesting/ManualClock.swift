@@ -88,7 +88,10 @@ public final class ManualClock: WallClock {
             return false
         }
         if isReady { return }
-        try await promise.value(within: timeout, for: "\(count) sleepers on the clock")
+        try await promise.value(
+            within: timeout,
+            for: count == 1 ? "A sleep on the clock" : "\(count) sleeps on the clock at a time"
+        )
     }
 }
 

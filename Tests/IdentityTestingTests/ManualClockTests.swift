@@ -41,8 +41,11 @@ struct ManualClockTests {
     }
 
     @Test func saysWhatItWaitedForInVain() async {
-        await #expect(throws: WaitTimedOut.self) {
-            try await ManualClock().waitForSleepers(1, timeout: .milliseconds(1))
+        for (count, words) in [(1, "A sleep on the clock"), (3, "3 sleeps on the clock at a time")] {
+            let error = await #expect(throws: WaitTimedOut.self) {
+                try await ManualClock().waitForSleepers(count, timeout: .milliseconds(1))
+            }
+            #expect(error?.description == "\(words) did not happen in time.")
         }
     }
 }

@@ -15,12 +15,65 @@ struct ScriptedBrowserTests {
         browser.followsRedirects = false
         let client = ProviderClient(provider: provider)
         let address = try EndpointURL.appending(client.authorizationItems(), to: client.base + "/authorize")
-        try await browser.open(#require(URL(string: address)))
+        let url = try #require(URL(string: address))
+        let opening = Task { try await browser.open(url) }
+        try await provider.waitForRequest(.authorization)
         await #expect(throws: WaitTimedOut.self) { try await browser.finalPage(timeout: .milliseconds(20)) }
         await #expect(throws: WaitTimedOut.self) { try await browser.redirectURL(timeout: .milliseconds(20)) }
         gate.open()
+        try await opening.value
         let redirect = try await browser.redirectURL()
         #expect(redirect.absoluteString.contains("code="))
         #expect(try await browser.finalPage().status < 400)
+    }
+
+    /// A sign-in that cannot succeed says at once what the provider said, and does not wait out its five minutes.
+    @Test func failsAtOnceWithWhatTheProviderRefused() async throws {
+        let stage = try Stage()
+        let application = try stage.application { $0.clientID = "my-client" }
+        let error = try await expectError(.configuration) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(error.message.hasSuffix("(400): This does not work The client is not known."))
+        #expect(try await stage.browser.finalPage().status == 400)
+
+        stage.provider.failNext(.authorization, with: .serverError())
+        try await expectError(.serverUnavailable) {
+            try await stage.application().acquireTokenInteractively(scopes: ["api.read"])
+        }
+        stage.provider.failNext(.authorization, with: .drop)
+        try await expectError(.connectionFailed) {
+            try await stage.application().acquireTokenInteractively(scopes: ["api.read"])
+        }
+        // Nothing of it stays.
+        #expect(try await stage.signedIn().1.source == .identityProvider)
+    }
+
+    @Test func failsAtOnceWhereNothingListensForTheAnswer() async throws {
+        let stage = try Stage()
+        let application = try stage.application { $0.redirectReceiver = LoopbackRedirectReceiver() }
+        let error = try await expectError(.redirectUnavailable) {
+            try await application.acquireTokenInteractively(scopes: ["api.read"])
+        }
+        #expect(error.message.contains("http://127.0.0.1:") && error.message.contains("redirectReceiver"))
+        // The other way round: nothing is opened for a receiver in memory.
+        let other = ScriptedBrowser(provider: stage.provider)
+        try await expectError(.connectionFailed) {
+            try await stage.application { $0.browser = other }.acquireTokenInteractively(scopes: ["api.read"])
+        }
+    }
+
+    @Test func signsInWithTheConfigurationThatAProviderMakes() async throws {
+        let clock = ManualClock()
+        let provider = try TestIdentityProvider(clock: clock)
+        provider.add(TestIdentityProvider.Client(id: "my-client"))
+        for receiver in [InMemoryRedirectReceiver(), nil] {
+            let browser = ScriptedBrowser(provider: provider, receiver: receiver)
+            let app = try PublicClientApplication(provider.configuration(browser: browser, clientID: "my-client"))
+            let first = try await app.acquireTokenInteractively(scopes: ["email"])
+            clock.advance(by: .seconds(3600))
+            let next = try await app.acquireTokenSilently(scopes: ["email"], account: first.account)
+            #expect(next.source == .identityProvider)
+        }
     }
 }

@@ -33,6 +33,16 @@ struct HTMLForm {
         submitsItself = html[end.upperBound...].contains("document.forms[0].submit()")
     }
 
+    /// What a person reads on a page: the content of its `main`, or all of it, without the tags.
+    static func text(of html: String) -> String {
+        let begin = html.firstRange(of: "<main>")?.upperBound ?? html.startIndex
+        let parts: [Substring] = html[begin...].split(separator: "<").map { part in
+            part.firstIndex(of: ">").map { part[part.index(after: $0)...] } ?? part
+        }
+        let words = unescaped(Substring(parts.joined(separator: " "))).split { $0.isWhitespace }
+        return words.joined(separator: " ")
+    }
+
     private static func tag(_ text: Substring) -> (name: String, attributes: [String: String])? {
         var rest = text.prefix { $0 != ">" }
         let name = rest.prefix { $0.isLetter }

@@ -17,14 +17,19 @@ final class LoopbackVisit: Sendable {
     private static let maximumLength = 4 << 20
     private let state = Mutex(State())
 
-    static func send(_ request: String, body: [UInt8], to address: LoopbackAddress) async throws -> ProviderResponse {
+    static func send(
+        _ request: String,
+        body: [UInt8],
+        to address: LoopbackAddress,
+        connected: @escaping @Sendable () -> Void = {}
+    ) async throws -> ProviderResponse {
         let visit = LoopbackVisit()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 // Each visit gets its own queue and so its own thread. On shared threads, blocked visits would keep the
                 // tasks that answer them from running.
                 DispatchQueue(label: "identity.loopback-visit").async {
-                    continuation.resume(with: Result { try visit.run(Array(request.utf8) + body, address) })
+                    continuation.resume(with: Result { try visit.run(Array(request.utf8) + body, address, connected) })
                 }
             }
         } onCancel: {
@@ -39,8 +44,13 @@ final class LoopbackVisit: Sendable {
         }
     }
 
-    private func run(_ bytes: [UInt8], _ address: LoopbackAddress) throws -> ProviderResponse {
-        let descriptor = try connected(to: address)
+    private func run(
+        _ bytes: [UInt8],
+        _ address: LoopbackAddress,
+        _ connected: () -> Void
+    ) throws -> ProviderResponse {
+        let descriptor = try self.connected(to: address)
+        connected()
         defer {
             state.withLock { state in
                 state.descriptor = nil

@@ -8,7 +8,9 @@ import Synchronization
 // The way back to the program, and what goes wrong on it.
 extension ScriptedBrowser {
     /// Delivers the redirect and returns the page with which the program answers; `nil` if the browser stops here.
-    func goBack(_ step: Step) async throws -> Page? {
+    ///
+    /// - Parameter opening: Finished as soon as the program is reached: it may answer only when it has the tokens.
+    func goBack(_ step: Step, _ opening: Promise<Void>) async throws -> Page? {
         let base = String(step.url.prefix { $0 != "?" })
         let isPosted = step.method == "POST"
         let original = isPosted ? step.form : Self.query(of: step.url)
@@ -31,21 +33,44 @@ extension ScriptedBrowser {
             waiter.finish(.success(url))
         }
         guard follows, receiver != nil || LoopbackAddress(base) != nil else { return nil }
-        for fault in redirectFaults {
-            switch fault.kind {
+        checkListening(at: base, opening)
+        for prank in mischief {
+            switch prank.kind {
             case .strayRequest(let path): try await askForStray(path, base: base)
             case .forgedFirst(let name, let value):
-                _ = try await deliver(Self.replacing(name, with: value, in: items), to: base, isPosted: isPosted)
+                _ = try await deliver(Self.replacing(name, with: value, in: items), to: base, isPosted, opening)
             default: break
             }
         }
-        let page = try await deliver(items, to: base, isPosted: isPosted)
-        let again = redirectFaults.contains { if case .twice = $0.kind { true } else { false } }
-        if again { _ = try? await deliver(items, to: base, isPosted: isPosted) }  // by now nobody need listen
+        let page = try await deliver(items, to: base, isPosted, opening)
+        let again = mischief.contains { if case .twice = $0.kind { true } else { false } }
+        if again { _ = try? await deliver(items, to: base, isPosted, opening) }  // by now nobody need listen
         return page
     }
 
-    private func deliver(_ items: [(String, String)], to base: String, isPosted: Bool) async throws -> Page {
+    /// Without a port, whether anybody listens is known beforehand.
+    private func checkListening(at base: String, _ opening: Promise<Void>) {
+        guard let receiver, let url = URL(string: base) else { return }
+        guard !receiver.isListening(for: url) else {
+            opening.fulfil()
+            return
+        }
+        let error = AuthenticationError(
+            .redirectUnavailable,
+            """
+            The provider sent the browser back to \(base), where nothing listens. Give the configuration the receiver that \
+            the browser was made with (redirectReceiver).
+            """
+        )
+        opening.finish(.failure(error))
+    }
+
+    private func deliver(
+        _ items: [(String, String)],
+        to base: String,
+        _ isPosted: Bool,
+        _ opening: Promise<Void>
+    ) async throws -> Page {
         let whole = try EndpointURL.appending(items, to: base)
         let page: Page
         if let receiver, let url = URL(string: whole) {
@@ -58,7 +83,9 @@ extension ScriptedBrowser {
             let body = isPosted ? Array(FormURLEncoded.encode(items).utf8) : []
             var headers = [("Host", host), ("Accept", "text/html")]
             if isPosted { headers += [("Content-Type", FormURLEncoded.contentType), ("Origin", "null")] }
-            var response = try await overHTTP(isPosted ? "POST" : "GET", url, path, headers, body)
+            var response = try await overHTTP(isPosted ? "POST" : "GET", url, path, headers, body) {
+                opening.fulfil()
+            }
             if response.status == 303, let target = Self.header("location", response), target.hasPrefix("/"),
                 let origin = WebAddress(base)?.origin
             {

@@ -1,5 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
+import OAuthWire
+
 extension ScriptedBrowser {
     /// The person's behavior on the provider's pages.
     public struct Behaviour: Hashable, Sendable {
@@ -78,5 +81,15 @@ extension ScriptedBrowser {
         public var status: Int
         /// The text of the page.
         public var body: String
+
+        /// Why no sign-in comes of a visit that ends here; `nil` where the person may still act.
+        var refusal: AuthenticationError? {
+            guard status >= 400 else { return nil }
+            let text = WireText.clean(HTMLForm.text(of: body)).prefix(300)
+            return AuthenticationError(
+                status >= 500 ? .serverUnavailable : .configuration,
+                "The provider ended the visit with a page that leads nowhere (\(status)): \(text)"
+            )
+        }
     }
 }

@@ -16,12 +16,15 @@ extension ScriptedBrowser {
     ///
     /// - Throws: `AuthenticationError.network` if an address cannot be reached, `CancellationError`.
     @discardableResult
-    public func visit(_ url: URL) async throws -> Page {
+    public func visit(_ url: URL) async throws -> Page { try await visit(url, Promise()) }
+
+    /// The same; `opening` is finished when the browser goes back to the program.
+    func visit(_ url: URL, _ opening: Promise<Void>) async throws -> Page {
         var step = Step(url: url.absoluteString)
         var lastPage: Page?
         for _ in 0..<20 {
             if leavesProvider(step, after: lastPage) || WebAddress(step.url) == nil {
-                return try await goBack(step) ?? lastPage ?? Page(address: step.url, status: 0, body: "")
+                return try await goBack(step, opening) ?? lastPage ?? Page(address: step.url, status: 0, body: "")
             }
             let response = try await fetch(step)
             if (300..<400).contains(response.status), let location = Self.header("location", response) {
@@ -111,7 +114,8 @@ extension ScriptedBrowser {
         _ url: String,
         _ target: String,
         _ headers: [(String, String)],
-        _ body: [UInt8]
+        _ body: [UInt8],
+        connected: @escaping @Sendable () -> Void = {}
     ) async throws -> ProviderResponse {
         guard let address = LoopbackAddress(url) else {
             throw AuthenticationError(.invalidArgument, "A scripted browser does not leave this machine.")
@@ -119,7 +123,8 @@ extension ScriptedBrowser {
         let fields =
             headers + [("Connection", "close")] + (body.isEmpty ? [] : [("Content-Length", String(body.count))])
         let lines = ["\(method) \(target) HTTP/1.1"] + fields.map { "\($0.0): \($0.1)" }
-        return try await LoopbackVisit.send(lines.joined(separator: "\r\n") + "\r\n\r\n", body: body, to: address)
+        let head = lines.joined(separator: "\r\n") + "\r\n\r\n"
+        return try await LoopbackVisit.send(head, body: body, to: address, connected: connected)
     }
 
     private func remember(_ response: ProviderResponse, for host: String) {

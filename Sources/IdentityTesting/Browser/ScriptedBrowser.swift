@@ -57,11 +57,14 @@ public final class ScriptedBrowser: BrowserLauncher {
         for task in state.withLock({ $0.tasks }) { task.cancel() }
     }
 
-    /// Opens `url` and returns at once; the person acts meanwhile. See ``finalPage(timeout:)``.
+    /// Opens `url`; the person acts on the pages. Returns when the browser goes back to the program or the person stays
+    /// on a page. See ``finalPage(timeout:)``.
     ///
-    /// - Throws: Nothing. ``finalPage(timeout:)`` throws the errors of the visit.
+    /// - Throws: The reason for which no sign-in can result, so that the sign-in fails at once instead of at its time-out:
+    ///   the page on which the provider refuses the request, an address that cannot be reached, or one where nothing
+    ///   listens for the answer.
     public func open(_ url: URL) async throws {
-        let promise = Promise<Page>()
+        let (promise, opening) = (Promise<Page>(), Promise<Void>())
         state.withLock { state in
             state.opened.append(url)
             state.visit = promise
@@ -69,13 +72,17 @@ public final class ScriptedBrowser: BrowserLauncher {
         }
         let task = Task { [weak self] in
             do {
-                guard let page = try await self?.visit(url) else { throw CancellationError() }
+                guard let page = try await self?.visit(url, opening) else { throw CancellationError() }
                 promise.finish(.success(page))
+                opening.finish(page.refusal.map { .failure($0) } ?? .success(()))
             } catch {
                 promise.finish(.failure(error))
+                // A browser that goes away refuses nothing.
+                opening.finish(error is CancellationError ? .success(()) : .failure(error))
             }
         }
         state.withLock { $0.tasks.append(task) }
+        try await opening.value()
     }
 
     /// Waits for the last page of the visit that ``open(_:)`` began, and returns it.
