@@ -56,7 +56,7 @@ public final class PublicClientApplication: Sendable {
 
     /// Waits until all refreshes under way have ended and all unsaved tokens are written.
     ///
-    /// Call it before the process ends. If the server is slow, bound it with a task group or a time-out of your own.
+    /// Call it before the process ends. ``finishPendingRefreshes(within:)`` limits the wait.
     /// - Throws: `AuthenticationError.cache` when tokens could not be written; `CancellationError`.
     public func finishPendingRefreshes() async throws {
         try await environment.refreshes.finish()
@@ -68,5 +68,20 @@ public final class PublicClientApplication: Sendable {
             throw error
         }
         await environment.keptLeases.finish()
+    }
+
+    /// Waits in the same way, for at most `time`: for a program that is about to end.
+    ///
+    /// Work that has not ended by then continues as long as the process does.
+    /// - Returns: Whether all of the work ended in time.
+    /// - Throws: As ``finishPendingRefreshes()``.
+    @discardableResult
+    public func finishPendingRefreshes(within time: Duration) async throws -> Bool {
+        do {
+            try await withDeadline(time) { try await self.finishPendingRefreshes() }
+            return true
+        } catch is DeadlineExceeded {
+            return false
+        }
     }
 }

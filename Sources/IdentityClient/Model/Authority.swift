@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
+
 /// The issuer of the tokens: one type for every kind of provider.
 ///
 /// Creating an authority needs no network. Only `https` is accepted, except for loopback hosts.
@@ -212,9 +214,14 @@ extension Authority {
 
     static func address(_ text: String) throws -> WebAddress {
         guard let address = WebAddress(text) else {
+            // What stands before an @ may be a password.
+            let shown = text.utf8.contains(UInt8(ascii: "@")) ? "" : ": '\(WireText.clean(text).prefix(200))' is none"
             throw AuthenticationError(
                 .invalidArgument,
-                "An authority is an absolute https address (http only on a loopback host), ASCII, without user or fragment."
+                """
+                An authority is an absolute https address (http only on a loopback host), ASCII, without user or \
+                fragment\(shown).
+                """
             )
         }
         return address
@@ -241,7 +248,7 @@ extension Authority {
         guard isSegment, !text.isEmpty, text != ".", text != ".." else {
             throw AuthenticationError(
                 .invalidArgument,
-                "The authority's \(what) has characters that cannot stand in a path."
+                "The authority's \(what), '\(WireText.clean(text).prefix(200))', cannot stand in a path."
             )
         }
         return text

@@ -52,3 +52,14 @@ public struct SignOutResult: Sendable {
         self.browserSession = browserSession
     }
 }
+
+extension SignOutResult.Outcome: Equatable {
+    /// Whether both are the same case; failures are equal where their codes are.
+    public static func == (first: Self, second: Self) -> Bool {
+        switch (first, second) {
+        case (.failed(let error), .failed(let other)): error.code == other.code
+        case (.failed, _), (_, .failed): false
+        default: first.description == second.description
+        }
+    }
+}

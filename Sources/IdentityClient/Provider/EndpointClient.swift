@@ -89,7 +89,11 @@ package struct EndpointClient: Sendable {
         authority: Authority
     ) async throws -> EndpointAnswer {
         guard let address = WebAddress(url) else {
-            throw AuthenticationError(.untrustedAuthority, "An endpoint of the authority is not an https address.")
+            throw AuthenticationError(
+                .untrustedAuthority,
+                "An endpoint of \(authority.url) is not an https address: '\(WireText.clean(url).prefix(200))'.",
+                correlationID: context.correlationID
+            )
         }
         let target = address.target
         var request = HTTPRequest(method: method, scheme: address.scheme, authority: address.environment, path: target)

@@ -94,8 +94,15 @@ public struct InteractiveParameters: Sendable {
     public var correlationID: UUID?
 
     /// Creates parameters that request `scopes`; everything else has a default.
-    public init(scopes: Set<Scope>) {
+    ///
+    /// - Parameters:
+    ///   - scopes: The scopes that the token shall have.
+    ///   - account: The account that signs in again, if any.
+    ///   - claims: A claims request or challenge (JSON), if any.
+    public init(scopes: Set<Scope>, account: Account? = nil, claims: String? = nil) {
         self.scopes = scopes
+        self.account = account
+        self.claims = claims
     }
 
     /// The policy for a sign-in that is still under way when another begins.

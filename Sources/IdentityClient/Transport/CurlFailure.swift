@@ -40,12 +40,14 @@ struct CurlFailure: Error, CustomStringConvertible {
 
 extension CurlFailure {
     /// The error for the caller, with host, problem and remedy.
-    func error(host: String, settings: CurlSettings) -> AuthenticationError {
-        let (code, message) = verdict(host: host, settings: settings)
+    ///
+    /// - Parameter place: The host with its port, if the address names one.
+    func error(host: String, place: String, settings: CurlSettings) -> AuthenticationError {
+        let (code, message) = verdict(host: host, place: place, settings: settings)
         return AuthenticationError(code, message, underlyingError: self)
     }
 
-    private func verdict(host: String, settings: CurlSettings) -> (AuthenticationError.Code, String) {
+    private func verdict(host: String, place: String, settings: CurlSettings) -> (AuthenticationError.Code, String) {
         if isTooLarge {
             return (
                 .responseTooLarge,
@@ -67,7 +69,7 @@ extension CurlFailure {
             return (.nameNotResolved, "The name \(host) could not be resolved. Check the name and the network.")
         case CCURL_CONNECT:
             return (
-                .connectionFailed, "No connection to \(host). Check that the server runs, and check the network."
+                .connectionFailed, "No connection to \(place). Check that the server runs, and check the network."
             )
         case CCURL_TIMED_OUT:
             return (.networkTimedOut, "\(host) did not answer within the time allowed. Try again, or allow more time.")

@@ -20,11 +20,11 @@ extension CurlLoop {
                 tunnelStatus: unsafe ccurl_transfer_tunnel_status(pointer),
                 isTooLarge: unsafe ccurl_transfer_was_too_large(pointer),
                 wasSent: unsafe ccurl_transfer_was_sent(pointer)
-            ).error(host: transfer.host, settings: driver.settings)
+            ).error(host: transfer.host, place: transfer.place, settings: driver.settings)
         }
         guard unsafe ccurl_transfer_has_answer(pointer) else {
             let failure = CurlFailure(code: CCURL_PARTIAL, reason: "the connection ended inside the head")
-            throw failure.error(host: transfer.host, settings: driver.settings)
+            throw failure.error(host: transfer.host, place: transfer.place, settings: driver.settings)
         }
     }
 

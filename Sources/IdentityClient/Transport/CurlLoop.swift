@@ -8,6 +8,7 @@ import FoundationEssentials
     @safe struct Transfer {
         let pointer: OpaquePointer
         let host: String
+        let place: String
         let caller: CurlDriver.Caller
     }
 
@@ -124,7 +125,12 @@ extension CurlLoop {
             job.caller.fail(error)
             return
         }
-        transfers[job.ticket] = unsafe Transfer(pointer: pointer, host: request.target.host, caller: job.caller)
+        transfers[job.ticket] = unsafe Transfer(
+            pointer: pointer,
+            host: request.target.host,
+            place: request.target.place,
+            caller: job.caller
+        )
     }
 
     /// Removes a transfer that cannot go on.

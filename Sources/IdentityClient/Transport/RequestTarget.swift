@@ -10,6 +10,8 @@ struct RequestTarget: Hashable, Sendable {
     let url: String
     /// The host in lower case, without brackets; safe to show.
     let host: String
+    /// The host as the address has it, with its port if it names one; safe to show.
+    let place: String
     /// Whether the host is this computer by its name alone: `localhost`, `127.0.0.0/8` or `[::1]`.
     let isLoopback: Bool
 
@@ -24,6 +26,7 @@ struct RequestTarget: Hashable, Sendable {
             )
         }
         self.host = host
+        place = authority.lowercased()
         isLoopback = isBracketed ? host == "::1" : host == "localhost" || Self.isIPv4Loopback(host)
 
         guard scheme == "https" || (scheme == "http" && isLoopback) else {

@@ -20,6 +20,9 @@ package enum ClaimsRequest {
     }
 
     /// The values of which the ID token's `acr` must have one; `nil` if no `acr` is essential.
+    ///
+    /// An essential `acr` without values demands nothing: §5.5.1 forbids to refuse a sign-in because an essential claim is
+    /// missing.
     /// - SeeAlso: [OpenID Connect Core §5.5.1.1](https://openid.net/specs/openid-connect-core-1_0.html#acrSemantics)
     package static func essentialACR(in claims: String?) -> [String]? {
         guard let claims, let request = try? JSONObject(parsing: Array(claims.utf8)),  // checked where it was merged

@@ -12,10 +12,21 @@ import Testing
 
     @Test(arguments: [
         "callback", "/a b", "/a?b", "/a#b", "/ä", "/a\n", "/a\"", "/a<", "/a\\b", "/a\u{0}", "/a|b", "/{a}",
+        "//evil.example", "//",
     ])
     func refusesAPath(path: String) {
         let error = #expect(throws: AuthenticationError.self) { try RedirectURI.loopback(path: path) }
         #expect(error?.code == .invalidArgument)
+    }
+
+    /// The message has the address that is wrong, but for one that may have a password in it.
+    @Test func showsTheAddressThatIsNoAuthoritys() {
+        let error = #expect(throws: AuthenticationError.self) { try Authority.openIDConnect(issuer: "id.example.com") }
+        #expect(error?.message.contains("'id.example.com'") == true)
+        let other = #expect(throws: AuthenticationError.self) { try Authority.openIDConnect(issuer: "https://a:b@h") }
+        #expect(other?.message.contains("a:b") == false)
+        let tenant = #expect(throws: AuthenticationError.self) { try Authority.entra(.tenant("my tenant")) }
+        #expect(tenant?.message.contains("'my tenant'") == true)
     }
 
     @Test func checksPorts() {

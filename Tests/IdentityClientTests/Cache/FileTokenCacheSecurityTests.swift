@@ -108,6 +108,18 @@ import Testing
         #expect(try await cache.record(for: key) == record)
     }
 
+    /// The path goes into a command that is to be pasted: also where Swift counts the apostrophe and what follows as one
+    /// character.
+    @Test(arguments: ["it's", "it'\u{301}s", "a;b c"]) func quotesThePathInItsAdvice(name: String) async throws {
+        let path = "\(directory.path)/\(name)"
+        try CallFailed.check(unsafe mkdir(path, 0o700), "mkdir")
+        try CallFailed.check(unsafe chmod(path, 0o770), "chmod")
+        let cache = FileTokenCache(directory: path)
+        let error = await #expect(throws: AuthenticationError.self) { try await cache.record(for: key) }
+        let bytes = name.unicodeScalars.map { $0 == "'" ? #"'\''"# : String($0) }.joined()
+        #expect(error?.message.contains("chmod 700 '\(directory.path)/\(bytes)'") == true)
+    }
+
     @Test func noticesThatAFileWasOpenedToOthers() async throws {
         let cache = cache
         #expect(

@@ -274,6 +274,19 @@ import Testing
         #expect(try await other.snapshot(for: id)?.credentials == fresh)
     }
 
+    /// A damaged record is told of once; when it is gone, nothing is left of that.
+    @Test func forgetsWhatItReportedOfARecordThatIsGone() async throws {
+        let (damaged, store) = (CacheRecord(bytes: [1]), self.store)
+        let key = CacheKey(group: store.group, kind: .account, name: "damaged")
+        #expect(try await cache.storage.replace(nil, with: damaged, for: key))
+        await #expect(throws: AuthenticationError.self) { try await store.allSnapshots() }
+        #expect(try await store.allSnapshots().snapshots.isEmpty)
+        #expect(store.state.withLock { $0.reported.keys.map(\.name) } == ["damaged"])
+        #expect(try await cache.storage.replace(damaged, with: nil, for: key))
+        _ = try await store.allSnapshots()
+        #expect(store.state.withLock { $0.reported.isEmpty })
+    }
+
     @Test func leavesNothingOfSignOutsThatAreOver() async throws {
         try await signIn("1", "r1")
         _ = try await store.take(key)

@@ -264,6 +264,30 @@ struct DeviceCodeScenarioTests {
         try await expectError(.clientNotRegistered) { try await start(try setup.application()) }
     }
 
+    /// As django-oauth-toolkit answers a device.
+    @Test func saysWhatToDoWhereNoIDTokenComes() async throws {
+        let stage = try Stage()
+        stage.provider.failAlways(.token, with: .changing("id_token", to: nil))
+        let (task, prompt) = try await start(stage.application())
+        #expect(stage.provider.approveDevice(userCode: prompt.userCode, as: .alice))
+        try await advance(stage, by: .seconds(5), toQuestion: 1)
+        let error = try await expectError(.unsupported) { try await task.value }
+        #expect(error.message.contains("no ID token") && error.message.contains("plain OAuth 2.0 server"))
+        // The remedy is one.
+        let origin = "https://login.example.test"
+        let endpoints = Authority.OAuth2Endpoints(
+            authorization: "\(origin)/authorize",
+            token: "\(origin)/token",
+            deviceAuthorization: "\(origin)/device_authorization"
+        )
+        let plain = try Authority.oauth2(endpoints)
+        let (again, next) = try await start(stage.application { $0.authority = plain })
+        #expect(stage.provider.approveDevice(userCode: next.userCode, as: .alice))
+        try await stage.clock.waitForSleepers()
+        stage.clock.advance(by: .seconds(5))
+        #expect(try await again.value.scopes.contains("api.read"))
+    }
+
     @Test func saysWhereItIsNotOffered() async throws {
         let setup = try TestSetup()
         setup.provider.failNext(.discovery, with: .changing("device_authorization_endpoint", to: nil))

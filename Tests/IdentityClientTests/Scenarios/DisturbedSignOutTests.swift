@@ -73,7 +73,27 @@ struct DisturbedSignOutTests {
         #expect(setup.provider.count(of: .endSession) == 0)
     }
 
-    /// A keyring may answer too late and have removed the record all the same.
+    /// A keyring may take as long as it likes; the account is taken out all the same.
+    @Test func releasesACallerThatIsCancelledWhileTheAccountIsTakenOut() async throws {
+        let cache = InterruptedCache()
+        let stage = try Stage(cache: cache)
+        let (application, first) = try await stage.signedIn()
+        let (began, begin) = AsyncStream<Void>.makeStream()
+        let (held, letGo) = AsyncStream<Void>.makeStream()
+        cache.beforeNextWrite(of: .account) {
+            begin.yield()
+            for await _ in held { break }
+        }
+        let task = Task { try await application.remove(first.account) }
+        for await _ in began { break }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try await stage.storedCredentials(of: application).count == 1)
+        letGo.yield()
+        try await wait { try await stage.storedCredentials(of: application).isEmpty }
+    }
+
+    /// A keyring may answer too late, and have removed it all the same.
     @Test func takesTheTokensBackAlthoughNobodySaidThatTheAccountIsGone() async throws {
         let cache = InterruptedCache()
         let setup = try TestSetup(cache: cache)

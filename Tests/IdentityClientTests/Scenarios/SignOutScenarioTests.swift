@@ -259,6 +259,23 @@ struct SignOutScenarioTests {
     }
 }
 
+@Suite struct SignOutOutcomeTests {
+    @Test func equalsTheSameCaseAndShowsItsName() {
+        let (one, other) = (AuthenticationError(.network, "one"), AuthenticationError(.network, "other"))
+        let outcomes: [SignOutResult.Outcome] = [
+            .notRequested, .succeeded, .notNeeded, .unavailable, .unconfirmed, .failed(one),
+            .failed(AuthenticationError(.throttled, "one")),
+        ]
+        for (index, outcome) in outcomes.enumerated() {
+            #expect(outcomes.filter { $0 == outcome }.count == 1 && outcomes.firstIndex(of: outcome) == index)
+        }
+        #expect(SignOutResult.Outcome.failed(one) == .failed(other))
+        #expect(
+            "\(SignOutResult.Outcome.notNeeded)" == "notNeeded" && "\(outcomes[5])".hasPrefix("failed(one [network;")
+        )
+    }
+}
+
 extension SignOutResult.Outcome {
     /// The case without its value.
     var word: String { String("\(self)".prefix { $0 != "(" }) }

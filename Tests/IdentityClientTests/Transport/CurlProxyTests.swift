@@ -115,7 +115,7 @@ import Testing
         let failure = CurlFailure(code: code, reason: "Unsupported proxy 'https://user:hidden@127.0.0.1:1', it's old")
         let settings = CurlSettings(timeoutMilliseconds: 1, connectTimeoutMilliseconds: 1, maximumResponseBytes: 1)
 
-        let error = failure.error(host: "nope.invalid", settings: settings)
+        let error = failure.error(host: "nope.invalid", place: "nope.invalid", settings: settings)
 
         #expect(error.code == .proxyFailed)
         #expect(failure.description == "libcurl \(code): Unsupported proxy ")

@@ -9,6 +9,16 @@ import Testing
 @testable import IdentityClient
 
 @Suite(.timeLimit(.minutes(1))) struct CurlTransportFailureTests {
+    @Test func aPortThatIsNotReachedIsNamed() async throws {
+        let server = try ScriptedServer(answering: "")
+        let request = HTTPRequest.get(server)
+        server.close()
+        let error = try await CurlTransport().failure(request)
+        let place = try #require(request.authority)
+        #expect(error?.code == .connectionFailed && error?.message.contains("No connection to \(place).") == true)
+        #expect(place.contains(":"))
+    }
+
     @Test func aVastAnswerIsRefusedWhenItIsAnnounced() async throws {
         let server = try ScriptedServer { _ in
             [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 52428800\r\n\r\n".utf8)), .stall]

@@ -55,4 +55,17 @@ import Testing
         #expect(try run(arguments, isSetgid: false, variables).contains("network.proxy"))
         #expect(try !run(arguments, isSetgid: true, variables).contains("network.proxy"))
     }
+
+    /// libcurl would write the keys of each connection into a file that the caller names.
+    @Test(.timeLimit(.minutes(1)), .enabled(if: isRoot, "Only root can give a program away."))
+    func writesNoKeysOfItsConnectionsThere() throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let log = directory.appendingPathComponent("keys").path
+        let arguments = ["login", "--client-id", "c", "--cache", "memory", "--issuer", "https://0.0.0.0:1"]
+        _ = try run(arguments, isSetgid: false, ["SSLKEYLOGFILE": log])
+        #expect(FileManager.default.fileExists(atPath: log), "libcurl opens the file before its first connection.")
+        try FileManager.default.removeItem(atPath: log)
+        _ = try run(arguments, isSetgid: true, ["SSLKEYLOGFILE": log])
+        #expect(!FileManager.default.fileExists(atPath: log))
+    }
 }

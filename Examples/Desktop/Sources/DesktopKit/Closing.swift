@@ -4,23 +4,15 @@ import Foundation
 public import IdentityClient
 
 extension PublicClientApplication {
-    /// Lets pending refreshes finish within a time limit. Call it before the program ends.
-    public func finishPendingRefreshes(within time: Duration) async {
-        await withTaskGroup(of: Void.self) { group in
-            // The first of the two tasks to end wins.
-            group.addTask {
-                do {
-                    try await self.finishPendingRefreshes()
-                } catch is CancellationError {
-                    return
-                } catch {
-                    // The window is gone, so the error goes to the terminal from which the program was started.
-                    FileHandle.standardError.write(Data("\(Problem(error)?.full ?? "\(error)")\n".utf8))
-                }
-            }
-            group.addTask { try? await Task.sleep(for: time) }  // it can only be cancelled
-            await group.next()
-            group.cancelAll()
+    /// Lets refreshes that are under way finish, but not forever: what a program does when its window is closed.
+    public func finishBeforeClosing(within time: Duration) async {
+        do {
+            try await finishPendingRefreshes(within: time)
+        } catch is CancellationError {
+            return
+        } catch {
+            // The window is gone. A person who started the program in a terminal reads it there.
+            FileHandle.standardError.write(Data("\(Problem(error)?.full ?? "\(error)")\n".utf8))
         }
     }
 }

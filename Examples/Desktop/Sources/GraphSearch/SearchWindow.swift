@@ -111,7 +111,7 @@ final class SearchWindow {
         search?.cancel()
         start?.cancel()
         for application in accounts?.applications ?? [] {
-            await application.finishPendingRefreshes(within: .seconds(3))
+            await application.finishBeforeClosing(within: .seconds(3))
         }
     }
 }

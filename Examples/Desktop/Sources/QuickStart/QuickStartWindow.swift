@@ -122,7 +122,7 @@ final class QuickStartWindow {
     private func close() async {
         activity.cancel()
         start?.cancel()
-        await program?.session.application.finishPendingRefreshes(within: .seconds(3))
+        await program?.session.application.finishBeforeClosing(within: .seconds(3))
     }
 
     /// Shows the current account, or asks the person to choose one.

@@ -119,7 +119,7 @@ final class TodoWindow {
         newList.cancel()
         changes = [:]
         start?.cancel()
-        await session?.application.finishPendingRefreshes(within: .seconds(3))
+        await session?.application.finishBeforeClosing(within: .seconds(3))
     }
 
     private func showSpinner() {
