@@ -18,8 +18,8 @@ extension Reading {
             body: Array(bytes.dropFirst())
         )
         let context = RequestContext(correlationID: nil, logger: silentLogger)
-        switch TokenEndpointAnswer(answer, grant: .refreshToken, now: now, context: context) {
-        case .granted(let response):
+        switch EndpointOutcome<TokenResponse>(answer, grant: .refreshToken, now: now, context: context) {
+        case .accepted(let response):
             precondition(response.accessToken?.isEmpty != true, "an empty token was granted")
         case .refused(let error), .ambiguous(let error):
             precondition(!error.message.isEmpty, "an error without words")

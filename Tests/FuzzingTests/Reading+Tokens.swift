@@ -48,7 +48,8 @@ extension Reading {
         if let wait = ServerWait(CacheRecord(bytes: bytes)) {
             for time in [0, now, wait.notedAt, .max] {
                 let left = wait.remaining(at: time)
-                precondition(left.map { (1...Throttle.longest).contains($0) } ?? true, "a wait that is too long")
+                let longest = ServerWait.longest
+                precondition(left.map { (1...longest).contains($0) } ?? true, "a wait that is too long")
             }
         }
     }

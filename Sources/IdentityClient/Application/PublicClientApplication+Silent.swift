@@ -14,7 +14,7 @@ extension PublicClientApplication {
     ///   `.configuration` when the program, its registration or the provider's policy must be changed;
     ///   `CancellationError` when the task was cancelled.
     public func acquireTokenSilently(_ parameters: SilentParameters) async throws -> AuthenticationResult {
-        try await SilentFlow(environment: environment).run(parameters)
+        try await SilentFlow(refresher: refresher).run(parameters)
     }
 
     /// Acquires an access token for `account` without asking the person, with defaults for everything else.

@@ -20,6 +20,7 @@ public final class PublicClientApplication: Sendable {
     public let configuration: Configuration
 
     let environment: FlowEnvironment
+    let refresher: TokenRefresher
     let gate = InteractionGate()
 
     /// Creates an application object, without network or file access.
@@ -52,6 +53,7 @@ public final class PublicClientApplication: Sendable {
         }
         self.configuration = configuration
         environment = FlowEnvironment(configuration)
+        refresher = TokenRefresher(environment)
     }
 
     /// Waits until all refreshes under way have ended and all unsaved tokens are written.
@@ -59,15 +61,7 @@ public final class PublicClientApplication: Sendable {
     /// Call it before the process ends. ``finishPendingRefreshes(within:)`` limits the wait.
     /// - Throws: `AuthenticationError.cache` when tokens could not be written; `CancellationError`.
     public func finishPendingRefreshes() async throws {
-        try await environment.refreshes.finish()
-        do {
-            try await environment.store.saveUnsaved()
-        } catch {
-            // The tokens of other accounts may have been written.
-            await environment.keptLeases.finish()
-            throw error
-        }
-        await environment.keptLeases.finish()
+        try await refresher.finish()
     }
 
     /// Waits in the same way, for at most `time`: for a program that is about to end.

@@ -11,7 +11,7 @@ extension AccountCredentials {
     package init(decoding bytes: [UInt8], rule: (String) -> ScopeRule) throws {
         var json = try JSONObject(parsing: bytes)
         version = json.take("v").flatMap(Self.integer) ?? Self.currentVersion
-        incarnation = try json.takeString("incarnation")
+        signInID = try json.takeString("incarnation")
         partition = try json.takeString("authority_partition")
         clientID = try json.takeString("client_id")
         environment = try json.takeString("environment")
@@ -41,7 +41,7 @@ extension AccountCredentials {
     package func encoded() -> [UInt8] {
         var json = JSONObject()
         json["v"] = .number(String(version))
-        json["incarnation"] = .string(incarnation)
+        json["incarnation"] = .string(signInID)
         json["authority_partition"] = .string(partition)
         json["client_id"] = .string(clientID)
         json["environment"] = .string(environment)

@@ -4,8 +4,8 @@ package import OAuthWire
 
 /// The credentials of one account, as one client sees them: a pure value, changed only by its own functions.
 package struct AccountCredentials: Hashable, Sendable {
-    /// A random value, new at each sign-in, so that an older refresh cannot bring back a signed-out account.
-    package var incarnation: String
+    /// Drawn anew at each sign-in, so that an older refresh cannot bring back what was signed out.
+    package var signInID: String
     /// The partition of the authority that the account signed in at.
     package var partition: String
     package var environment: String
@@ -25,14 +25,14 @@ package struct AccountCredentials: Hashable, Sendable {
     package static let currentVersion = 1
 
     package init(
-        incarnation: String,
+        signInID: String,
         partition: String,
         environment: String,
         clientID: String,
         accountID: Account.ID,
         homeAccountID: String
     ) {
-        self.incarnation = incarnation
+        self.signInID = signInID
         self.partition = partition
         self.environment = environment
         self.clientID = clientID

@@ -70,8 +70,8 @@ extension AccountCredentials {
         if case .some = refreshToken { true } else { false }
     }
 
-    /// Returns a token that is still valid, for use if no better token is available.
-    package func survivor(for request: CredentialRequest, at now: Int64) -> CachedAccessToken? {
+    /// A token that is still alive, for when no better one can be had.
+    package func unexpiredToken(for request: CredentialRequest, at now: Int64) -> CachedAccessToken? {
         bestToken(for: request, at: now, leeway: 0)
     }
 

@@ -47,4 +47,49 @@ extension RefreshLease {
         guard observation.observer.sees(holder) else { return false }
         return observation.holderIsDead || observation.bootTime >= deadline
     }
+
+    /// Whether the lease outlasts one more request of so many milliseconds, by its holder's boot clock.
+    package func outlasts(_ request: Int64, at bootTime: Int64) -> Bool {
+        deadline - bootTime >= request + 2000
+    }
+}
+
+/// What a process sees of the lease, and by which clocks.
+package struct LeaseSight: Hashable, Sendable {
+    /// `nil` if there is none, or a damaged one, which binds no process.
+    package var lease: RefreshLease?
+    package var observer: ProcessIdentity
+    /// Milliseconds of the boot clock.
+    package var bootTime: Int64
+    /// Milliseconds of the observer's monotonic clock since its first look.
+    package var elapsed: Int64
+    /// Whether no such process is found; only worth something where the observer can see the holder.
+    package var holderIsDead: Bool
+
+    package init(
+        _ lease: RefreshLease?,
+        observer: ProcessIdentity,
+        bootTime: Int64,
+        elapsed: Int64,
+        holderIsDead: Bool
+    ) {
+        self.lease = lease
+        self.observer = observer
+        self.bootTime = bootTime
+        self.elapsed = elapsed
+        self.holderIsDead = holderIsDead
+    }
+
+    fileprivate func observation(since: Int64) -> RefreshLease.Observation {
+        RefreshLease.Observation(
+            observer: observer,
+            bootTime: bootTime,
+            seenFor: elapsed - since,
+            holderIsDead: holderIsDead
+        )
+    }
+
+    func isFree(seenSince: Int64) -> Bool {
+        lease?.isOver(for: observation(since: seenSince)) ?? true
+    }
 }

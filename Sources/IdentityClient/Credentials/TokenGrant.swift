@@ -2,8 +2,8 @@
 
 package import OAuthWire
 
-/// A verified token response and its meaning for the account, ready to be applied.
-package struct TokenGrant: Sendable {
+/// A token response that was checked, and what it means for the account: ready to be applied.
+package struct TokenGrant: Hashable, Sendable {
     package var response: TokenResponse
     package var requestedScopes: [String]
     /// The scopes that a refresh without scopes yields if the server does not name them (RFC 6749 §6).

@@ -48,9 +48,8 @@ extension AuthenticationError {
     }
 }
 
-extension EndpointVerdict {
-    /// Returns the same as `members()`, for a request with scopes: an error that refuses a scope names the scopes that
-    /// the library added.
+extension EndpointOutcome<JSONObject> {
+    /// The same as `members()`, of a request for scopes: a refusal of one names those that the program did not.
     func members(asking sent: [String], beyond own: Set<Scope>) throws(AuthenticationError) -> JSONObject {
         do { return try members() } catch { throw error.naming(sent, beyond: own) }
     }

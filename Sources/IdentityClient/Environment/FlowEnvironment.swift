@@ -12,12 +12,7 @@ final class FlowEnvironment: Sendable {
     let client: EndpointClient
     let resolver: AuthorityResolver
     let verifier: IDTokenVerifier
-    let refreshes = RefreshQueue<RefreshWish, AcquiredToken>()
-    let throttle = Throttle()
-    let brake = LoopBrake()
-    let renewals = EarlyRenewals()
-    let keptLeases: KeptLeases
-    /// The values of the configured authority, computed once.
+    /// Of the configured authority, computed once.
     let partition: String
     let hasTenants: Bool
     let scopeRule: ScopeRule
@@ -42,7 +37,6 @@ final class FlowEnvironment: Sendable {
             group: configuration.cacheGroup ?? .application(configuration.clientID),
             clientID: configuration.clientID.rawValue
         )
-        keptLeases = KeptLeases(store: store, request: client.deadline)
         userData = UserDataRecords(store: store, scope: configuration.authority.accountScope)
         accountsInUse = AccountsInUseRecord(store: store, scope: configuration.authority.accountScope)
         let documents = DiscoveryCache(

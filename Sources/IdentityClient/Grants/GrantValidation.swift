@@ -78,7 +78,7 @@ struct GrantValidation: Sendable {
     }
 
     func check(_ response: TokenResponse) throws {
-        if let fault = response.fault { throw EndpointVerdict.malformed("\(fault)", context) }
+        if let fault = response.fault { throw AuthenticationError.malformed("\(fault)", context) }
         guard response.accessToken != nil else {
             throw unusable(
                 """

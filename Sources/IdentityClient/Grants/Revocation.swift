@@ -75,6 +75,6 @@ struct Revocation: Sendable {
                 correlationID: context.correlationID
             )
         }
-        throw ServerRefusal(words, status: answer.status, grant: nil, context: context).error
+        throw OAuthErrorMapping.error(words, status: answer.status, grant: nil, context: context)
     }
 }

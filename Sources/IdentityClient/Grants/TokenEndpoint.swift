@@ -1,13 +1,12 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import Logging
 import OAuthWire
 
 /// Redeems a code or a refresh token.
 ///
-/// A code is sent once: a second time would look like theft. A refresh token is sent once more after an answer that
-/// leaves open whether the server acted, because a server with a grace period then answers the same again; a program can
-/// turn that off. Where nothing was sent there is no such answer, and nothing is sent once more.
+/// A code is sent once: a second time would look like theft. A refresh token is sent once more after an ambiguous answer,
+/// because a server with a grace period then answers the same again; a program can turn that off. If nothing was sent, there
+/// is no such answer.
 /// - SeeAlso: [RFC 6749 §4.1.3](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3) and
 ///   [§6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
 struct TokenEndpoint: Sendable {
@@ -17,37 +16,24 @@ struct TokenEndpoint: Sendable {
     let clock: any WallClock
     let context: RequestContext
 
-    func redeem(_ form: [(String, String)], grant: TokenEndpointAnswer.Grant) async throws -> TokenResponse {
+    func redeem(_ form: [(String, String)], grant: RedeemedGrant) async throws -> TokenResponse {
         switch try await send(form, grant: grant) {
-        case .granted(let response): return response
+        case .accepted(let response): return response
         case .refused(let error), .ambiguous(let error): throw error
         }
     }
 
-    /// Redeems a refresh token; `beforeRetry` runs before the second attempt and may forbid it by throwing.
-    func redeemRefreshToken(
-        _ form: [(String, String)],
-        retries: Bool,
-        beforeRetry: () async throws -> Void
-    ) async throws -> TokenResponse {
-        let first: AuthenticationError
+    /// Redeems a refresh token. A request that may have reached the server without an answer is ambiguous.
+    func redeemRefreshToken(_ form: [(String, String)]) async throws -> EndpointOutcome<TokenResponse> {
         do {
-            switch try await send(form, grant: .refreshToken) {
-            case .granted(let response): return response
-            case .refused(let error): throw error
-            case .ambiguous(let error): first = error
-            }
+            return try await send(form, grant: .refreshToken)
         } catch let error as AuthenticationError where .network ~= error.code && error.mayHaveReachedTheServer {
-            first = error
+            return .ambiguous(error)
         }
-        guard retries else { throw first }
-        context.logger.debug("Refreshing once more", metadata: ["identity.error": "\(first.shortDescription)"])
-        try await beforeRetry()
-        return try await redeem(form, grant: .refreshToken)
     }
 
     /// One question and its answer, whatever it is.
-    func send(_ form: [(String, String)], grant: TokenEndpointAnswer.Grant) async throws -> TokenEndpointAnswer {
+    func send(_ form: [(String, String)], grant: RedeemedGrant) async throws -> EndpointOutcome<TokenResponse> {
         let answer = try await client.post(
             form,
             to: metadata.tokenEndpoint,
@@ -55,7 +41,7 @@ struct TokenEndpoint: Sendable {
             context: context,
             authority: authority
         )
-        return TokenEndpointAnswer(answer, grant: grant, now: clock.unixSeconds, context: context)
+        return EndpointOutcome<TokenResponse>(answer, grant: grant, now: clock.unixSeconds, context: context)
     }
 }
 

@@ -14,15 +14,18 @@ struct AuthorityResolver: Sendable {
     ///
     /// - Throws: `.network` or `.serverUnavailable` if no answer comes and the cache has none; `.issuerMismatch`,
     ///   `.untrustedAuthority` or `.malformedResponse` if the published document fails a check.
-    /// - Parameter isRefetch: Whether to skip the cached document, because it proved outdated.
+    /// - Parameters:
+    ///   - isRefetch: Whether to skip the cached document, because it proved outdated.
+    ///   - willFetch: Called before anything is fetched; not called if the cached document suffices.
     func metadata(
         for authority: Authority,
         isRefetch: Bool = false,
-        context: RequestContext
+        context: RequestContext,
+        willFetch: @Sendable () async -> Void = {}
     ) async throws -> AuthorityMetadata {
         let urls = authority.configurationURLs
         guard !urls.isEmpty else { return try templates(of: authority) }
-        try await checkTrust(in: authority, context: context)
+        try await checkTrust(in: authority, context: context, willFetch)
         let believed = believing(authority, context)
         do {
             let document = try await documents.document(
@@ -31,6 +34,7 @@ struct AuthorityResolver: Sendable {
                 isRefetch: isRefetch,
                 hasSubstitute: authority.templates != nil,
                 context: context,
+                willFetch: willFetch,
                 check: { json in _ = try believed(json) }
             )
             return try believed(document.json)
@@ -116,7 +120,11 @@ struct AuthorityResolver: Sendable {
     /// Checks an unknown Entra host with Microsoft; without a definite answer the host is refused.
     ///
     /// - SeeAlso: [Instance discovery](https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud)
-    private func checkTrust(in authority: Authority, context: RequestContext) async throws {
+    private func checkTrust(
+        in authority: Authority,
+        context: RequestContext,
+        _ willFetch: @Sendable () async -> Void
+    ) async throws {
         guard case .entra(let base, let tenant) = authority.kind,
             !CloudInstances.isKnown(base.host), !knownHosts.contains(base.host), !base.isLoopback
         else { return }
@@ -128,7 +136,12 @@ struct AuthorityResolver: Sendable {
         let url = "https://\(judge)/common/discovery/instance?\(query)"
         let host = base.host
         do {
-            _ = try await documents.document(at: [url], for: authority, context: context) { json in
+            _ = try await documents.document(
+                at: [url],
+                for: authority,
+                context: context,
+                willFetch: willFetch
+            ) { json in
                 let answer = try? InstanceDiscoveryResponse(json)  // what cannot be read vouches for nobody
                 guard answer?.aliases.contains(where: { $0.contains(host) }) == true else {
                     throw Self.untrusted(host, context)

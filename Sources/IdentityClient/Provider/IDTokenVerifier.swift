@@ -12,7 +12,7 @@ struct IDTokenVerifier: Sendable {
 
     /// The claims, after all checks of the token.
     ///
-    /// - Parameter willFetch: Called before keys are fetched; not called if the cached keys suffice.
+    /// - Parameter willFetch: Called before keys or endpoints are fetched; not called if those in the cache suffice.
     /// - Throws: `.invalidIDToken`, or the error of fetching the keys.
     func claims(
         of compact: String,
@@ -44,7 +44,7 @@ struct IDTokenVerifier: Sendable {
         guard let algorithm = token.signatureAlgorithm else {
             throw Self.refusal(.algorithmNotAllowed, of: token)
         }
-        let metadata = try await self.metadata(admitting: algorithm, expectation, metadata, context)
+        let metadata = try await self.metadata(admitting: algorithm, expectation, metadata, context, willFetch)
         if metadata.jwksURI == nil, allowsUnpublishedKeys { return algorithm }
         let places = metadata.jwksLocations(for: expectation.clientID, of: expectation.authority)
         guard !places.isEmpty else {
@@ -93,13 +93,19 @@ struct IDTokenVerifier: Sendable {
         admitting algorithm: SignatureAlgorithm,
         _ expectation: IDTokenExpectation,
         _ metadata: AuthorityMetadata,
-        _ context: RequestContext
+        _ context: RequestContext,
+        _ willFetch: @Sendable () async -> Void
     ) async throws -> AuthorityMetadata {
         let admits = { (metadata: AuthorityMetadata) in metadata.idTokenAlgorithms?.contains(algorithm) ?? true }
         if admits(metadata) { return metadata }
         let authority = expectation.authority
         if authority.idTokenAlgorithms == nil {
-            let fresh = try await resolver.metadata(for: authority, isRefetch: true, context: context)
+            let fresh = try await resolver.metadata(
+                for: authority,
+                isRefetch: true,
+                context: context,
+                willFetch: willFetch
+            )
             if admits(fresh) { return fresh }
         }
         throw IDTokenExpectation.refused(

@@ -2,28 +2,28 @@
 
 import Synchronization
 
-/// Lets one refresh of a credential run at a time in this process, and callers with the same wish share it.
+/// Lets one refresh of a credential run at a time in this process, and callers with the same key share it.
 ///
-/// A caller joins a refresh of the same wish. Who forces a refresh joins only one that has not begun. The work runs in a
+/// A caller joins a refresh of the same key. Who forces a refresh joins only one that has not begun. The work runs in a
 /// task of its own: no caller's cancellation ends it.
 ///
 /// A refresh that ends because the network is silent ends those that wait behind it, too: each of them would wait as
 /// long, one after the other. Who asks afterwards tries anew.
-final class RefreshQueue<Wish: Hashable & Sendable, Value: Sendable>: Sendable {
+final class RefreshQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private final class Flight: Sendable {
-        let wish: Wish
+        let key: Key
         let isForced: Bool
         let result = Promise<Value>()
         let work: @Sendable () async throws -> Value
         let failed: @Sendable (any Error) -> Void
 
         init(
-            wish: Wish,
+            key: Key,
             isForced: Bool,
             work: @escaping @Sendable () async throws -> Value,
             failed: @escaping @Sendable (any Error) -> Void
         ) {
-            self.wish = wish
+            self.key = key
             self.isForced = isForced
             self.work = work
             self.failed = failed
@@ -34,24 +34,24 @@ final class RefreshQueue<Wish: Hashable & Sendable, Value: Sendable>: Sendable {
     private let queues = Mutex<[CacheKey: [Flight]]>([:])
 
     func run(
-        _ wish: Wish,
+        _ key: Key,
         of credential: CacheKey,
         isForced: Bool,
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        try await enqueue(wish, of: credential, isForced: isForced, work).result.value()
+        try await enqueue(key, of: credential, isForced: isForced, work).result.value()
     }
 
     /// Begins the work, and lets nobody wait for it.
     ///
     /// - Parameter failed: Is told how it failed, also where it never came to run. Where it joins one that is there, it is never called.
     func start(
-        _ wish: Wish,
+        _ key: Key,
         of credential: CacheKey,
         _ work: @escaping @Sendable () async throws -> Value,
         failed: @escaping @Sendable (any Error) -> Void = { _ in }
     ) {
-        _ = enqueue(wish, of: credential, isForced: false, work, failed: failed)
+        _ = enqueue(key, of: credential, isForced: false, work, failed: failed)
     }
 
     /// Waits until everything that is under way or queued now has ended.
@@ -65,7 +65,7 @@ final class RefreshQueue<Wish: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     private func enqueue(
-        _ wish: Wish,
+        _ key: Key,
         of credential: CacheKey,
         isForced: Bool,
         _ work: @escaping @Sendable () async throws -> Value,
@@ -74,8 +74,8 @@ final class RefreshQueue<Wish: Hashable & Sendable, Value: Sendable>: Sendable {
         let (flight, begins) = queues.withLock { queues in
             let queue = queues[credential] ?? []
             let joinable = isForced ? queue.dropFirst().filter(\.isForced) : queue
-            if let flight = joinable.first(where: { $0.wish == wish }) { return (flight, false) }
-            let flight = Flight(wish: wish, isForced: isForced, work: work, failed: failed)
+            if let flight = joinable.first(where: { $0.key == key }) { return (flight, false) }
+            let flight = Flight(key: key, isForced: isForced, work: work, failed: failed)
             queues[credential] = queue + [flight]
             return (flight, queue.isEmpty)
         }

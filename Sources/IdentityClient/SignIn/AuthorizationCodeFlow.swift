@@ -36,7 +36,7 @@ struct AuthorizationCodeFlow: Sendable {
         switch response.outcome {
         case .code(let value): code = value
         case .error(let words):
-            throw ServerRefusal(words, status: nil, grant: nil, context: context).error
+            throw OAuthErrorMapping.error(words, status: nil, grant: nil, context: context)
                 .naming(request.scopes, beyond: request.parameters.scopes)
         }
         let isNamed = request.authority.isMicrosoft

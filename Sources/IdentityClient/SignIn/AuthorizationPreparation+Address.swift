@@ -55,7 +55,7 @@ extension AuthorizationPreparation {
         )
         let now = environment.clock.unixSeconds
         let own = parameters.scopes.union(parameters.extraScopesToConsent)
-        let json = try EndpointVerdict(answer, grant: nil, now: now, context: context)
+        let json = try EndpointOutcome<JSONObject>(answer, grant: nil, now: now, context: context)
             .members(asking: message.scopes, beyond: own)
         do {
             return try PushedAuthorizationResponse(json)

@@ -94,13 +94,13 @@ struct DeviceAuthorizationFlow: Sendable {
             }
             try await environment.clock.sleep(for: pace.wait)
             deadline.waited += pace.wait
-            let answer: TokenEndpointAnswer
+            let answer: EndpointOutcome<TokenResponse>
             do {
                 answer = try await endpoint.send(form, grant: .deviceCode)
             } catch let error as AuthenticationError where .network ~= error.code && error.mayPass {
                 answer = .ambiguous(error)
             }
-            if case .granted(let response) = answer { return response }
+            if case .accepted(let response) = answer { return response }
             try pace.note(answer)
         }
     }

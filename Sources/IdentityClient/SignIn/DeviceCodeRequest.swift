@@ -56,7 +56,7 @@ struct DeviceCodeRequest: Sendable {
             authority: authority
         )
         let now = environment.clock.unixSeconds
-        let json = try EndpointVerdict(answer, grant: .deviceCode, now: now, context: context)
+        let json = try EndpointOutcome<JSONObject>(answer, grant: .deviceCode, now: now, context: context)
             .members(asking: scopes, beyond: parameters.scopes)
         do {
             return try DeviceAuthorizationResponse(json)

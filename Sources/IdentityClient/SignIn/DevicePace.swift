@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
+
 /// The wait before the next poll for the end of the person's sign-in: a pure decision.
 ///
 /// - SeeAlso: [RFC 8628 §3.5](https://www.rfc-editor.org/rfc/rfc8628#section-3.5)
@@ -23,9 +25,9 @@ struct DevicePace: Hashable, Sendable {
     }
 
     /// Takes an answer into account. Throws if the answer ends the wait.
-    mutating func note(_ answer: TokenEndpointAnswer) throws {
+    mutating func note(_ answer: EndpointOutcome<TokenResponse>) throws {
         switch answer {
-        case .granted:
+        case .accepted:
             return
         case .refused(let error) where error.serverError?.error == "authorization_pending":
             answered()

@@ -135,22 +135,14 @@ struct SignInCommit: Sendable {
         let now = environment.clock.unixSeconds
         let id = RecordID(authority: authority, account: identity.accountID)
         let fresh = AccountCredentials(
-            incarnation: SecureRandom.token(bytes: 16),
+            signInID: SecureRandom.token(bytes: 16),
             partition: id.partition,
             environment: authority.environment,
             clientID: environment.clientID,
             accountID: identity.accountID,
             homeAccountID: identity.homeAccountID
         )
-        return try await environment.store.commit(
-            id,
-            fallback: fresh.applying(grant, at: now, isSignIn: true),
-            isSignIn: true
-        ) { current in
-            var credentials = current ?? fresh
-            credentials.incarnation = fresh.incarnation
-            return credentials.applying(grant, at: now, isSignIn: true)
-        }
+        return try await environment.store.commit(id, .signIn(fresh, grant), at: now)
     }
 
     /// Makes the account the current account. A cache that cannot be written does not fail the sign-in.

@@ -5,7 +5,9 @@ import OAuthWire
 
 /// The flow that acquires a token from the cache if possible, otherwise by a refresh.
 struct SilentFlow: Sendable {
-    let environment: FlowEnvironment
+    let refresher: TokenRefresher
+
+    private var environment: FlowEnvironment { refresher.environment }
 
     func run(_ parameters: SilentParameters) async throws -> AuthenticationResult {
         try parameters.authority?.checkFits(environment.configuration.authority)
@@ -35,7 +37,7 @@ struct SilentFlow: Sendable {
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         case .stale(let token):
             let request = try request(parameters, id, need)
-            if environment.renewals.mayBegin(snapshot.key, at: environment.clock.unixSeconds) {
+            if refresher.throttling.mayRenew(snapshot.key, at: environment.clock.unixSeconds) {
                 refreshInBackground(request, key: snapshot.key, parameters)
             }
             let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
@@ -74,12 +76,12 @@ struct SilentFlow: Sendable {
         )
     }
 
-    /// Returns a token that is still valid after its renewal has just failed. Some servers count requests that come too
-    /// early, and a silent server would delay each call.
-    private func survivor(of snapshot: CredentialSnapshot, _ need: CredentialRequest) -> AcquiredToken? {
+    /// A token that is still alive, where renewing it has just failed: some servers count how often they are asked too
+    /// early, and one that is silent would hold up each call.
+    private func unexpiredToken(of snapshot: CredentialSnapshot, _ need: CredentialRequest) -> AcquiredToken? {
         let now = environment.clock.unixSeconds
-        guard !need.skipsAccessToken, !environment.renewals.mayBegin(snapshot.key, at: now) else { return nil }
-        return snapshot.credentials.survivor(for: need, at: now)
+        guard !need.skipsAccessToken, !refresher.throttling.mayRenew(snapshot.key, at: now) else { return nil }
+        return snapshot.credentials.unexpiredToken(for: need, at: now)
             .map { AcquiredToken(snapshot: snapshot, token: $0, source: .cache) }
     }
 
@@ -91,23 +93,23 @@ struct SilentFlow: Sendable {
         _ snapshot: CredentialSnapshot,
         _ parameters: SilentParameters
     ) async throws -> AcquiredToken {
-        if let survivor = survivor(of: snapshot, request.need) { return survivor }
-        let flow = RefreshFlow(environment: environment, context: environment.context(parameters.correlationID))
+        if let token = unexpiredToken(of: snapshot, request.need) { return token }
+        let context = environment.context(parameters.correlationID)
         do {
-            try flow.checkIsNotRefused(token, for: request)
-            return try await environment.refreshes.run(
-                request.wish,
+            try refresher.checkIsNotRefused(token, for: request, context)
+            return try await refresher.queue.run(
+                request.refreshKey,
                 of: snapshot.key,
                 isForced: request.isForced
-            ) { try await flow.run(request) }
+            ) { [refresher] in try await refresher.refresh(request, context) }
         } catch let error as AuthenticationError {
             guard !request.need.skipsAccessToken, error.code != .accountRemoved,
-                let token = snapshot.credentials.survivor(for: request.need, at: environment.clock.unixSeconds)
+                let token = snapshot.credentials.unexpiredToken(for: request.need, at: environment.clock.unixSeconds)
             else { throw error }
             if Self.mayHaveBurdened(error.code) {
-                environment.renewals.failed(snapshot.key, at: environment.clock.unixSeconds)
+                refresher.throttling.renewalFailed(snapshot.key, at: environment.clock.unixSeconds)
             }
-            flow.context.logger.debug(
+            context.logger.debug(
                 "A refresh failed; the token in the cache is still good",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )
@@ -122,13 +124,13 @@ struct SilentFlow: Sendable {
     }
 
     private func refreshInBackground(_ request: SilentRequest, key: CacheKey, _ parameters: SilentParameters) {
-        let flow = RefreshFlow(environment: environment, context: environment.context(parameters.correlationID))
-        environment.refreshes.start(request.wish, of: key) {
-            try await flow.run(request)
+        let context = environment.context(parameters.correlationID)
+        refresher.queue.start(request.refreshKey, of: key) { [refresher] in
+            try await refresher.refresh(request, context)
         } failed: { error in
             guard let error = error as? AuthenticationError else { return }
-            environment.renewals.failed(key, at: environment.clock.unixSeconds)
-            flow.context.logger.debug(
+            refresher.throttling.renewalFailed(key, at: environment.clock.unixSeconds)
+            context.logger.debug(
                 "A background refresh failed; the token in the cache is still good",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )

@@ -4,52 +4,28 @@ import Synchronization
 
 // Writes that must not be lost.
 extension CredentialStore {
-    /// Like `update`, for what must not be lost: where the write fails, the result is kept in memory, and written with
-    /// the next acquisition. `persistence` of what is returned tells which.
+    /// Writes what must not be lost: if the write fails, the result is kept in memory, and written with the next acquisition.
+    /// `persistence` of what is returned tells which. A record that is damaged gives way to a sign-in.
     ///
-    /// - Parameter isSignIn: Whether `change` begins a new incarnation: a record that is damaged gives way to it.
-    package func commit(
-        _ id: RecordID,
-        fallback: @autoclosure () -> AccountCredentials,
-        isSignIn: Bool = false,
-        _ change: @escaping @Sendable (AccountCredentials?) throws -> AccountCredentials?
-    ) async throws -> CredentialSnapshot? {
-        try await commit(id, fallback: fallback(), isSignIn: isSignIn, .other(change))
-    }
-
-    /// The same for a refresh. Those that follow each other while nothing can be written are kept as one.
-    func commit(
-        _ id: RecordID,
-        fallback: @autoclosure () -> AccountCredentials,
-        _ refresh: RefreshChange
-    ) async throws -> CredentialSnapshot? {
-        try await commit(id, fallback: fallback(), isSignIn: false, .refresh(refresh))
-    }
-
-    private func commit(
-        _ id: RecordID,
-        fallback: @autoclosure () -> AccountCredentials,
-        isSignIn: Bool,
-        _ change: Change
-    ) async throws -> CredentialSnapshot? {
+    /// - Returns: The credentials as they now are, or `nil` if the account was signed out.
+    package func commit(_ id: RecordID, _ write: AccountWrite, at now: Int64) async throws -> CredentialSnapshot? {
         let key = key(for: id)
-        var attempt = state.withLock { state in
+        let (earlier, signOuts, isKnown) = state.withLock { state in
             state.signOuts[key, default: SignOuts()].watchers += 1
-            return CommitAttempt(id, key: key, isSignIn: isSignIn, in: state, change: change)
+            return (state.unsaved[id], state.signOutCount(of: key), state.entries[id]?.snapshot != nil)
         }
         defer { state.withLock { $0.endWatch(of: key) } }
-        let (earlier, signOuts) = (attempt.earlier, attempt.signOuts)
+        var writes = PendingWrites(write, hadRecord: earlier?.writes.hadRecord ?? isKnown, at: now)
         let snapshot: CredentialSnapshot?
         do {
-            snapshot = try await update(id, replacesDamaged: isSignIn) { current in
-                attempt.meets(current)
-                guard let earlier, isSignedIn(key, since: signOuts) else {
-                    return try change.applied(to: current)
-                }
-                return try change.applied(to: earlier.applied(to: current))
+            snapshot = try await update(id, replacesDamaged: write.isSignIn) { current in
+                writes.meets(current)
+                let isToFollow = earlier != nil && isSignedIn(key, since: signOuts)
+                let all = isToFollow ? earlier?.writes.followed(by: writes) ?? writes : writes
+                return all.replay(onto: current).credentials(over: current)
             }
         } catch let failure as AuthenticationError where .cache ~= failure.code {
-            return await keep(attempt, fallback: fallback(), after: failure)
+            return await keep(writes, write.credentials(at: now), of: id, (earlier, signOuts), after: failure)
         }
         guard let earlier else { return snapshot }
         // A sign-out forgets the earlier one itself: what it held counts as signed out.
@@ -58,29 +34,41 @@ extension CredentialStore {
         return snapshot
     }
 
-    /// Keeps in memory what could not be written; nothing where the account was signed out meanwhile, and nobody in again.
+    /// Keeps in memory what could not be written; nothing if the account was signed out meanwhile, and not in again.
     private func keep(
-        _ attempt: CommitAttempt,
-        fallback: AccountCredentials,
+        _ writes: PendingWrites,
+        _ credentials: AccountCredentials,
+        of id: RecordID,
+        _ before: (earlier: Unsaved?, signOuts: Int?),
         after failure: AuthenticationError
     ) async -> CredentialSnapshot? {
-        let earlier = attempt.earlier
-        let isSignedOut = earlier != nil && !isSignedIn(attempt.key, since: attempt.signOuts)
-        let commit: UnsavedCommit? = state.withLock { state in
-            // Another one may have failed meanwhile.
-            let before = state.unsaved[attempt.id]
-            if before == nil, isSignedOut, fallback.incarnation == earlier?.incarnation { return nil }
-            let commit = attempt.unsaved(
-                after: before,
-                fallback: fallback,
-                failure: failure,
+        let (key, earlier) = (key(for: id), before.earlier)
+        let isSignedOut = earlier != nil && !isSignedIn(key, since: before.signOuts)
+        let commit = state.withLock { state -> Unsaved? in
+            // Another one may have failed meanwhile: this one comes after it.
+            let last = state.unsaved[id]
+            if last == nil, isSignedOut, credentials.signInID == earlier?.signInID { return nil }
+            var (writes, credentials) = (writes, credentials)
+            if last?.snapshot !== earlier?.snapshot {
+                writes.follows(last?.writes)
+                if let last { credentials = writes.applied(to: last.snapshot.credentials) }
+            }
+            let commit = Unsaved(
+                snapshot: CredentialSnapshot(
+                    key: key,
+                    record: nil,
+                    credentials: credentials,
+                    persistence: .failed(failure)
+                ),
+                writes: last?.writes.followed(by: writes) ?? writes,
+                end: last?.end ?? Promise(),
                 nextAttempt: nextAttempt(after: failure)
             )
-            state.unsaved[attempt.id] = commit
+            state.unsaved[id] = commit
             return commit
         }
-        // That may have been done, too. Where it cannot be found out, nothing is left to do.
-        if let earlier, isSignedOut { _ = try? await withdraw(earlier, attempt.id) }
+        // That may have been done, too. If it can't be found out, nothing is left to do.
+        if let earlier, isSignedOut { _ = try? await withdraw(earlier, id) }
         return commit?.snapshot
     }
 

@@ -31,7 +31,7 @@ extension CredentialStore {
     private func listing(of records: [CacheKey: CacheRecord]) async throws -> Listing {
         var (listing, unsaved) = state.withLock { state in
             // What another process has signed out meanwhile is not listed, though it is not forgotten here yet.
-            (state.listing, state.unsaved.values.filter { records[$0.snapshot.key] != nil || !$0.hadRecord })
+            (state.listing, state.unsaved.values.filter { records[$0.snapshot.key] != nil || !$0.writes.hadRecord })
         }
         if listing.records != records {
             listing = listing.changed(try await changes(from: listing, to: records), records: records)

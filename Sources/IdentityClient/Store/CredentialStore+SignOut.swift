@@ -48,8 +48,8 @@ extension CredentialStore {
 
     /// Removes what a commit has written, or may have, although the account was signed out meanwhile. A sign-in that
     /// came after that stays.
-    func withdraw(_ commit: UnsavedCommit, _ id: RecordID) async throws -> CredentialSnapshot? {
-        try await update(id) { $0?.incarnation == commit.incarnation ? nil : $0 }
+    func withdraw(_ commit: Unsaved, _ id: RecordID) async throws -> CredentialSnapshot? {
+        try await update(id) { $0?.signInID == commit.signInID ? nil : $0 }
     }
 }
 

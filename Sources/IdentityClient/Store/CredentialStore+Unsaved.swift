@@ -2,10 +2,23 @@
 
 import Synchronization
 
+/// The writes of an account that failed, until they are done.
+struct Unsaved: Sendable {
+    /// The account as it is in memory.
+    let snapshot: CredentialSnapshot
+    let writes: PendingWrites
+    /// Comes when it is written or forgotten, and no later one has taken its place.
+    let end: Promise<Void>
+    /// While its write is stuck: when it is tried again though what is in memory would do.
+    var nextAttempt: ContinuousClock.Instant?
+
+    var signInID: String { snapshot.credentials.signInID }
+}
+
 // What could not be written, until it is.
 extension CredentialStore {
     /// What could not be written of one account.
-    func unsaved(_ id: RecordID) -> UnsavedCommit? {
+    func unsaved(_ id: RecordID) -> Unsaved? {
         state.withLock { $0.unsaved[id] }
     }
 
@@ -73,9 +86,9 @@ extension CredentialStore {
         var wanted: AccountCredentials?
         let outcome: Result<CredentialSnapshot?, any Error>
         do {
-            let snapshot = try await update(id, replacesDamaged: commit.replacesDamaged) { current in
+            let snapshot = try await update(id, replacesDamaged: commit.writes.hasSignIn) { current in
                 guard isSignedIn(key, since: signOuts) else { return current }
-                wanted = try commit.applied(to: current)
+                wanted = commit.writes.replay(onto: current).credentials(over: current)
                 return wanted
             }
             outcome = .success(snapshot)
@@ -109,7 +122,7 @@ extension CredentialStore {
     }
 
     /// Forgets a commit that is written, unless a newer one took its place meanwhile.
-    func saved(_ commit: UnsavedCommit, _ id: RecordID) {
+    func saved(_ commit: Unsaved, _ id: RecordID) {
         let isLast = state.withLock { state in
             guard state.unsaved[id]?.snapshot === commit.snapshot else { return false }
             state.unsaved[id] = nil
@@ -119,7 +132,7 @@ extension CredentialStore {
     }
 
     @discardableResult
-    func forgetUnsaved(_ key: CacheKey) -> [UnsavedCommit] {
+    func forgetUnsaved(_ key: CacheKey) -> [Unsaved] {
         let forgotten = state.withLock { state in
             let forgotten = state.unsaved.filter { $0.value.snapshot.key == key }
             for id in forgotten.keys { state.unsaved[id] = nil }

@@ -21,7 +21,7 @@ package final class CredentialStore: Sendable {
         var latest: Entry?
         var bytes = 0
         var tick: UInt64 = 0
-        var unsaved: [RecordID: UnsavedCommit] = [:]
+        var unsaved: [RecordID: Unsaved] = [:]
         var signOuts: [CacheKey: SignOuts] = [:]
         var listing = Listing()
         var reported: [CacheKey: CacheRecord] = [:]

@@ -2,7 +2,7 @@
 
 /// A successful answer of the token endpoint.
 /// - SeeAlso: [RFC 6749 §5.1](https://www.rfc-editor.org/rfc/rfc6749#section-5.1)
-package struct TokenResponse: Sendable {
+package struct TokenResponse: Hashable, Sendable {
     /// The access token: visible ASCII, safe for a header. `nil` only if the answer has only an ID token.
     package var accessToken: String?
     /// As the server wrote it; compare without case. `nil` if the server did not send it.

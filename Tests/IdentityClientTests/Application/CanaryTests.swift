@@ -134,10 +134,10 @@ import Testing
         (400, "<html>c4n4ry</html>"), (500, "c4n4ry"), (302, "c4n4ry"), (429, #"{"refresh_token":"c4n4ry"}"#),
     ])
     func errorsMadeFromAnswersShowNoSecret(status: Int, body: String) {
-        for grant in [TokenEndpointAnswer.Grant.refreshToken, .authorizationCode] {
+        for grant in [RedeemedGrant.refreshToken, .authorizationCode] {
             let answer = EndpointAnswer(status: status, headerFields: [:], body: Array(body.utf8))
-            switch TokenEndpointAnswer(answer, grant: grant, now: Fixture.now, context: Fixture.context) {
-            case .granted(let response):
+            switch EndpointOutcome<TokenResponse>(answer, grant: grant, now: Fixture.now, context: Fixture.context) {
+            case .accepted(let response):
                 #expect(response.fault.map { "\($0)" }?.contains(Self.secret) == false)
             case .refused(let error), .ambiguous(let error):
                 #expect(!everythingSaid(about: error).contains(Self.secret))

@@ -92,11 +92,11 @@ import Testing
             let plain = Fixture.accessToken("plain", scopes: ["read"], requested: requested)
             let credentials = Fixture.credentials(accessTokens: [api, plain])
             #expect(kind(credentials.selection(for: request, at: Self.now)) == "valid plain")
-            #expect(credentials.survivor(for: request, at: Self.now)?.secret == "plain")
+            #expect(credentials.unexpiredToken(for: request, at: Self.now)?.secret == "plain")
         }
         let credentials = Fixture.credentials(accessTokens: [api])
         #expect(kind(credentials.selection(for: request, at: Self.now)) == "refreshable refresh")
-        #expect(credentials.survivor(for: request, at: Self.now) == nil)
+        #expect(credentials.unexpiredToken(for: request, at: Self.now) == nil)
     }
 
     /// RFC 6749 §3.3: scopes are case-sensitive; Microsoft's providers ignore case.
@@ -158,7 +158,7 @@ import Testing
         #expect(
             kind(credentials.selection(for: CredentialRequest(scopes: ["read"]), at: Self.now)) == "refreshable refresh"
         )
-        #expect(credentials.survivor(for: CredentialRequest(scopes: ["read"]), at: Self.now) == nil)
+        #expect(credentials.unexpiredToken(for: CredentialRequest(scopes: ["read"]), at: Self.now) == nil)
     }
 
     @Test(arguments: ["bearer", "BEARER", "Bearer"]) func spellsBearerOneWay(type: String) {
@@ -194,7 +194,7 @@ import Testing
         let credentials = isRenewable ? refreshable : Fixture.credentials(refreshToken: nil, accessTokens: [token])
         let request = CredentialRequest(scopes: ["read"], minimumValidity: minimum)
         #expect(kind(credentials.selection(for: request, at: Self.now)) == expected)
-        #expect(credentials.survivor(for: request, at: Self.now) == token)
+        #expect(credentials.unexpiredToken(for: request, at: Self.now) == token)
     }
 
     /// A nearly expired token is not chosen, but is used when the refresh fails.
@@ -203,7 +203,7 @@ import Testing
         let credentials = Fixture.credentials(accessTokens: [token])
         let request = CredentialRequest(scopes: ["read"])
         #expect(kind(credentials.selection(for: request, at: Self.now)) == "refreshable refresh")
-        #expect(credentials.survivor(for: request, at: Self.now) == token)
-        #expect(credentials.survivor(for: request, at: Self.now + 100) == nil)
+        #expect(credentials.unexpiredToken(for: request, at: Self.now) == token)
+        #expect(credentials.unexpiredToken(for: request, at: Self.now + 100) == nil)
     }
 }

@@ -149,7 +149,7 @@ import Testing
         let partition = Bool.random(using: &generator) ? "entra|h" : "oidc|h"
         let rule = Authority.scopeRule(forPartition: partition)
         var credentials = AccountCredentials(
-            incarnation: text(&generator),
+            signInID: text(&generator),
             partition: partition,
             environment: text(&generator),
             clientID: text(&generator),

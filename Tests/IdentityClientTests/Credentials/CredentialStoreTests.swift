@@ -99,14 +99,7 @@ import Testing
         #expect(try await store.allSnapshots().snapshots.keys.map(\.name) == [store.key(for: id).name])
         #expect(try await store.snapshot(for: id) != nil)
         await #expect(throws: AuthenticationError.self) { try await store.update(broken) { $0 } }
-        let stored = try await store.commit(
-            broken,
-            fallback: Fixture.credentials(),
-            isSignIn: true
-        ) { current in
-            #expect(current == nil)
-            return Fixture.credentials()
-        }
+        let stored = try await store.commit(broken, Fixture.signIn(), at: Self.now)
         let isPersisted = if case .persisted? = stored?.persistence { true } else { false }
         #expect(isPersisted)
         #expect(try await store.allSnapshots().snapshots.count == 2)
@@ -121,7 +114,8 @@ import Testing
         let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer","refresh_token":"r1"}"#)
         cache.state.withLock { $0.writeFailure = AuthenticationError(.cacheFull, "full") }
         let next = Fixture.credentials().applying(grant, at: Self.now)
-        let stored = try await store.commit(id, fallback: next) { $0?.applying(grant, at: Self.now) }
+        let sent = CachedRefreshToken(secret: "refresh", modifiedAt: Self.now)
+        let stored = try await store.commit(id, .refresh(Fixture.credentials(), sent: sent, grant), at: Self.now)
         #expect(stored?.credentials == next && stored?.record == nil)
         for _ in 0..<2 { #expect(try await store.snapshot(for: id)?.credentials == next) }
         #expect(isFailed(stored?.persistence, .cacheFull))
@@ -147,8 +141,8 @@ import Testing
                 #"{"access_token":"a-\#(next)","token_type":"Bearer","refresh_token":"\#(next)"}"#
             )
             let sent = CachedRefreshToken(secret: sent, modifiedAt: Self.now)
+            _ = try await store.commit(id, .refresh(current, sent: sent, grant), at: Self.now)
             current = current.applying(grant, at: Self.now)
-            _ = try await store.commit(id, fallback: current) { $0?.applying(grant, replacing: sent, at: Self.now) }
         }
         let other = CredentialStore(cache: cache, group: group, clientID: "client")
         let stored = try #require(try await other.snapshot(for: id)?.credentials)
@@ -158,7 +152,7 @@ import Testing
 
     @Test func anAccountThatWasRemovedDoesNotComeBack() async throws {
         cache.state.withLock { $0.writeFailure = Trouble() }
-        _ = try await store.commit(id, fallback: Fixture.credentials()) { _ in Fixture.credentials() }
+        _ = try await store.commit(id, Fixture.signIn(), at: Self.now)
         cache.state.withLock { $0.writeFailure = nil }
         _ = try await store.take(store.key(for: id))
         try await store.saveUnsaved()
@@ -168,7 +162,7 @@ import Testing
 
     @Test func savesBeforeTheProgramEnds() async throws {
         cache.state.withLock { $0.writeFailure = Trouble() }
-        _ = try await store.commit(id, fallback: Fixture.credentials()) { _ in Fixture.credentials() }
+        _ = try await store.commit(id, Fixture.signIn(), at: Self.now)
         cache.state.withLock { $0.writeFailure = nil }
         try await store.saveUnsaved()
         #expect(cache.storage.recordCount == 1)
@@ -177,7 +171,7 @@ import Testing
     @Test func oneThatCannotBeSavedDoesNotKeepTheOthers() async throws {
         let ids = (0..<16).map { RecordID(partition: "oidc|x", accountID: "person \($0)") }
         cache.state.withLock { $0.writeFailure = Trouble() }
-        for id in ids { _ = try await store.commit(id, fallback: Fixture.credentials()) { _ in Fixture.credentials() } }
+        for id in ids { _ = try await store.commit(id, Fixture.signIn(), at: Self.now) }
         cache.state.withLock { $0.writeFailure = nil }
         for id in ids.prefix(8) {
             #expect(try await cache.storage.replace(nil, with: CacheRecord(bytes: [1]), for: store.key(for: id)))
@@ -201,9 +195,7 @@ import Testing
             await #expect(throws: AuthenticationError.self) { try await store.allSnapshots() },
         ]
         #expect(errors.map { $0?.code } == Array(repeating: .cacheNewerVersion, count: 3))
-        let stored = try await store.commit(other, fallback: Fixture.credentials(), isSignIn: true) { _ in
-            Fixture.credentials()
-        }
+        let stored = try await store.commit(other, Fixture.signIn(), at: Self.now)
         #expect(isFailed(stored?.persistence, .cacheNewerVersion))
         #expect(cache.kept.value.isEmpty)
         #expect(try await cache.record(for: store.key(for: other)) == newer)
@@ -236,7 +228,7 @@ import Testing
             try await store.update(id) { _ in Fixture.credentials() }
         }
         #expect(error?.code == .cacheBusy)
-        let stored = try await store.commit(id, fallback: Fixture.credentials()) { _ in Fixture.credentials() }
+        let stored = try await store.commit(id, Fixture.signIn(), at: Self.now)
         #expect(isFailed(stored?.persistence, .cacheBusy))
         let key = store.key(for: id)
         #expect(try await cache.storage.replace(nil, with: CacheRecord(bytes: [1]), for: key))

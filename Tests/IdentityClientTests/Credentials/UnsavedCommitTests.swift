@@ -22,36 +22,27 @@ import Testing
 
     private struct Timeout: Error {}
 
-    private static func credentials(_ incarnation: String, _ refreshToken: String) -> AccountCredentials {
+    private static func credentials(_ signInID: String, _ refreshToken: String) -> AccountCredentials {
         var credentials = Fixture.credentials(refreshToken: refreshToken)
-        credentials.incarnation = incarnation
+        credentials.signInID = signInID
         return credentials
     }
 
     /// A sign-in, as `SignInCommit` commits it.
     @discardableResult
-    private func signIn(_ incarnation: String, _ refreshToken: String) async throws -> CredentialSnapshot? {
-        let fresh = Self.credentials(incarnation, refreshToken)
-        return try await store.commit(id, fallback: fresh, isSignIn: true) { current in
-            var credentials = current ?? fresh
-            credentials.incarnation = incarnation
-            credentials.refreshToken = fresh.refreshToken
-            return credentials
-        }
+    private func signIn(_ signInID: String, _ refreshToken: String) async throws -> CredentialSnapshot? {
+        let write = try Fixture.signIn(Self.credentials(signInID, refreshToken))
+        return try await store.commit(id, write, at: Fixture.now)
     }
 
-    /// A refresh, as `RefreshAttempt` commits it.
+    /// A refresh, as `RefreshDriver` commits it.
     @discardableResult
     private func refresh(_ sent: String, _ next: String, in store: CredentialStore) async throws -> CredentialSnapshot?
     {
         let base = try #require(try await store.snapshot(for: id)).credentials
         let sent = CachedRefreshToken(secret: sent, modifiedAt: Fixture.now)
         let grant = try Fixture.grant(#"{"access_token":"\#(next)","token_type":"Bearer","refresh_token":"\#(next)"}"#)
-        return try await store.commit(
-            id,
-            fallback: base.applying(grant, at: Fixture.now),
-            RefreshChange(.grant(grant), to: sent, of: base, at: Fixture.now)
-        )
+        return try await store.commit(id, .refresh(base, sent: sent, grant), at: Fixture.now)
     }
 
     private var other: CredentialStore {
@@ -74,14 +65,14 @@ import Testing
 
     /// Writing the older one would hide the newer one.
     @Test func norIsTheOlderOneOfTwo() async throws {
-        for (incarnation, token) in [("1", "r1"), ("2", "r2")] {
+        for (signInID, token) in [("1", "r1"), ("2", "r2")] {
             cache.afterNextWrite(of: .account) { throw Timeout() }
-            try await signIn(incarnation, token)
+            try await signIn(signInID, token)
         }
         try await refresh("r2", "r3", in: other)
         try await store.saveUnsaved()
         let credentials = try #require(try await stored)
-        #expect(credentials.incarnation == "2" && credentials.refreshToken?.secret == "r3")
+        #expect(credentials.signInID == "2" && credentials.refreshToken?.secret == "r3")
     }
 
     /// A refresh that builds on the sign-in is not lost.
@@ -194,7 +185,7 @@ import Testing
         #expect(try await stored == nil && store.unsaved(id) == nil)
     }
 
-    /// The person signed in again, which created another incarnation.
+    /// The person signed in anew: that is another sign-in.
     @Test func aSignInAfterTheSignOutStays() async throws {
         cache.beforeNextWrite(of: .account) { throw Timeout() }
         try await signIn("1", "r1")
@@ -203,7 +194,7 @@ import Testing
             _ = try await store.update(id) { _ in Self.credentials("2", "r2") }
         }
         #expect(try await store.snapshot(for: id)?.credentials.refreshToken?.secret == "r2")
-        #expect(try await stored?.incarnation == "2")
+        #expect(try await stored?.signInID == "2")
     }
 
     @Test func aSignOutThatFailsLeavesWhatIsInMemory() async throws {
@@ -211,7 +202,7 @@ import Testing
         let store = CredentialStore(cache: cache, group: key.group, clientID: "client")
         cache.state.withLock { $0.writeFailure = Timeout() }
         let fresh = Self.credentials("1", "r1")
-        _ = try await store.commit(id, fallback: fresh, isSignIn: true) { _ in fresh }
+        _ = try await store.commit(id, Fixture.signIn(fresh), at: Fixture.now)
         cache.state.withLock { $0.readFailure = Timeout() }
         await #expect(throws: AuthenticationError.self) { try await store.take(key) }
         cache.state.withLock { $0 = CountingCache.State() }
@@ -226,7 +217,7 @@ import Testing
         let store = CredentialStore(cache: cache, group: key.group, clientID: "client", pause: pause)
         cache.state.withLock { $0.writeFailure = AuthenticationError(code, "stuck") }
         let begin = ContinuousClock.now
-        _ = try await store.commit(id, fallback: Fixture.credentials()) { _ in Fixture.credentials() }
+        _ = try await store.commit(id, Fixture.signIn(), at: Fixture.now)
         try await wait {
             var known = store.stuck(id)
             if known == nil { known = try await store.snapshot(for: id) }
@@ -268,7 +259,7 @@ import Testing
         _ = try await other.take(key)
         cache.refusesReads = true
         let fresh = Self.credentials("2", "r2")
-        _ = try await store.commit(id, fallback: fresh, isSignIn: true) { _ in fresh }
+        _ = try await store.commit(id, Fixture.signIn(fresh), at: Fixture.now)
         cache.refusesReads = false
         try await store.saveUnsaved()
         #expect(try await other.snapshot(for: id)?.credentials == fresh)

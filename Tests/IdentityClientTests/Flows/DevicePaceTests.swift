@@ -1,12 +1,16 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
 import Testing
 
 @testable import IdentityClient
 
 /// RFC 8628 §3.5
 @Suite struct DevicePaceTests {
-    private func refusal(_ error: String, _ code: AuthenticationError.Code = .configuration) -> TokenEndpointAnswer {
+    private func refusal(
+        _ error: String,
+        _ code: AuthenticationError.Code = .configuration
+    ) -> EndpointOutcome<TokenResponse> {
         .refused(AuthenticationError(code, "", serverError: ServerError(error: error)))
     }
 
@@ -25,7 +29,7 @@ import Testing
 
     @Test func doublesWhileNobodyAnswersAndRecovers() throws {
         var pace = DevicePace(interval: 5)
-        let silence = TokenEndpointAnswer.ambiguous(AuthenticationError(.networkTimedOut, ""))
+        let silence = EndpointOutcome<TokenResponse>.ambiguous(AuthenticationError(.networkTimedOut, ""))
         var waits: [Duration] = []
         for _ in 0..<6 {
             try pace.note(silence)

@@ -46,20 +46,6 @@ import Testing
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }
-
-    /// The holder has stored the wanted token, but not yet given back its lease.
-    @Test func aHintThatTheMatterIsSettledEndsTheWaitForALease() async throws {
-        let cache = HintingCache()
-        let holder = RefreshLeaseHolder(cache: cache, key: key, duration: .seconds(60))
-        let held = try #require(try await holder.acquire { false })
-        let isSettled = Shared(false)
-        let waiter = Task { try await holder.acquire { isSettled.value } }
-        await cache.waitForListener()
-        isSettled.withLock { $0 = true }
-        cache.tell(key.credential)
-        #expect(try await waiter.value == nil)
-        await held.release()
-    }
 }
 
 /// A cache in memory whose hints come from the test.
@@ -85,9 +71,5 @@ private final class HintingCache: TokenCache {
 
     func tell(_ key: CacheKey) {
         for listener in listeners.value { listener.yield(key) }
-    }
-
-    func waitForListener() async {
-        while listeners.value.isEmpty { await Task.yield() }
     }
 }

@@ -2,20 +2,21 @@
 
 import FoundationEssentials
 import HTTPTypes
-import IdentityTestSupport
+import OAuthWire
 import Testing
 
 @testable import IdentityClient
 
-@Suite struct TokenEndpointAnswerTests {
+@Suite struct EndpointOutcomeTests {
     enum Meaning: String, Sendable { case granted, refused, ambiguous }
 
     private func answer(_ status: Int, _ body: String, _ retryAfter: String? = nil) -> (Meaning, AuthenticationError?) {
         var fields = HTTPFields()
         if let retryAfter { fields[.retryAfter] = retryAfter }
         let answer = EndpointAnswer(status: status, headerFields: fields, body: Array(body.utf8))
-        switch TokenEndpointAnswer(answer, grant: .refreshToken, now: Fixture.now, context: Fixture.context) {
-        case .granted: return (.granted, nil)
+        switch EndpointOutcome<TokenResponse>(answer, grant: .refreshToken, now: Fixture.now, context: Fixture.context)
+        {
+        case .accepted: return (.granted, nil)
         case .refused(let error): return (.refused, error)
         case .ambiguous(let error): return (.ambiguous, error)
         }
@@ -82,7 +83,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct TokenEndpointTests {
     typealias Step = ScriptedTransport.Step
-    static let tokens = TokenEndpointAnswerTests.tokens
+    static let tokens = EndpointOutcomeTests.tokens
 
     private func endpoint(_ transport: ScriptedTransport) throws -> TokenEndpoint {
         TokenEndpoint(
@@ -112,7 +113,7 @@ import Testing
         #expect(transport.sentPaths == ["/t?p=x"])
     }
 
-    /// The first answer, and whether the refresh token is sent a second time.
+    /// The answer, and whether it leaves open whether the server acted.
     @Test(
         arguments: [
             (.answer(500, ""), true), (.answer(408, ""), true), (.answer(200, "<html>"), true),
@@ -128,64 +129,61 @@ import Testing
             (.unsent(.networkTimedOut), false), (.unsent(.connectionFailed), false),
         ] as [(Step, Bool)]
     )
-    func sendsARefreshTokenOnceMoreOnlyWhereNobodyKnows(step: Step, isRetried: Bool) async throws {
+    func tellsAnAnswerThatLeavesOpenWhetherTheServerActed(step: Step, isAmbiguous: Bool) async throws {
         let transport = ScriptedTransport([step, .answer(200, Self.tokens)])
-        let endpoint = try endpoint(transport)
-        let asked = Shared(0)
-        let response = try? await endpoint.redeemRefreshToken([("refresh_token", "secret")], retries: true) {
-            asked.withLock { $0 += 1 }
-        }
-        #expect((response != nil) == isRetried)
-        #expect(transport.sentBodies.count == (isRetried ? 2 : 1))
-        #expect(asked.value == (isRetried ? 1 : 0))
-    }
-
-    @Test(arguments: [Step.answer(500, ""), .answer(200, "<html>"), .failure(.networkTimedOut)])
-    func sendsARefreshTokenOnceWhereTheProgramSaysSo(step: Step) async throws {
-        let transport = ScriptedTransport([step, .answer(200, Self.tokens)])
-        let endpoint = try endpoint(transport)
-        await #expect(throws: AuthenticationError.self) {
-            try await endpoint.redeemRefreshToken([("x", "y")], retries: false) {}
-        }
-        #expect(transport.sentBodies.count == 1)
-    }
-
-    @Test func neverSendsARefreshTokenThreeTimes() async throws {
-        let transport = ScriptedTransport([.answer(500, ""), .answer(500, ""), .answer(200, Self.tokens)])
-        let endpoint = try endpoint(transport)
-        let error = await #expect(throws: AuthenticationError.self) {
-            try await endpoint.redeemRefreshToken([("x", "y")], retries: true) {}
-        }
-        #expect(error?.code == .serverUnavailable)
-        #expect(transport.sentBodies.count == 2)
-    }
-
-    @Test func asksBeforeTheSecondAttempt() async throws {
-        let transport = ScriptedTransport([.answer(500, ""), .answer(200, Self.tokens)])
-        let endpoint = try endpoint(transport)
-        let error = await #expect(throws: AuthenticationError.self) {
-            try await endpoint.redeemRefreshToken([("x", "y")], retries: true) {
-                throw AuthenticationError(.cacheBusy, "no")
-            }
-        }
-        #expect(error?.code == .cacheBusy)
-        #expect(transport.sentBodies.count == 1)
+        let outcome = try? await endpoint(transport).redeemRefreshToken([("refresh_token", "secret")])
+        let answeredSo = if case .ambiguous? = outcome { true } else { false }
+        #expect(answeredSo == isAmbiguous)
+        #expect(transport.sentBodies == ["refresh_token=secret"])
     }
 }
 
-@Suite struct ThrottleTests {
+@Suite struct RefreshThrottlingTests {
     @Test(arguments: [(0, true), (59, true), (60, false), (-1, true), (-3600, false)] as [(Int64, Bool)])
     func waitsAsLongAsTheServerAsked(later: Int64, waits: Bool) throws {
-        let throttle = Throttle()
-        throttle.note(AuthenticationError(.throttled, "", retryAfter: .seconds(60)), for: "key", at: Fixture.now)
-        let isThrottled = (try? throttle.check("key", at: Fixture.now + later, context: Fixture.context)) == nil
+        let throttling = RefreshThrottling()
+        let error = AuthenticationError(.throttled, "", retryAfter: .seconds(60))
+        throttling.note(error, for: "key", "refused", at: Fixture.now)
+        let now = Fixture.now + later
+        let isThrottled = (try? throttling.checkWait(for: "key", at: now, context: Fixture.context)) == nil
         #expect(isThrottled == waits)
-        #expect(throws: Never.self) { try throttle.check("other", at: Fixture.now + later, context: Fixture.context) }
+        #expect(throws: Never.self) { try throttling.checkWait(for: "other", at: now, context: Fixture.context) }
     }
 
     @Test func remembersNothingWithoutATime() throws {
-        let throttle = Throttle()
-        throttle.note(AuthenticationError(.signInExpired, ""), for: "key", at: Fixture.now)
-        #expect(throws: Never.self) { try throttle.check("key", at: Fixture.now, context: Fixture.context) }
+        let throttling = RefreshThrottling()
+        throttling.note(AuthenticationError(.signInExpired, ""), for: "key", "refused", at: Fixture.now)
+        #expect(throws: Never.self) { try throttling.checkWait(for: "key", at: Fixture.now, context: Fixture.context) }
+    }
+
+    /// The last column is the time after the fifth refusal.
+    @Test(
+        arguments: [
+            (5, 0, 0, true), (4, 0, 0, false), (5, 0, 59, true), (5, 0, 60, false), (5, 15, 0, true), (5, 16, 0, false),
+            (5, 0, -1, false),
+        ] as [(Int, Int64, Int64, Bool)]
+    )
+    func stopsAfterFiveRefusalsInAMinute(count: Int, apart: Int64, later: Int64, stops: Bool) throws {
+        let throttling = RefreshThrottling()
+        var now = Fixture.now
+        for index in 0..<count {
+            if index > 0 { now += apart }
+            throttling.note(AuthenticationError(.signInExpired, ""), for: "key", "refused", at: now)
+        }
+        throttling.moveRefusals(from: "refused", to: "moved")
+        var error: (any Error)?
+        do {
+            try throttling.checkRefusals(of: "moved", at: now + later, context: Fixture.context)
+        } catch let thrown { error = thrown }
+        #expect((error as? AuthenticationError)?.code == (stops ? .signInExpired : nil))
+        #expect(throws: Never.self) { try throttling.checkRefusals(of: "refused", at: now, context: Fixture.context) }
+    }
+
+    @Test(arguments: [(0, false), (59, false), (60, true), (-1, true)] as [(Int64, Bool)])
+    func renewsNoGoodTokenForAMinuteAfterAFailure(later: Int64, mayRenew: Bool) throws {
+        let throttling = RefreshThrottling()
+        let key = CacheKey(group: try CacheGroup("group"), kind: .account, name: "name")
+        throttling.renewalFailed(key, at: Fixture.now)
+        #expect(throttling.mayRenew(key, at: Fixture.now + later) == mayRenew)
     }
 }

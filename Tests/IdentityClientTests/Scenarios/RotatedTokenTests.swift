@@ -40,6 +40,28 @@ struct RotatedTokenTests {
         #expect(next.source == .identityProvider)
     }
 
+    /// The configuration that is kept names another algorithm than the ID token's: it is fetched anew with the answer in hand.
+    @Test func isStoredWhileTheConfigurationIsFetched() async throws {
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        let old = try await storedRefreshToken(setup)
+        setup.clock.advance(by: .seconds(2 * 86_400))
+        let (gate, fetched) = (Gate(), setup.provider.count(of: .discovery))
+        let outdated = TestIdentityProvider.Fault.changing(
+            "id_token_signing_alg_values_supported",
+            to: #"["ES256"]"#
+        )
+        setup.provider.failNext(.discovery, with: outdated, .held(by: gate))
+        let task = Task { try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account) }
+        try await setup.provider.waitForRequest(.discovery, count: fetched + 2)
+        let new = try await storedRefreshToken(setup)
+        #expect(new != nil && new != old)
+        gate.open()
+        let result = try await task.value
+        #expect(result.source == .identityProvider && result.idToken != first.idToken)
+        #expect(try await storedRefreshToken(setup) == new)
+    }
+
     @Test func isNotSentForBeforeTheKeysAreFresh() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
@@ -92,30 +114,30 @@ struct RotatedTokenTests {
 
     /// The same where nothing is kept and Microsoft's endpoints are known: one that asks its host again holds up no refresh.
     @Test func isNotHeldUpWhereTheEndpointsAreKnownAnyway() async throws {
-        let stage = try Stage(.entra)
-        stage.provider.failAlways(.discovery, with: .serverError())
-        let (application, first) = try await stage.signedIn()
-        #expect(stage.provider.count(of: .discovery) == 1)
+        let setup = try TestSetup(.entra)
+        setup.provider.failAlways(.discovery, with: .serverError())
+        let (application, first) = try await setup.signedIn()
+        #expect(setup.provider.count(of: .discovery) == 1)
         let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
         for _ in 0..<3 { #expect(try await application.acquireTokenSilently(forced).source == .identityProvider) }
-        #expect(stage.provider.count(of: .discovery) == 1)
-        stage.clock.advance(by: .seconds(60))
+        #expect(setup.provider.count(of: .discovery) == 1)
+        setup.clock.advance(by: .seconds(60))
         #expect(try await application.acquireTokenSilently(forced).source == .identityProvider)
-        #expect(stage.provider.count(of: .discovery) == 2)
+        #expect(setup.provider.count(of: .discovery) == 2)
     }
 
     /// A computer that was offline asks again as soon as it is asked, at Microsoft's providers as at others.
     @Test(arguments: [TestIdentityProvider.Profile.entra, .openIDConnect])
     func waitsForNothingOnceThereIsANetworkAgain(_ profile: TestIdentityProvider.Profile) async throws {
-        let stage = try Stage(profile)
-        let application = try stage.application()
-        stage.transport.isOffline = true
+        let setup = try TestSetup(profile)
+        let application = try setup.application()
+        setup.transport.isOffline = true
         await #expect(throws: AuthenticationError.self) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
-        stage.transport.isOffline = false
+        setup.transport.isOffline = false
         #expect(try await application.acquireTokenInteractively(scopes: ["api.read"]).source == .identityProvider)
-        #expect(stage.provider.count(of: .discovery) == 1)
+        #expect(setup.provider.count(of: .discovery) == 1)
     }
 
     /// Where nothing is kept, what the provider publishes cannot be had now, and it says for how long.

@@ -56,7 +56,7 @@ enum Fixture {
         accessTokens: [CachedAccessToken] = []
     ) -> AccountCredentials {
         var credentials = AccountCredentials(
-            incarnation: "incarnation",
+            signInID: "incarnation",
             partition: partition,
             environment: "issuer.example",
             clientID: "client",
@@ -87,7 +87,19 @@ enum Fixture {
         )
     }
 
-    /// A compact token with these claims and an unchecked signature.
+    /// A sign-in that leaves these credentials where there are none.
+    static func signIn(_ credentials: AccountCredentials = credentials()) throws -> AccountWrite {
+        let token = credentials.refreshToken.map { #""refresh_token":"\#($0.secret)""# } ?? ""
+        return .signIn(credentials, try grantWithoutAccessToken("{\(token)}"))
+    }
+
+    private static func grantWithoutAccessToken(_ response: String) throws -> TokenGrant {
+        var grant = try grant(#"{"access_token":"a","token_type":"Bearer"}"#, requested: [])
+        grant.response = TokenResponse(reading: try json(response))
+        return grant
+    }
+
+    /// A compact token with these claims and a signature that nobody checks.
     static func idToken(_ claims: String) -> String {
         "\(Base64URL.encode(Array(#"{"alg":"RS256"}"#.utf8))).\(Base64URL.encode(Array(claims.utf8))).c2ln"
     }

@@ -7,20 +7,21 @@ import OAuthWire
 /// Goes through every order in which three processes can take the steps of a refresh, with everything that may happen
 /// to them meanwhile.
 ///
-/// The steps are those of `RefreshFlow`, `RefreshLeaseHolder` and `CredentialStore`, one for each access to something
-/// shared; what is decided in them, the library's own functions decide.
+/// The processes are the library's own `RefreshMachine`, and their writes its `PendingWrites`: the explorer is a world
+/// for them. It knows no order of steps, only what comes of each.
 struct Explorer {
-    let bug: PlantedBug?
+    let mutations: Set<RefreshMutation>
     /// Number 2 lives in another pid namespace and forces its refresh.
     let forcedProcess = 2
     var records = Interner<AccountCredentials>()
     var leases = Interner<RefreshLease>()
+    var writes = Interner<PendingWrites>()
     /// What was asked before: a state is reached in many ways.
-    var answers: [Question: CredentialSelection] = [:]
+    private var answers: [Question: RecordFacts] = [:]
     private(set) var violations: [String] = []
     private(set) var stateCount = 0
 
-    struct Question: Hashable {
+    private struct Question: Hashable {
         let record: Int
         let isForced: Bool
         let now: Int64
@@ -31,20 +32,20 @@ struct Explorer {
     static let requestDeadline: Int64 = 8_000
     static let leaseDuration: Int64 = 25_000
 
-    init(bug: PlantedBug? = nil) {
-        self.bug = bug
+    init(_ mutations: Set<RefreshMutation> = []) {
+        self.mutations = mutations
     }
 
     /// Visits all states that can be reached, or stops at the first violation.
     mutating func explore(_ budget: Budget) throws {
-        var first = ModelState(processes: Array(repeating: ModelProcess(), count: 3), left: budget)
+        var first = ModelState(processes: (0..<3).map { process($0) }, left: budget)
         first.record = records.number(of: try Self.credentials(family: 0, refreshToken: 0))
         var seen: Set<ModelState> = [first]
         var pending = [first]
         while let state = pending.popLast() {
             var nexts: [ModelState] = []
-            for index in state.processes.indices where state.processes[index].isAlive {
-                if let next = try step(state, index) { nexts.append(next) }
+            for index in state.processes.indices where state.processes[index].isAtWork {
+                nexts.append(try step(state, index))
             }
             checkTheEnd(state)
             nexts += try happenings(state)
@@ -64,10 +65,33 @@ struct Explorer {
         violations.append(violation)
     }
 
+    /// A process that begins a refresh.
+    func process(_ index: Int, hasKeptLease: Bool = false) -> ModelProcess {
+        var rules = RefreshRules(leaseDuration: Self.leaseDuration)
+        rules.skipsAccessToken = index == forcedProcess
+        rules.isForced = index == forcedProcess
+        rules.mutations = mutations
+        var process = ModelProcess(machine: RefreshMachine(rules, hasKeptLease: hasKeptLease))
+        process.actions = process.machine.handle(.begin)
+        return process
+    }
+
+    /// What the machine of a process decides by.
+    mutating func facts(_ record: Int?, _ index: Int, _ now: Int64) -> RecordFacts? {
+        guard let record else { return nil }
+        let question = Question(record: record, isForced: index == forcedProcess, now: now)
+        if let known = answers[question] { return known }
+        let need = CredentialRequest(scopes: ["read"], skipsAccessToken: index == forcedProcess)
+        var facts = RecordFacts(records[record], for: need, refusalKey: "", at: now)
+        facts.token = records[record].refreshToken?.secret  // shorter than its digest
+        answers[question] = facts
+        return facts
+    }
+
     /// What must hold always.
     private mutating func check(_ state: ModelState) {
         guard let record = state.record.map({ records[$0] }) else { return }
-        let families = [Int(record.incarnation)] + record.accessTokens.map { Self.family(of: $0.secret) }
+        let families = [Int(record.signInID)] + record.accessTokens.map { Self.family(of: $0.secret) }
         for family in families.compactMap(\.self) where state.families[family].isSignedOut {
             report("an account came back after it was signed out")
         }
@@ -81,11 +105,14 @@ struct Explorer {
 
     /// What must hold when nothing is under way any more.
     private mutating func checkTheEnd(_ state: ModelState) {
-        guard state.processes.allSatisfy({ $0.step == .ended || !$0.isAlive }), let number = state.record else {
-            return
+        guard state.processes.allSatisfy({ !$0.isAtWork }) else { return }
+        for process in state.processes where process.isAlive {
+            if !process.machine.hasEnded { report("a refresh did not end") }
+            if let held = process.held, state.lease == held { report("a lease was not given back") }
         }
+        guard let number = state.record else { return }
         let record = records[number]
-        guard let family = Int(record.incarnation), !state.families[family].isRevoked,
+        guard let family = Int(record.signInID), !state.families[family].isRevoked,
             !state.families[family].lostAnAnswer
         else { return }
         if record.refreshToken?.secret != Self.refreshToken(family, state.families[family].current) {
@@ -121,43 +148,9 @@ extension Explorer {
         )
     }
 
-    /// What a sign-in writes; `SignInCommit` does the same.
-    static func commit(_ signIn: ModelSignIn) throws -> UnsavedCommit {
-        let fresh = try credentials(family: signIn.family, refreshToken: 0)
-        let grant = try grant(family: signIn.family, number: 0)
-        let now = epoch + Int64(signIn.tick) * tick / 1000
-        let key = CacheKey(group: .application("client"), kind: .account, name: "account")
-        let id = RecordID(partition: fresh.partition, accountID: fresh.accountID.rawValue)
-        // The process has seen the account before.
-        var memory = CredentialStore.State()
-        let entry = CredentialStore.Entry(.init(id: id, key: key))
-        entry.snapshot = CredentialSnapshot(key: key, record: nil, credentials: fresh)
-        memory.entries[id] = entry
-        var attempt = CommitAttempt(
-            id,
-            key: key,
-            isSignIn: true,
-            in: memory,
-            change: .other { current in
-                var credentials = current ?? fresh
-                credentials.incarnation = fresh.incarnation
-                return credentials.applying(grant, at: now, isSignIn: true)
-            }
-        )
-        if !signIn.isBlind {
-            attempt.meets(try signIn.overwrites.flatMap(Int.init).map { try credentials(family: $0, refreshToken: 0) })
-        }
-        return attempt.unsaved(
-            after: nil,
-            fallback: fresh.applying(grant, at: now, isSignIn: true),
-            failure: AuthenticationError(.cache, "The write failed."),
-            nextAttempt: nil
-        )
-    }
-
     static func credentials(family: Int, refreshToken number: Int) throws -> AccountCredentials {
         var credentials = AccountCredentials(
-            incarnation: String(family),
+            signInID: String(family),
             partition: "partition",
             environment: "environment",
             clientID: "client",
@@ -166,11 +159,6 @@ extension Explorer {
         )
         credentials.refreshToken = CachedRefreshToken(secret: refreshToken(family, number), modifiedAt: epoch)
         return credentials
-    }
-
-    /// The account is there, and a token for it is asked for.
-    func request(_ index: Int) -> CredentialRequest {
-        CredentialRequest(scopes: ["read"], skipsAccessToken: index == forcedProcess)
     }
 
     static func identity(_ index: Int) -> ProcessIdentity {

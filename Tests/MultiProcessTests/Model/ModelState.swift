@@ -2,29 +2,7 @@
 
 @testable import IdentityClient
 
-/// Mistakes that are made on purpose, to see that the explorer finds them.
-enum PlantedBug: CaseIterable {
-    /// What was read before the lease is redeemed under it.
-    case noReadUnderTheLease
-    /// The refresh token of an answer is stored whatever is there by then.
-    case commitWithoutComparing
-    /// Whether a lease is over is told by the wall clock.
-    case takeoverByWallClock
-    /// An answer is stored although the account was signed out, or in anew.
-    case ignoresTheIncarnation
-    /// The lease is given back although the answer could not be written.
-    case noLeaseKept
-    /// A sign-in whose write was done although it failed is written again whatever is there by then.
-    case signsInAgain
-    /// What a sign-in would write over is guessed from memory where it cannot be read.
-    case guessesTheRecord
-    /// An account counts as removed where another sign-in has taken the place of the one that was refreshed.
-    case takesASignInForASignOut
-    /// A refresh token that was refused is not remembered with the record.
-    case forgetsTheRefusal
-}
-
-/// What may happen beside the steps of the protocol, and how often.
+/// The number of times that something beside the steps of a refresh may happen.
 struct Budget: Hashable {
     var crashes = 0
     var clockJumps = 0
@@ -32,9 +10,9 @@ struct Budget: Hashable {
     var suspensions = 0
     var signOuts = 0
     var signIns = 0
-    /// Somebody else changes the record: another client's token, a new name.
+    /// Another program changes the record: another client's token, a new name.
     var writesBeside = 0
-    /// A write of an answer fails, is done all the same or not, and is tried again.
+    /// A write of an answer fails, and is done all the same or not.
     var failedWrites = 0
     /// A sign-in's write fails and is done all the same; at any time it is tried again.
     var unsureSignIns = 0
@@ -42,12 +20,20 @@ struct Budget: Hashable {
     var blindSignIns = 0
     /// The provider refuses a refresh token, and would take it later.
     var refusals = 0
+    /// The provider acts, and its answer does not come.
+    var lostAnswers = 0
+    /// An answer is not believed.
+    var faults = 0
+    /// Something is fetched before an answer is believed.
+    var fetches = 0
+    /// A process begins another refresh while its lease is kept.
+    var nextRefreshes = 0
     /// How far time may go, in steps of ten seconds.
     var ticks = 4
 }
 
 extension Budget: CustomStringConvertible {
-    /// What is not zero.
+    /// All members that are not zero.
     var description: String {
         Mirror(reflecting: self).children.compactMap { child in
             child.value as? Int == 0 ? nil : "\(child.label ?? "") \(child.value)"
@@ -56,46 +42,49 @@ extension Budget: CustomStringConvertible {
     }
 }
 
-/// Where a process is.
-enum Step: Hashable {
-    case start, readLease, settle, take, readAgain, send, arrive, remember, commit, write, keep, release, ended
-}
-
-/// One process, with what it has in its memory. Numbers stand for records and leases; see `Interner`.
+/// One process: its machine, and what its driver and its store have in memory. Numbers stand for values; see `Interner`.
 struct ModelProcess: Hashable {
-    var step = Step.start
+    var machine: RefreshMachine
+    /// What the machine wants done.
+    var actions: [RefreshMachine.Action] = []
     var isAlive = true
     /// Whether it may stand still while time goes on.
     var isSuspended = false
     var clockOffset: Int64 = 0
-    var snapshot: Int?
+    /// The record that was read last, and the one whose refresh token is sent.
+    var read: Int?
     var leaseRead: Int?
-    var seenLease: Int?
-    var seenSince = 0
     var held: Int?
     var takes = 0
+    /// When the lease was last seen to outlast a request.
     var sentAt = 0
-    /// What was redeemed, while an answer is to be written.
-    var sent: Int?
+    /// How often the refresh token was sent, and the number of the last one that was refused.
+    var requests = 0
+    var refused: Int?
+    /// The sign-in and the number of the refresh token that came.
+    var family: Int?
     var granted: Int?
-    var base: Int?
-    /// Whether another sign-in took the place of what it refreshed.
-    var isSuperseded = false
+    /// What could not be written.
+    var unsaved: Int?
 
     /// Forgets what no later step looks at, so that states that differ in nothing else are one.
-    mutating func end() {
-        let (isAlive, takes, offset) = (isAlive, takes, clockOffset)
-        self = ModelProcess()
-        step = .ended
-        self.isAlive = isAlive
-        self.takes = takes
-        clockOffset = offset
+    mutating func tidy() {
+        guard machine.hasEnded, actions.isEmpty else { return }
+        (read, leaseRead, sentAt, requests, refused, granted, isSuspended) = (nil, nil, 0, 0, nil, nil, false)
+        if unsaved == nil { family = nil }
     }
+
+    var isAtWork: Bool { isAlive && !actions.isEmpty }
 
     /// From the request until the answer is written, or the lease is looked at again, a process that runs loses no ten
     /// seconds.
     var isInAHurry: Bool {
-        isAlive && !isSuspended && [.arrive, .remember, .commit, .write, .keep].contains(step)
+        guard isAlive, !isSuspended else { return false }
+        return switch actions.first {
+        case .send, .validate, .commitRotation, .commit, .remember, .save, .waitForWrite: true
+        case .renewLease: unsaved != nil
+        default: false
+        }
     }
 }
 
@@ -103,26 +92,24 @@ struct ModelProcess: Hashable {
 struct ModelFamily: Hashable {
     var current = 0
     var isRevoked = false
-    /// Somebody died with an answer: the old token comes again, and nobody is to blame.
+    /// An answer did not come, or its process died: the old token comes again, and no process is to blame.
     var lostAnAnswer = false
     var isSignedOut = false
-    /// The refresh token that was refused, where that could be remembered.
+    /// The refresh token that was refused, if that could be remembered.
     var refused: Int?
 }
 
-/// A sign-in that is to be written again.
+/// A sign-in of another program, which is to be written again.
 struct ModelSignIn: Hashable {
     var family: Int
-    /// Whose record was there.
-    var overwrites: String?
-    var tick: Int
+    var writes: Int
     /// Whether nothing could be read.
     var isBlind = false
 }
 
 struct ModelState: Hashable {
     var record: Int?
-    var unsaved: ModelSignIn?
+    var signIn: ModelSignIn?
     var lease: Int?
     var tick = 0
     var processes: [ModelProcess]

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 /// Which refresh callers may share.
-struct RefreshWish: Hashable, Sendable {
+struct RefreshKey: Hashable, Sendable {
     var authority: Authority
     var scopes: Set<String>
     var claims: String?
@@ -21,8 +21,8 @@ struct SilentRequest: Sendable {
     let isForced: Bool
     let need: CredentialRequest
 
-    var wish: RefreshWish {
-        RefreshWish(
+    var refreshKey: RefreshKey {
+        RefreshKey(
             authority: authority,
             scopes: need.matchableScopes,
             claims: claims,

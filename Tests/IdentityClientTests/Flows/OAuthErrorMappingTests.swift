@@ -5,14 +5,13 @@ import Testing
 
 @testable import IdentityClient
 
-/// protocol.md §5, msal-cache.md §3.4, and the answers of two real providers (providers.md).
-@Suite struct ServerRefusalTests {
+/// protocol.md §5, msal-cache.md §3.4 and what two real providers answer (providers.md).
+@Suite struct OAuthErrorMappingTests {
     typealias Code = AuthenticationError.Code
 
-    private func refusal(_ json: String?, status: Int?, grant: TokenEndpointAnswer.Grant?) throws -> AuthenticationError
-    {
+    private func refusal(_ json: String?, status: Int?, grant: RedeemedGrant?) throws -> AuthenticationError {
         let words = try json.flatMap { ErrorResponse(try Fixture.json($0)) }
-        return ServerRefusal(words, status: status, grant: grant, context: Fixture.context).error
+        return OAuthErrorMapping.error(words, status: status, grant: grant, context: Fixture.context)
     }
 
     /// Keycloak's error for a wrong client secret, which no sign-in corrects. Gitea uses the same error for an expired refresh

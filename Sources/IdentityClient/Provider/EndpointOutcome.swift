@@ -2,25 +2,45 @@
 
 import OAuthWire
 
-/// The meaning of an endpoint's answer to a posted form, by its status first.
-enum EndpointVerdict {
-    /// The server granted the request. Its answer must still be read.
-    case accepted(JSONObject)
-    /// The server refused: the same request will not help.
+/// The meaning of an endpoint's answer to a posted form: the status decides first.
+enum EndpointOutcome<Value> {
+    /// The server did what it was asked for, and this is what it said.
+    case accepted(Value)
+    /// The server said no: asking again in the same way will not help.
     case refused(AuthenticationError)
-    /// It is unknown whether the server acted.
+    /// The answer does not tell whether the server acted. A refresh token stays.
     case ambiguous(AuthenticationError)
 }
 
-extension EndpointVerdict {
-    /// - Parameter grant: The redeemed grant, or `nil` if there was none.
-    init(_ answer: EndpointAnswer, grant: TokenEndpointAnswer.Grant?, now: Int64, context: RequestContext) {
+/// The kind of credential that a request redeems.
+enum RedeemedGrant: Sendable { case authorizationCode, refreshToken, deviceCode }
+
+extension EndpointOutcome<TokenResponse> {
+    /// Reads the tokens. Of a response with a `fault` nothing but the refresh token is of use.
+    init(_ answer: EndpointAnswer, grant: RedeemedGrant, now: Int64, context: RequestContext) {
+        switch EndpointOutcome<JSONObject>(answer, grant: grant, now: now, context: context) {
+        case .refused(let error): self = .refused(error)
+        case .ambiguous(let error): self = .ambiguous(error)
+        case .accepted(let json):
+            let response = TokenResponse(reading: json)
+            if let fault = response.fault, response.refreshToken == nil {
+                self = .refused(.malformed("\(fault)", context))
+            } else {
+                self = .accepted(response)
+            }
+        }
+    }
+}
+
+extension EndpointOutcome<JSONObject> {
+    /// - Parameter grant: The credential that was redeemed, or `nil` where none was.
+    init(_ answer: EndpointAnswer, grant: RedeemedGrant?, now: Int64, context: RequestContext) {
         let json = try? JSONObject(parsing: answer.body)  // what is not JSON is told by its status below
         let words = json.flatMap(ErrorResponse.init)
         let retryAfter = answer.retryAfter(now: now)
         switch answer.status {
         case 200..<300 where words == nil:
-            self = json.map(Self.accepted) ?? .ambiguous(Self.malformed("it is not a JSON object", context))
+            self = json.map(Self.accepted) ?? .ambiguous(.malformed("it is not a JSON object", context))
         case 300..<400:
             self = .refused(
                 AuthenticationError(
@@ -30,27 +50,29 @@ extension EndpointVerdict {
                 )
             )
         case 429:
-            self = .refused(Self.unavailable(.throttled, answer.status, words, retryAfter, context))
+            self = .refused(.unavailable(.throttled, answer.status, words, retryAfter, context))
         case 408, 500...:
-            let error = Self.unavailable(.serverUnavailable, answer.status, words, retryAfter, context)
+            let error = AuthenticationError.unavailable(.serverUnavailable, answer.status, words, retryAfter, context)
             self = retryAfter == nil ? .ambiguous(error) : .refused(error)
         case 402..<500 where words == nil && !answer.body.isEmpty:
-            self = .refused(Self.foreign(answer.status, context))
+            self = .refused(.foreign(answer.status, context))
         default:  // Deviation: Entra ID may refuse with status 200.
-            self = .refused(ServerRefusal(words, status: answer.status, grant: grant, context: context).error)
+            self = .refused(OAuthErrorMapping.error(words, status: answer.status, grant: grant, context: context))
         }
     }
 
     /// The answer's members, if the server granted the request.
     ///
-    /// - Throws: The error of any other verdict.
+    /// - Throws: The error of any other outcome.
     func members() throws(AuthenticationError) -> JSONObject {
         switch self {
         case .accepted(let json): return json
         case .refused(let error), .ambiguous(let error): throw error
         }
     }
+}
 
+extension AuthenticationError {
     static func malformed(_ reason: String, _ context: RequestContext) -> AuthenticationError {
         AuthenticationError(
             .malformedResponse,
@@ -64,7 +86,7 @@ extension EndpointVerdict {
     ///
     /// 400 and 401 are the statuses of refusals, whatever the body is.
     /// - SeeAlso: [RFC 6749 §5.2](https://www.rfc-editor.org/rfc/rfc6749#section-5.2)
-    private static func foreign(_ status: Int, _ context: RequestContext) -> AuthenticationError {
+    fileprivate static func foreign(_ status: Int, _ context: RequestContext) -> AuthenticationError {
         AuthenticationError(
             .malformedResponse,
             """
@@ -76,7 +98,7 @@ extension EndpointVerdict {
         )
     }
 
-    private static func unavailable(
+    fileprivate static func unavailable(
         _ code: AuthenticationError.Code,
         _ status: Int,
         _ words: ErrorResponse?,

@@ -2,22 +2,28 @@
 
 import OAuthWire
 
-/// A server's refusal, and its meaning for the program.
+/// The mapping of a server's refusal to an error for the program.
 ///
-/// The code follows from `error`, `suberror` and, only if nothing else tells the cases apart, Microsoft's numbers. Descriptions are not parsed, with two exceptions: Microsoft's numbers if they are nowhere else, as at B2C, and Zoho's text for too many requests. Without these members the status decides; an answer without an OAuth error is a refusal only if its status is one of OAuth's (``EndpointVerdict``).
-struct ServerRefusal {
-    let error: AuthenticationError
-
+/// The code follows from `error`, `suberror` and, only if nothing else tells the cases apart, Microsoft's numbers.
+/// Descriptions are not parsed, with two exceptions: Microsoft's numbers if they are nowhere else, as at B2C, and Zoho's
+/// text for too many requests. Without these members the status decides; an answer without an OAuth error is a refusal only
+/// if its status is one of OAuth's (``EndpointOutcome``).
+enum OAuthErrorMapping {
     /// - Parameter grant: The redeemed grant, or `nil` if there was none.
-    init(_ words: ErrorResponse?, status: Int?, grant: TokenEndpointAnswer.Grant?, context: RequestContext) {
+    static func error(
+        _ words: ErrorResponse?,
+        status: Int?,
+        grant: RedeemedGrant?,
+        context: RequestContext
+    ) -> AuthenticationError {
         let server = ServerError(words, status: status)
-        var code = Self.code(server, grant: grant, status: status, asksForClaims: words?.claims != nil)
+        var code = code(server, grant: grant, status: status, asksForClaims: words?.claims != nil)
         // A refresh asks no person, so no person can have refused: with `access_denied` the provider or its policy ends
         // the sign-in. Signing in shows the cause.
         if grant == .refreshToken, .userCancelled ~= code { code = .signInExpired }
-        error = AuthenticationError(
+        return AuthenticationError(
             code,
-            Self.advice[code] ?? "The server refused the request (\(server.error)).",
+            advice[code] ?? "The server refused the request (\(server.error)).",
             serverError: server,
             claims: words?.claims,
             correlationID: context.correlationID
@@ -26,7 +32,7 @@ struct ServerRefusal {
 
     private static func code(
         _ server: ServerError,
-        grant: TokenEndpointAnswer.Grant?,
+        grant: RedeemedGrant?,
         status: Int?,
         asksForClaims: Bool
     ) -> AuthenticationError.Code {

@@ -1,0 +1,307 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// The order of the steps of one refresh in one process, from the first look at the lease to the last write.
+///
+/// It is a value without clock, input, output and randomness: it takes what happened, and gives what is done next.
+/// Credentials and errors stay with ``RefreshDriver``. The machine knows only what it decides by, so that every order of
+/// the steps of several processes can be explored.
+///
+/// The order is: take the lease, read again, find the provider, redeem, commit, give the lease back. The refresh token
+/// decides the commit, not the lease. The lease is kept while something that came of the refresh is not written.
+package struct RefreshMachine: Hashable, Sendable {
+    private enum Phase: Hashable {
+        case idle, ended
+        case renewingKeptLease, readingLease, settling, takingLease, waiting, settlingAfterHint
+        case reading, checking, findingProvider, fetchingKeys, renewing(before: Action), sending
+        case validating, storingRotation, storingRotationOfFault(RefreshFault)
+        case committing, revoking, settlingAfterRemoval
+        case noting(RefreshFault), remembering(RefreshFault)
+        case lookingForUnsaved, releasing, releasingTheAwaited
+        case awaitingWrite, saving, renewingTheAwaited
+    }
+
+    private let rules: RefreshRules
+    private var phase = Phase.idle
+    private let hasKeptLease: Bool
+    /// The nonce of another process's lease, and since when it was seen.
+    private var seenLease: String?
+    private var seenSince: Int64 = 0
+    /// Milliseconds since the first look at the lease.
+    private var elapsed: Int64 = 0
+    private var isListening = false
+    /// The record whose refresh token is sent.
+    private var base: RecordFacts?
+    /// The refresh token that was refused, and how.
+    private var refusedToken: String?
+    private var refusal: RefreshFault?
+    private var isSuperseded = false
+    private var requests = 0
+    /// The new refresh token of an answer, and whether it is stored by itself.
+    private var rotatedToken: String?
+    private var hasStoredRotation = false
+    private var outcome: RefreshOutcome?
+    /// Milliseconds until an unsaved write is tried again.
+    private var pause: Int64 = 200
+
+    package init(_ rules: RefreshRules, hasKeptLease: Bool = false) {
+        self.rules = rules
+        self.hasKeptLease = hasKeptLease
+    }
+
+    /// Whether nothing is left to do.
+    package var hasEnded: Bool { phase == .ended }
+
+    /// Returns what is done next: each action in turn. The event that comes of the last one is handled next.
+    package mutating func handle(_ event: Event) -> [Action] {
+        switch phase {
+        case .idle, .renewingKeptLease, .readingLease, .settling, .takingLease, .waiting, .settlingAfterHint:
+            return acquire(event)
+        case .reading, .checking, .findingProvider, .fetchingKeys, .renewing, .sending:
+            return request(event)
+        case .validating, .storingRotation, .storingRotationOfFault, .committing, .revoking, .settlingAfterRemoval,
+            .noting, .remembering:
+            return store(event)
+        case .lookingForUnsaved, .releasing, .releasingTheAwaited, .awaitingWrite, .saving, .renewingTheAwaited:
+            return giveBack(event)
+        case .ended: return []
+        }
+    }
+}
+
+// The lease: waits until it is free, and takes it.
+extension RefreshMachine {
+    private mutating func acquire(_ event: Event) -> [Action] {
+        switch (phase, event) {
+        case (.idle, .begin):
+            return hasKeptLease ? go(.renewingKeptLease, .renewLease) : go(.readingLease, .readLease)
+        case (.renewingKeptLease, .leaseRenewed(false)): return go(.readingLease, .readLease)
+        // A kept lease that can't be renewed, on a full disk, counts until it runs out.
+        case (.renewingKeptLease, _): return read()
+        case (.readingLease, .leaseRead(let sight)): return judge(sight)
+        // Another process may have done the work.
+        case (.settling, .recordRead(let record)):
+            if has(.doesNotReadUnderTheLease) { base = record }
+            return record?.answers == true ? end(.found) : go(.takingLease, .takeLease)
+        case (.settlingAfterHint, .recordRead(let record)):
+            return record?.answers == true ? end(.found) : go(.readingLease, .readLease)
+        case (.takingLease, .leaseTaken(true)):
+            return has(.doesNotReadUnderTheLease) && base != nil ? begin(base) : read()
+        case (.takingLease, .leaseTaken(false)): return wait()
+        // The new token is there before the lease is given back.
+        case (.waiting, .hint) where !rules.skipsAccessToken: return go(.settlingAfterHint, .readRecord)
+        case (.waiting, .hint), (.waiting, .timeUp): return go(.readingLease, .readLease)
+        case (_, .failed(let fault)): return end(.failed(fault))
+        default: return unexpected(event)
+        }
+    }
+
+    private mutating func judge(_ sight: LeaseSight) -> [Action] {
+        elapsed = sight.elapsed
+        if let lease = sight.lease, seenLease != lease.nonce { (seenLease, seenSince) = (lease.nonce, elapsed) }
+        guard
+            sight.isFree(seenSince: seenSince) || has(.takesOverALivingHolder) && sight.lease != nil
+                || has(.believesForeignProcessIDs) && sight.holderIsDead
+        else { return wait() }
+        guard seenLease != nil, !rules.skipsAccessToken else { return go(.takingLease, .takeLease) }
+        return go(.settling, .readRecord)
+    }
+
+    private mutating func wait() -> [Action] {
+        guard elapsed < rules.leaseDuration * 3 else { return end(.waitedTooLong) }
+        // What changed before the cache was listened to is seen by looking again.
+        if isListening { return go(.waiting, .wait) }
+        isListening = true
+        return go(.readingLease, .listen, .readLease)
+    }
+
+    /// Under the lease: begins anew with what is stored now.
+    private mutating func read() -> [Action] {
+        (seenLease, seenSince, elapsed, isListening) = (nil, 0, 0, false)
+        (base, requests, rotatedToken, hasStoredRotation) = (nil, 0, nil, false)
+        return go(.reading, .prepare, .readRecord)
+    }
+}
+
+// The request: what is stored is read again under the lease, and its refresh token redeemed.
+extension RefreshMachine {
+    private mutating func request(_ event: Event) -> [Action] {
+        switch (phase, event) {
+        case (.reading, .recordRead(let record)): return begin(record)
+        case (.reading, .failed(let fault)): return release(.failed(refusal ?? fault))
+        case (.checking, .done): return renew(before: .findProvider)
+        // It was noted when it came.
+        case (.checking, .failed(let fault)): return failed(fault)
+        case (.findingProvider, .done): return renew(before: .fetchKeys)
+        // If the provider publishes that it wants no requests now, nothing is sent to its token endpoint either.
+        case (.findingProvider, .failed(let fault)): return fault.isUnavailable ? note(fault) : failed(fault)
+        case (.fetchingKeys, .done): return renew(before: .send)
+        case (.renewing(let next), .leaseRenewed(true)): return proceed(to: next)
+        case (.renewing(let next), .leaseRenewed(false)):
+            return has(.sendsUnderALostLease) ? proceed(to: next) : release(.takenOver)
+        case (.renewing, .failed(let fault)): return failed(fault)
+        case (.sending, .answered(let rotated)):
+            rotatedToken = rotated
+            return go(.validating, .renewLeaseMeanwhile, .validate)
+        case (.sending, .ambiguous(let fault)):
+            let isLast = requests > 1 && !has(.sendsAgainWithoutEnd)
+            return rules.retries && !isLast ? renew(before: .send) : note(fault)
+        case (.sending, .failed(let fault)): return note(fault)
+        default: return unexpected(event)
+        }
+    }
+
+    private mutating func begin(_ record: RecordFacts?) -> [Action] {
+        guard let record else { return release(.removed) }
+        if record.answers { return release(.found) }
+        guard let token = record.token else { return release(refusal.map { .failed($0) } ?? .withoutToken) }
+        if let refusal, refusedToken == token, !has(.sendsARefusedTokenAgain) { return release(.failed(refusal)) }
+        if record.isNewer { return release(.newerVersion) }
+        if let seconds = record.refusedFor, !rules.isForced { return release(.refused(seconds: seconds)) }
+        base = record
+        return go(.checking, .checkThrottling)
+    }
+
+    private mutating func renew(before next: Action) -> [Action] {
+        has(.doesNotRenewTheLease) ? proceed(to: next) : go(.renewing(before: next), .renewLease)
+    }
+
+    private mutating func proceed(to next: Action) -> [Action] {
+        switch next {
+        case .findProvider: return go(.findingProvider, next)
+        case .fetchKeys: return go(.fetchingKeys, next)
+        default:
+            requests = min(requests + 1, 2)
+            return go(.sending, next)
+        }
+    }
+}
+
+// The answer: the new refresh token is stored first, if anything is waited for before the answer is believed.
+extension RefreshMachine {
+    private mutating func store(_ event: Event) -> [Action] {
+        switch (phase, event) {
+        case (.validating, .willFetch):
+            guard rotatedToken != nil, !hasStoredRotation else { return [] }
+            return go(.storingRotation, .commitRotation)
+        case (.storingRotation, _):
+            hasStoredRotation = hasStoredRotation || event.isCommitted
+            return go(.validating)
+        case (.validating, .believed):
+            if has(.releasesBeforeTheWrite) {
+                return go(.committing, .release, .forgetRefusals, .commit(base: commitBase))
+            }
+            return go(.committing, .forgetRefusals, .commit(base: commitBase))
+        // It gives no access token and no claims; but the server has spent the refresh token that was sent.
+        case (.validating, .failed(let fault)):
+            guard rotatedToken != nil, !hasStoredRotation, !has(.forgetsTheRotatedToken) else { return note(fault) }
+            return go(.storingRotationOfFault(fault), .commitRotation)
+        case (.storingRotationOfFault(let fault), _):
+            hasStoredRotation = event.isCommitted
+            return note(fault)
+        case (.committing, .committed(let record)): return committed(record)
+        case (.committing, .failed(let fault)): return note(fault)
+        case (.committing, .done) where has(.releasesBeforeTheWrite): return []
+        // It stays if another person has signed in anew: some providers would end that sign-in, too.
+        case (.revoking, .done):
+            return rules.skipsAccessToken ? release(.removed) : go(.settlingAfterRemoval, .readRecord)
+        case (.settlingAfterRemoval, .recordRead(let record)):
+            return release(record?.answers == true ? .found : .removed)
+        case (.settlingAfterRemoval, .failed(let fault)): return release(.failed(fault))
+        case (.noting(let fault), .done):
+            guard fault.refusesTheToken, !has(.forgetsTheRefusal) else { return failed(fault) }
+            return go(.remembering(fault), .remember(fault))
+        case (.remembering(let fault), .done): return failed(fault)
+        default: return unexpected(event)
+        }
+    }
+
+    private var commitBase: Action.CommitBase { hasStoredRotation ? .rotated : .sent }
+
+    /// What became of the record. The refresh token decides: one that was stored meanwhile stays.
+    private mutating func committed(_ record: RecordFacts?) -> [Action] {
+        guard let record else { return go(.revoking, .revoke) }
+        let token = rotatedToken ?? base?.token
+        if record.signInID == base?.signInID || record.token == token { return release(.granted) }
+        // Another sign-in took this one's place. Its tokens stay, and it is asked for what was asked for.
+        if has(.takesASignInForASignOut) { return release(.removed) }
+        guard !isSuperseded else { return release(.notAccepted) }
+        isSuperseded = true
+        return read()
+    }
+
+    private mutating func note(_ fault: RefreshFault) -> [Action] {
+        go(.noting(fault), .note(fault, of: commitBase))
+    }
+
+    /// After a refusal what is stored is read again: if another process stored another refresh token, that is tried once.
+    private mutating func failed(_ fault: RefreshFault) -> [Action] {
+        guard fault.needsPerson, refusal == nil || has(.sendsARefusedTokenAgain) else { return release(.failed(fault)) }
+        (refusal, refusedToken) = (fault, base?.token)
+        return read()
+    }
+}
+
+// The end: the lease is given back last, at once or when everything is written.
+//
+// If the new refresh token can't be written, the one in the cache is spent. Another process that got the lease would send
+// it again, and the provider would take that for theft. So the write is tried again and again, and the lease renewed
+// meanwhile. The next refresh in this process takes the lease over.
+extension RefreshMachine {
+    private mutating func giveBack(_ event: Event) -> [Action] {
+        switch (phase, event) {
+        case (.lookingForUnsaved, .unsaved(true)) where !has(.releasesAfterAFailedWrite):
+            let outcome = outcome ?? .removed
+            self.outcome = nil
+            return go(.awaitingWrite, .finish(outcome), .waitForWrite(milliseconds: pause))
+        case (.lookingForUnsaved, .unsaved):
+            return has(.keepsTheLease) ? finish() : go(.releasing, .release)
+        case (.releasing, .done): return finish()
+        case (.awaitingWrite, .written): return go(.releasingTheAwaited, .release)
+        case (.awaitingWrite, .timeUp):
+            pause = min(pause * 2, 5000)
+            return go(.saving, .save)
+        // The next refresh in this process takes the lease over.
+        case (.awaitingWrite, _): return go(.ended)
+        // A newer version of the library wrote the record, and knows better which refresh token counts.
+        case (.saving, .neverToBeWritten): return go(.releasingTheAwaited, .release)
+        case (.saving, _): return go(.renewingTheAwaited, .renewLease)
+        case (.renewingTheAwaited, .leaseRenewed(false)): return go(.ended)
+        // A lease that can't be renewed counts until it runs out.
+        case (.renewingTheAwaited, _): return go(.awaitingWrite, .waitForWrite(milliseconds: pause))
+        case (.releasingTheAwaited, _): return go(.ended)
+        default: return unexpected(event)
+        }
+    }
+
+    private mutating func release(_ outcome: RefreshOutcome) -> [Action] {
+        (base, refusal, refusedToken, rotatedToken) = (nil, nil, nil, nil)
+        (requests, isSuperseded, hasStoredRotation) = (0, false, false)
+        self.outcome = outcome
+        return go(.lookingForUnsaved, .lookForUnsaved)
+    }
+
+    private mutating func finish() -> [Action] {
+        let outcome = outcome ?? .removed
+        return end(outcome)
+    }
+
+    /// Ends without a lease.
+    private mutating func end(_ outcome: RefreshOutcome) -> [Action] {
+        self = RefreshMachine(rules)
+        phase = .ended
+        return [.finish(outcome)]
+    }
+
+    private mutating func go(_ phase: Phase, _ actions: Action...) -> [Action] {
+        self.phase = phase
+        return actions
+    }
+
+    private func has(_ mutation: RefreshMutation) -> Bool { rules.mutations.contains(mutation) }
+
+    /// An event that the driver can't give in this phase.
+    private func unexpected(_ event: Event) -> [Action] {
+        assertionFailure("A refresh that is \(phase) got \(event).")
+        return []
+    }
+}

@@ -1,0 +1,142 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// The pauses of this process in which a refresh is not sent: one table, and one rule.
+///
+/// - A server that asks to wait (`Retry-After`) is obeyed, for an hour at most.
+/// - Five refusals of the same request within a minute are enough: for a minute after the last of them it is not sent.
+///   Another refresh token, or a new sign-in, makes it another request. A failure that never reached the server does not
+///   count, so that a program which comes back online goes on at once.
+/// - A token that is still good is not renewed for a minute after that has failed.
+final class RefreshThrottling: Sendable {
+    /// The subject of a pause.
+    enum Subject: Hashable {
+        /// A request that the server wants no more of now.
+        case server(String)
+        /// A request with its refresh token, which the server refuses.
+        case refusals(String)
+        /// The early renewal of a credential.
+        case renewal(CacheKey)
+    }
+
+    /// Up to five times at which a subject failed, and the seconds of pause that follow them.
+    private struct Entry {
+        var times: [Int64]
+        var pause: Int64
+        var error: AuthenticationError?
+
+        /// The seconds that are left. A clock that was set back must not make them more than they can have been.
+        func remaining(of subject: Subject, at now: Int64) -> Int64? {
+            guard let last = times.last else { return nil }
+            let longest = if case .server = subject { ServerWait.longest } else { pause }
+            let remaining = last + pause - now
+            return remaining > 0 && remaining <= longest ? remaining : nil
+        }
+    }
+
+    private let entries = Mutex<[Subject: Entry]>([:])
+    private static let maximumRefusals = 5
+    /// Seconds.
+    private static let pause: Int64 = 60
+
+    /// Returns whether a token that is still good may be renewed.
+    func mayRenew(_ key: CacheKey, at now: Int64) -> Bool {
+        entry(.renewal(key), at: now) == nil
+    }
+
+    func renewalFailed(_ key: CacheKey, at now: Int64) {
+        entries.withLock { $0[.renewal(key)] = Entry(times: [now], pause: Self.pause) }
+    }
+
+    /// - Throws: `.throttled` while the server wants no such request.
+    func checkWait(for request: String, at now: Int64, context: RequestContext) throws {
+        guard let (_, remaining) = entry(.server(request), at: now) else { return }
+        throw AuthenticationError(
+            .throttled,
+            "The server asked to wait. Try again in \(remaining) s.",
+            retryAfter: .seconds(remaining),
+            correlationID: context.correlationID
+        )
+    }
+
+    /// - Throws: After five refusals in a minute the last refusal's code where a person or the set-up can change it, else
+    ///   `.requestLoop`; with the last refusal beneath.
+    func checkRefusals(of request: String, at now: Int64, context: RequestContext) throws {
+        guard let (entry, remaining) = entry(.refusals(request), at: now), let error = entry.error,
+            entry.times.count >= Self.maximumRefusals, let first = entry.times.first, let last = entry.times.last,
+            last - first <= Self.pause
+        else { return }
+        let isToBeChanged = .interactionRequired ~= error.code || .configuration ~= error.code
+        throw AuthenticationError(
+            isToBeChanged ? error.code : .requestLoop,
+            "The server refused this request \(Self.maximumRefusals) times in a minute; it is not sent again for "
+                + "\(remaining) s. The last answer: \(error.message)",
+            serverError: error.serverError,
+            claims: error.claims,
+            retryAfter: .seconds(remaining),
+            correlationID: context.correlationID,
+            underlyingError: error
+        )
+    }
+
+    /// Notes an error of a request under its name, and under the one that its refresh token is part of.
+    func note(_ error: AuthenticationError, for request: String, _ refusals: String, at now: Int64) {
+        entries.withLock { entries in
+            if let wait = error.retryAfter {
+                let pause = min(wait.components.seconds, ServerWait.longest)
+                entries[.server(request)] = Entry(times: [now], pause: pause)
+            }
+            guard error.isTheServersAnswer else { return }
+            let times = (entries[.refusals(refusals)]?.times ?? []) + [now]
+            entries[.refusals(refusals)] = Entry(
+                times: times.suffix(Self.maximumRefusals),
+                pause: Self.pause,
+                error: error
+            )
+        }
+    }
+
+    /// The request goes on with another refresh token: its refusals count for that.
+    func moveRefusals(from request: String, to other: String) {
+        entries.withLock { entries in
+            if let known = entries.removeValue(forKey: .refusals(request)) { entries[.refusals(other)] = known }
+        }
+    }
+
+    func forgetRefusals(of request: String) {
+        entries.withLock { $0[.refusals(request)] = nil }
+    }
+
+    private func entry(_ subject: Subject, at now: Int64) -> (Entry, remaining: Int64)? {
+        entries.withLock { entries in
+            entries = entries.filter { $0.value.remaining(of: $0.key, at: now) != nil }
+            guard let entry = entries[subject], let remaining = entry.remaining(of: subject, at: now) else {
+                return nil
+            }
+            return (entry, remaining)
+        }
+    }
+}
+
+extension AuthenticationError {
+    /// Whether the server said something that it will say again.
+    fileprivate var isTheServersAnswer: Bool {
+        guard code != .accountRemoved, code != .requestLoop else { return false }
+        let families: [Code] = [.interactionRequired, .serverUnavailable, .invalidResponse, .configuration]
+        return families.contains { $0 ~= code }
+    }
+}
+
+extension SilentRequest {
+    /// The record in which the processes that share the credential tell each other how long the server wants no such request.
+    func waitKey(_ store: CredentialStore) -> CacheKey {
+        let name = Digest.hexadecimal(of: ["retry-after", store.key(for: id).name, throttleKey])
+        return CacheKey(group: store.group, kind: .lease, name: name)
+    }
+
+    /// Names the request with its sign-in and refresh token, whose refusals are counted.
+    func refusalsKey(_ credentials: AccountCredentials, _ token: CachedRefreshToken) -> String {
+        Digest.hexadecimal(of: [throttleKey, claims ?? "", credentials.signInID, token.secret])
+    }
+}

@@ -1,0 +1,76 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+/// A wait that a server asked for, and when it began by the clock of the process that was told.
+///
+/// It is kept in the cache for all processes that would ask the same, as a record of the kind `lease`: small, not synced,
+/// and worth nothing after a crash. Only the server's own `Retry-After` gets there. A refresh goes on where it cannot be
+/// read or written.
+struct ServerWait: Hashable, Sendable {
+    var notedAt: Int64
+    var seconds: Int64
+
+    /// Seconds.
+    static let longest: Int64 = 3600
+
+    /// The whole seconds that are left; `nil` when it is over.
+    ///
+    /// A clock that was set back, or another process's that is ahead, must not make a wait longer than it can have been.
+    func remaining(at now: Int64) -> Int64? {
+        let left = notedAt + min(seconds, Self.longest) - now
+        return left > 0 && seconds > 0 && notedAt <= now ? left : nil
+    }
+}
+
+extension ServerWait {
+    /// Both members are bounded here, so that no sum of them can overflow: each process that shares the cache can write one.
+    init?(_ record: CacheRecord) {
+        guard let json = try? JSONObject(parsing: record.bytes),  // a damaged one binds no process
+            let notedAt = json.roundedDown("noted_at"), let seconds = json.roundedDown("seconds"),
+            (0...253_402_300_799).contains(notedAt)  // to the year 9999
+        else { return nil }
+        self.init(notedAt: notedAt, seconds: min(max(0, seconds), Self.longest))
+    }
+
+    func encoded() -> CacheRecord {
+        var json = JSONObject()
+        json["v"] = .integer(1)
+        json["noted_at"] = .integer(notedAt)
+        json["seconds"] = .integer(seconds)
+        return CacheRecord(bytes: json.serialized())
+    }
+
+    /// Reads the wait under `key`.
+    ///
+    /// - Throws: `.throttled` while the server wants no such request.
+    static func check(_ key: CacheKey, in cache: any TokenCache, at now: Int64, context: RequestContext) async throws {
+        guard let record = try? await cache.record(for: key) else { return }
+        let wait = ServerWait(record)
+        guard let seconds = wait?.remaining(at: now) else {
+            guard wait.map({ $0.notedAt > now }) != true else { return }  // one of the two clocks is wrong
+            _ = try? await cache.replace(record, with: nil, for: key)  // the next process removes it
+            return
+        }
+        throw AuthenticationError(
+            .throttled,
+            "The server asked another program to wait. Try again in \(seconds) s.",
+            retryAfter: .seconds(seconds),
+            correlationID: context.correlationID
+        )
+    }
+
+    /// Stores the wait that `error` asks for, and removes those that are over.
+    static func note(_ error: AuthenticationError, under key: CacheKey, in cache: any TokenCache, at now: Int64) async {
+        guard .serverUnavailable ~= error.code, let wait = error.retryAfter, wait > .zero else { return }
+        let record = ServerWait(notedAt: now, seconds: wait.components.seconds).encoded()
+        // This process remembers it without the cache as well.
+        _ = try? await cache.replace(try? cache.record(for: key), with: record, for: key)
+        // Those that no process has asked for since would stay for ever.
+        guard let records = try? await cache.records(of: .lease, in: key.group) else { return }
+        for (key, record) in records {
+            guard let wait = ServerWait(record), wait.notedAt <= now, wait.remaining(at: now) == nil else { continue }
+            _ = try? await cache.replace(record, with: nil, for: key)  // best effort: it binds no process
+        }
+    }
+}

@@ -1,0 +1,348 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import IdentityClient
+
+/// What a refresh does next, whatever happens. `ExplorerTests` goes through every order of it.
+@Suite struct RefreshMachineTests {
+    typealias Event = RefreshMachine.Event
+    typealias Action = RefreshMachine.Action
+
+    private static let me = ProcessIdentity(bootID: "boot", pidNamespace: "host", pid: 1, startTime: "1")
+    private static let other = ProcessIdentity(bootID: "boot", pidNamespace: "host", pid: 2, startTime: "1")
+    private static let record = record("r0")
+    private static let fault = RefreshFault()
+
+    private static func record(_ token: String?, signInID: String = "first") -> RecordFacts {
+        RecordFacts(signInID: signInID, token: token)
+    }
+
+    private static var answering: RecordFacts {
+        var facts = record("r1")
+        facts.answers = true
+        return facts
+    }
+
+    private static var refused: RecordFacts {
+        var facts = record
+        facts.refusedFor = 60
+        return facts
+    }
+
+    private static var newer: RecordFacts {
+        var facts = record
+        facts.isNewer = true
+        return facts
+    }
+
+    private static func held(_ elapsed: Int64 = 0, isDead: Bool = false) -> Event {
+        let lease = RefreshLease(nonce: "n", duration: 45_000, holder: other, deadline: .max)
+        return .leaseRead(
+            LeaseSight(lease, observer: me, bootTime: 0, elapsed: elapsed, holderIsDead: isDead)
+        )
+    }
+
+    private static func free(_ elapsed: Int64 = 0) -> Event {
+        .leaseRead(LeaseSight(nil, observer: me, bootTime: 0, elapsed: elapsed, holderIsDead: false))
+    }
+
+    private static func machine(
+        after events: [Event] = [],
+        hasKeptLease: Bool = false,
+        _ change: (inout RefreshRules) -> Void = { _ in }
+    ) -> RefreshMachine {
+        var rules = RefreshRules(leaseDuration: 45_000)
+        change(&rules)
+        var machine = RefreshMachine(rules, hasKeptLease: hasKeptLease)
+        for event in [.begin] + events { _ = machine.handle(event) }
+        return machine
+    }
+
+    /// Until the refresh token is about to be sent.
+    private static let toTheRequest: [Event] = [
+        free(), .leaseTaken(true), .recordRead(record), .done, .leaseRenewed(true), .done, .leaseRenewed(true), .done,
+        .leaseRenewed(true),
+    ]
+    private static let toTheCommit = toTheRequest + [.answered(rotated: "r1"), .believed]
+
+    private func expect(
+        _ machine: inout RefreshMachine,
+        _ steps: [(Event, [Action])],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        for (event, actions) in steps {
+            #expect(machine.handle(event) == actions, "after \(event)", sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test func redeemsWhatIsStoredUnderTheLeaseAndGivesTheLeaseBackLast() {
+        var machine = RefreshMachine(RefreshRules(leaseDuration: 45_000))
+        expect(
+            &machine,
+            [
+                (.begin, [.readLease]), (Self.free(), [.takeLease]), (.leaseTaken(true), [.prepare, .readRecord]),
+                (.recordRead(Self.record), [.checkThrottling]), (.done, [.renewLease]),
+                (.leaseRenewed(true), [.findProvider]), (.done, [.renewLease]), (.leaseRenewed(true), [.fetchKeys]),
+                (.done, [.renewLease]), (.leaseRenewed(true), [.send]),
+                (.answered(rotated: "r1"), [.renewLeaseMeanwhile, .validate]),
+                (.believed, [.forgetRefusals, .commit(base: .sent)]),
+                (.committed(Self.record("r1")), [.lookForUnsaved]), (.unsaved(false), [.release]),
+                (.done, [.finish(.granted)]),
+            ]
+        )
+        #expect(machine.hasEnded)
+    }
+
+    @Test func takesTheTokenThatTheHolderOfTheLeaseStored() {
+        var machine = Self.machine()
+        expect(
+            &machine,
+            [
+                (Self.held(), [.listen, .readLease]), (Self.held(5), [.wait]), (.hint, [.readRecord]),
+                (.recordRead(Self.record), [.readLease]), (Self.held(9), [.wait]), (.timeUp, [.readLease]),
+                (Self.free(20), [.readRecord]), (.recordRead(Self.answering), [.finish(.found)]),
+            ]
+        )
+        #expect(machine.hasEnded)
+    }
+
+    @Test func takesALeaseOverFromTheDeadAndOnceItRanOut() {
+        var machine = Self.machine()
+        expect(&machine, [(Self.held(isDead: true), [.readRecord]), (.recordRead(Self.record), [.takeLease])])
+        machine = Self.machine(after: [Self.held(), Self.held(44_999)])
+        expect(&machine, [(.timeUp, [.readLease]), (Self.held(45_000), [.readRecord])])
+    }
+
+    /// A token in the cache does not answer it.
+    @Test func aForcedRefreshLooksForNoTokenThatAnotherProcessStored() {
+        var machine = Self.machine(after: [Self.held(), Self.held()]) { $0.skipsAccessToken = true }
+        expect(&machine, [(.hint, [.readLease]), (Self.free(), [.takeLease])])
+    }
+
+    @Test func givesUpWhenOthersHoldTheLeaseForThreeLeases() {
+        var machine = Self.machine(after: [Self.held(100_000), Self.held(134_999), .timeUp])
+        let renewed = RefreshLease(nonce: "renewed", duration: 45_000, holder: Self.other, deadline: .max)
+        let sight = LeaseSight(renewed, observer: Self.me, bootTime: 0, elapsed: 135_000, holderIsDead: false)
+        expect(&machine, [(.leaseRead(sight), [.finish(.waitedTooLong)])])
+    }
+
+    @Test func givesUpOnACacheThatNeverAcceptsTheLease() {
+        var machine = Self.machine(after: [Self.free()])
+        expect(&machine, [(.leaseTaken(false), [.listen, .readLease]), (Self.free(135_000), [.takeLease])])
+        expect(&machine, [(.leaseTaken(false), [.finish(.waitedTooLong)])])
+    }
+
+    @Test func endsWhereTheLeaseCannotBeRead() {
+        var machine = Self.machine()
+        expect(&machine, [(.failed(Self.fault), [.finish(.failed(Self.fault))])])
+        #expect(machine.hasEnded)
+    }
+
+    /// A kept lease that can't be renewed, on a full disk, counts until it runs out.
+    @Test(
+        arguments: [
+            (.leaseRenewed(true), [.prepare, .readRecord]), (.failed(RefreshFault()), [.prepare, .readRecord]),
+            (.leaseRenewed(false), [.readLease]),
+        ] as [(Event, [Action])]
+    )
+    func goesOnUnderTheLeaseThatWasKept(event: Event, actions: [Action]) {
+        var machine = Self.machine(hasKeptLease: true)
+        expect(&machine, [(event, actions)])
+    }
+
+    @Test(
+        arguments: [
+            (nil, .removed), (answering, .found), (record(nil), .withoutToken),
+            (refused, .refused(seconds: 60)), (newer, .newerVersion),
+        ] as [(RecordFacts?, RefreshOutcome)]
+    )
+    func sendsNothingForARecordThatIsGoneAnswersOrCannotBeRedeemed(record: RecordFacts?, outcome: RefreshOutcome) {
+        var machine = Self.machine(after: [Self.free(), .leaseTaken(true)])
+        expect(
+            &machine,
+            [(.recordRead(record), [.lookForUnsaved]), (.unsaved(false), [.release]), (.done, [.finish(outcome)])]
+        )
+    }
+
+    @Test func aForcedRefreshSendsARefreshTokenThatWasRefused() {
+        var machine = Self.machine(after: [Self.free(), .leaseTaken(true)]) { $0.isForced = true }
+        var record = Self.record
+        record.refusedFor = 60
+        expect(&machine, [(.recordRead(record), [.checkThrottling])])
+    }
+
+    /// Never three times, and only under the lease.
+    @Test func sendsTheRefreshTokenOnceMoreAfterAnAmbiguousAnswer() {
+        var machine = Self.machine(after: Self.toTheRequest)
+        var second = Self.fault
+        second.number = 1
+        expect(
+            &machine,
+            [
+                (.ambiguous(Self.fault), [.renewLease]), (.leaseRenewed(true), [.send]),
+                (.ambiguous(second), [.note(second, of: .sent)]), (.done, [.lookForUnsaved]),
+                (.unsaved(false), [.release]), (.done, [.finish(.failed(second))]),
+            ]
+        )
+        machine = Self.machine(after: Self.toTheRequest + [.ambiguous(Self.fault)])
+        expect(
+            &machine,
+            [
+                (.leaseRenewed(false), [.lookForUnsaved]), (.unsaved(false), [.release]),
+                (.done, [.finish(.takenOver)]),
+            ]
+        )
+    }
+
+    @Test func sendsTheRefreshTokenOnceWhereTheProgramSaysSo() {
+        var machine = Self.machine(after: Self.toTheRequest) { $0.retries = false }
+        expect(&machine, [(.ambiguous(Self.fault), [.note(Self.fault, of: .sent)])])
+    }
+
+    /// Where the provider publishes that it wants no requests, that is noted; other errors of its configuration are not.
+    @Test(arguments: [true, false])
+    func notesThatTheProviderWantsNoRequests(isUnavailable: Bool) {
+        var machine = Self.machine(after: Array(Self.toTheRequest.prefix(5)))
+        var fault = RefreshFault()
+        fault.isUnavailable = isUnavailable
+        expect(&machine, [(.failed(fault), isUnavailable ? [.note(fault, of: .sent)] : [.lookForUnsaved])])
+    }
+
+    @Test func storesTheNewRefreshTokenOnceBeforeAnythingIsFetched() {
+        var machine = Self.machine(after: Self.toTheRequest + [.answered(rotated: "r1")])
+        expect(
+            &machine,
+            [
+                (.willFetch, [.commitRotation]), (.committed(Self.record("r1")), []), (.willFetch, []),
+                (.believed, [.forgetRefusals, .commit(base: .rotated)]),
+            ]
+        )
+    }
+
+    @Test func storesTheNewRefreshTokenOfAnAnswerThatIsNotBelieved() {
+        var machine = Self.machine(after: Self.toTheRequest + [.answered(rotated: "r1")])
+        expect(
+            &machine,
+            [
+                (.failed(Self.fault), [.commitRotation]),
+                (.committed(Self.record("r1")), [.note(Self.fault, of: .rotated)]),
+            ]
+        )
+        machine = Self.machine(after: Self.toTheRequest + [.answered(rotated: nil)])
+        expect(&machine, [(.failed(Self.fault), [.note(Self.fault, of: .sent)])])
+    }
+
+    /// A sign-in without a refresh token of its own relies on the new one, and counts as the same.
+    @Test(arguments: [record("r9"), record("r1", signInID: "another")])
+    func answersWithItsTokenWhereTheRecordGoesOn(record: RecordFacts) {
+        var machine = Self.machine(after: Self.toTheCommit)
+        expect(
+            &machine,
+            [(.committed(record), [.lookForUnsaved]), (.unsaved(false), [.release]), (.done, [.finish(.granted)])]
+        )
+    }
+
+    @Test(arguments: [(answering, .found), (record, .removed), (nil, .removed)] as [(RecordFacts?, RefreshOutcome)])
+    func revokesWhatCameForAnAccountThatIsGone(record: RecordFacts?, outcome: RefreshOutcome) {
+        var machine = Self.machine(after: Self.toTheCommit)
+        expect(
+            &machine,
+            [
+                (.committed(nil), [.revoke]), (.done, [.readRecord]), (.recordRead(record), [.lookForUnsaved]),
+                (.unsaved(false), [.release]), (.done, [.finish(outcome)]),
+            ]
+        )
+    }
+
+    @Test func beginsOnceMoreWithTheSignInThatTookItsPlace() {
+        let newer = Self.record("other", signInID: "second")
+        var machine = Self.machine(after: Self.toTheCommit)
+        expect(&machine, [(.committed(newer), [.prepare, .readRecord]), (.recordRead(newer), [.checkThrottling])])
+        for event in Self.toTheCommit.dropFirst(3) { _ = machine.handle(event) }
+        expect(
+            &machine,
+            [
+                (.committed(Self.record("third", signInID: "third")), [.lookForUnsaved]),
+                (.unsaved(false), [.release]), (.done, [.finish(.notAccepted)]),
+            ]
+        )
+    }
+
+    @Test func triesOnceMoreWithAnotherRefreshTokenAfterARefusal() {
+        var refusal = RefreshFault()
+        (refusal.needsPerson, refusal.refusesTheToken) = (true, true)
+        var machine = Self.machine(after: Self.toTheRequest)
+        expect(
+            &machine,
+            [
+                (.failed(refusal), [.note(refusal, of: .sent)]), (.done, [.remember(refusal)]),
+                (.done, [.prepare, .readRecord]), (.recordRead(Self.record("r1")), [.checkThrottling]),
+            ]
+        )
+        for event in Self.toTheRequest.dropFirst(3) { _ = machine.handle(event) }
+        expect(
+            &machine,
+            [
+                (.failed(refusal), [.note(refusal, of: .sent)]), (.done, [.remember(refusal)]),
+                (.done, [.lookForUnsaved]),
+            ]
+        )
+    }
+
+    @Test(arguments: [record, nil] as [RecordFacts?])
+    func tellsTheRefusalWhereNoOtherRefreshTokenIsThere(record: RecordFacts?) {
+        var refusal = RefreshFault()
+        refusal.needsPerson = true
+        var machine = Self.machine(after: Self.toTheRequest + [.failed(refusal), .done])
+        let outcome: RefreshOutcome = record == nil ? .removed : .failed(refusal)
+        expect(
+            &machine,
+            [(.recordRead(record), [.lookForUnsaved]), (.unsaved(false), [.release]), (.done, [.finish(outcome)])]
+        )
+        machine = Self.machine(after: Self.toTheRequest + [.failed(refusal), .done])
+        var unreadable = RefreshFault()
+        unreadable.number = 1
+        expect(
+            &machine,
+            [
+                (.failed(unreadable), [.lookForUnsaved]), (.unsaved(false), [.release]),
+                (.done, [.finish(.failed(refusal))]),
+            ]
+        )
+    }
+
+    /// The caller is answered at once; the lease is kept and renewed until everything is written.
+    @Test func keepsTheLeaseUntilEverythingIsWritten() {
+        var machine = Self.machine(after: Self.toTheCommit + [.committed(Self.record("r1"))])
+        expect(&machine, [(.unsaved(true), [.finish(.granted), .waitForWrite(milliseconds: 200)])])
+        for pause in [400, 800, 1600, 3200, 5000, 5000] as [Int64] {
+            expect(
+                &machine,
+                [
+                    (.timeUp, [.save]), (.done, [.renewLease]),
+                    (.leaseRenewed(true), [.waitForWrite(milliseconds: pause)]),
+                ]
+            )
+        }
+        expect(
+            &machine,
+            [(.timeUp, [.save]), (.done, [.renewLease]), (.failed(Self.fault), [.waitForWrite(milliseconds: 5000)])]
+        )
+        expect(&machine, [(.written, [.release]), (.done, [])])
+        #expect(machine.hasEnded)
+    }
+
+    /// The next refresh in this process takes the lease, another process took it over, or a newer version wrote the record.
+    @Test(
+        arguments: [
+            [(.takenByTheNext, [])], [(.timeUp, [.save]), (.done, [.renewLease]), (.leaseRenewed(false), [])],
+            [(.timeUp, [.save]), (.neverToBeWritten, [.release]), (.done, [])],
+        ] as [[(Event, [Action])]]
+    )
+    func keepsTheLeaseNoLongerThanThereIsAUseInIt(steps: [(Event, [Action])]) {
+        var machine = Self.machine(after: Self.toTheCommit + [.committed(Self.record("r1")), .unsaved(true)])
+        expect(&machine, steps)
+        #expect(machine.hasEnded)
+    }
+}

@@ -1,0 +1,216 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+@testable import IdentityClient
+
+// What happens beside the steps of the machines.
+extension Explorer {
+    mutating func happenings(_ state: ModelState) throws -> [ModelState] {
+        var result = try state.processes.indices.flatMap { try happenings(state, to: $0) }
+        if state.tick < state.left.ticks,
+            !state.processes.contains(where: { $0.isInAHurry && $0.sentAt < state.tick })
+        {
+            var next = state
+            next.tick += 1
+            result.append(next)
+        }
+        if state.left.signOuts > 0, let number = state.record, let family = Int(records[number].signInID) {
+            var next = state
+            next.left.signOuts -= 1
+            next.record = nil
+            for older in 0...family { next.families[older].isSignedOut = true }
+            result.append(next)
+        }
+        if state.left.writesBeside > 0, let number = state.record {
+            var next = state
+            next.left.writesBeside -= 1
+            var credentials = records[number]
+            credentials.unknown["beside"] = .integer(next.left.writesBeside)
+            next.record = records.number(of: credentials)
+            result.append(next)
+        }
+        return result + (try signIns(state))
+    }
+
+    private mutating func signIns(_ state: ModelState) throws -> [ModelState] {
+        var result: [ModelState] = []
+        if state.left.signIns > 0 {
+            var next = state
+            next.left.signIns -= 1
+            write(try signIn(&next, isBlind: false), &next)
+            result.append(next)
+        }
+        if state.left.unsureSignIns > 0, state.signIn == nil {
+            var next = state
+            next.left.unsureSignIns -= 1
+            let pending = try signIn(&next, isBlind: false)
+            next.signIn = ModelSignIn(family: next.families.count - 1, writes: writes.number(of: pending))
+            write(pending, &next)
+            result.append(next)
+        }
+        if state.left.blindSignIns > 0, state.signIn == nil {
+            var next = state
+            next.left.blindSignIns -= 1
+            let pending = try signIn(&next, isBlind: true)
+            next.signIn = ModelSignIn(
+                family: next.families.count - 1,
+                writes: writes.number(of: pending),
+                isBlind: true
+            )
+            result.append(next)
+        }
+        if let signIn = state.signIn {
+            var next = state
+            next.signIn = nil
+            write(writes[signIn.writes], &next)
+            if next.record == nil, !state.families[signIn.family].isSignedOut, signIn.isBlind {
+                report("a sign-in was dropped")
+            }
+            result.append(next)
+        }
+        return result
+    }
+
+    /// The process of the sign-in has seen the account before.
+    private mutating func signIn(_ next: inout ModelState, isBlind: Bool) throws -> PendingWrites {
+        let family = next.families.count
+        next.families.append(ModelFamily())
+        var fresh = try Self.credentials(family: family, refreshToken: 0)
+        fresh.refreshToken = nil
+        let now = Self.epoch + Int64(next.tick) * Self.tick / 1000
+        var pending = PendingWrites(
+            .signIn(fresh, try Self.grant(family: family, number: 0)),
+            hadRecord: true,
+            at: now,
+            mutations: mutations
+        )
+        if !isBlind { pending.meets(next.record.map { records[$0] }) }
+        return pending
+    }
+
+    private mutating func happenings(_ state: ModelState, to index: Int) throws -> [ModelState] {
+        let process = state.processes[index]
+        guard process.isAtWork, let action = process.actions.first else { return [] }
+        var result: [ModelState] = []
+        if state.left.crashes > 0 { result.append(crash(state, index)) }
+        for jump in [-86_400, 86_400] as [Int64] where state.left.clockJumps > 0 {
+            var next = state
+            next.left.clockJumps -= 1
+            next.processes[index].clockOffset += jump
+            result.append(next)
+        }
+        if state.left.suspensions > 0, process.isInAHurry {
+            var next = state
+            next.left.suspensions -= 1
+            next.wasSuspended = true
+            next.processes[index].isSuspended = true
+            result.append(next)
+        }
+        switch action {
+        case .send: result += happeningsToARequest(state, index)
+        case .validate:
+            if state.left.faults > 0 {
+                result.append(
+                    step(state, index, .failed(RefreshFault())) { _, next in next.left.faults -= 1 }
+                )
+            }
+            if state.left.fetches > 0 {
+                var (next, me) = (state, process)
+                next.left.fetches -= 1
+                // The answer is looked at after that.
+                me.actions = me.machine.handle(.willFetch) + me.actions
+                settle(&me, &next, index)
+                result.append(next)
+            }
+        case .commitRotation, .commit, .save:
+            if state.left.failedWrites > 0 { result += try failedWrites(state, index, action) }
+        case .waitForWrite where state.left.nextRefreshes > 0:
+            var next = state
+            next.left.nextRefreshes -= 1
+            var successor = self.process(index, hasKeptLease: true)
+            (successor.held, successor.takes, successor.sentAt) = (process.held, process.takes, process.sentAt)
+            (successor.unsaved, successor.family) = (process.unsaved, process.family)
+            successor.clockOffset = process.clockOffset
+            next.processes[index] = successor
+            result.append(next)
+        default: break
+        }
+        return result
+    }
+
+    private func crash(_ state: ModelState, _ index: Int) -> ModelState {
+        var next = state
+        next.left.crashes -= 1
+        let process = state.processes[index]
+        if let family = process.family, process.granted != nil || process.unsaved != nil {
+            next.families[family].lostAnAnswer = true
+        }
+        // A refusal that it was told is lost with it.
+        if case .remember = process.actions.first {
+            for family in next.families.indices { next.families[family].refused = nil }
+        }
+        next.processes[index].isAlive = false
+        next.processes[index].actions = []
+        (next.processes[index].unsaved, next.processes[index].granted) = (nil, nil)
+        return next
+    }
+
+    private mutating func happeningsToARequest(_ state: ModelState, _ index: Int) -> [ModelState] {
+        guard let sent = state.processes[index].read.flatMap({ records[$0].refreshToken?.secret }),
+            let family = Self.family(of: sent)
+        else { return [] }
+        var result: [ModelState] = []
+        if state.left.refusals > 0 {
+            var fault = RefreshFault()
+            (fault.needsPerson, fault.refusesTheToken) = (true, true)
+            let refusal = step(state, index, .failed(fault)) { me, next in
+                next.left.refusals -= 1
+                next.families[family].refused = Self.number(of: sent)
+                me.refused = Self.number(of: sent)
+            }
+            result.append(refusal)
+        }
+        if state.left.lostAnswers > 0 {
+            var (acted, me) = (state, state.processes[index])
+            _ = arrive(&me, &acted, index)
+            me.granted = nil
+            acted.processes[index] = me
+            acted.left.lostAnswers -= 1
+            acted.families[family].lostAnAnswer = true
+            result.append(step(acted, index, .ambiguous(RefreshFault())) { _, _ in })
+        }
+        return result
+    }
+
+    /// A write that fails is done all the same, or not.
+    private mutating func failedWrites(
+        _ state: ModelState,
+        _ index: Int,
+        _ action: RefreshMachine.Action
+    ) throws -> [ModelState] {
+        var pending = state.processes[index].unsaved.map { writes[$0] }
+        if action != .save {
+            pending = try self.pending(state.processes[index], state, rotation: action == .commitRotation)
+        }
+        guard let pending else { return [] }
+        return [false, true].map { isDone in
+            var after = state
+            after.left.failedWrites -= 1
+            if isDone { write(pending, &after) }
+            after.processes[index].unsaved = writes.number(of: pending)
+            guard action != .save else { return step(after, index, .done) { _, _ in } }
+            // In memory it is as if it were written.
+            let current = state.record.map { records[$0] }
+            let inMemory = pending.replay(onto: current, mutations: mutations).credentials(over: current)
+            let facts = facts(
+                inMemory.map { records.number(of: $0) },
+                index,
+                now(state, state.processes[index])
+            )
+            return step(after, index, .committed(facts)) { me, _ in
+                if action != .commitRotation { me.granted = nil }
+            }
+        }
+    }
+}
