@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import OAuthWire
 import Testing
@@ -29,37 +30,37 @@ struct ScriptedBrowserTests {
 
     /// A sign-in that cannot succeed says at once what the provider said, and does not wait out its five minutes.
     @Test func failsAtOnceWithWhatTheProviderRefused() async throws {
-        let stage = try Stage()
-        let application = try stage.application { $0.clientID = "my-client" }
+        let setup = try TestSetup()
+        let application = try setup.application { $0.clientID = "my-client" }
         let error = try await expectError(.configuration) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(error.message.hasSuffix("(400): This does not work The client is not known."))
-        #expect(try await stage.browser.finalPage().status == 400)
+        #expect(try await setup.browser.finalPage().status == 400)
 
-        stage.provider.failNext(.authorization, with: .serverError())
+        setup.provider.failNext(.authorization, with: .serverError())
         try await expectError(.serverUnavailable) {
-            try await stage.application().acquireTokenInteractively(scopes: ["api.read"])
+            try await setup.application().acquireTokenInteractively(scopes: ["api.read"])
         }
-        stage.provider.failNext(.authorization, with: .drop)
+        setup.provider.failNext(.authorization, with: .drop)
         try await expectError(.connectionFailed) {
-            try await stage.application().acquireTokenInteractively(scopes: ["api.read"])
+            try await setup.application().acquireTokenInteractively(scopes: ["api.read"])
         }
         // Nothing of it stays.
-        #expect(try await stage.signedIn().1.source == .identityProvider)
+        #expect(try await setup.signedIn().1.source == .identityProvider)
     }
 
     @Test func failsAtOnceWhereNothingListensForTheAnswer() async throws {
-        let stage = try Stage()
-        let application = try stage.application { $0.redirectReceiver = LoopbackRedirectReceiver() }
+        let setup = try TestSetup()
+        let application = try setup.application { $0.redirectReceiver = LoopbackRedirectReceiver() }
         let error = try await expectError(.redirectUnavailable) {
             try await application.acquireTokenInteractively(scopes: ["api.read"])
         }
         #expect(error.message.contains("http://127.0.0.1:") && error.message.contains("redirectReceiver"))
         // The other way round: nothing is opened for a receiver in memory.
-        let other = ScriptedBrowser(provider: stage.provider)
+        let other = ScriptedBrowser(provider: setup.provider)
         try await expectError(.connectionFailed) {
-            try await stage.application { $0.browser = other }.acquireTokenInteractively(scopes: ["api.read"])
+            try await setup.application { $0.browser = other }.acquireTokenInteractively(scopes: ["api.read"])
         }
     }
 

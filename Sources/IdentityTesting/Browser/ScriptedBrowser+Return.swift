@@ -34,8 +34,8 @@ extension ScriptedBrowser {
         }
         guard follows, receiver != nil || LoopbackAddress(base) != nil else { return nil }
         checkListening(at: base, opening)
-        for prank in mischief {
-            switch prank.kind {
+        for fault in redirectFaults {
+            switch fault.kind {
             case .strayRequest(let path): try await askForStray(path, base: base)
             case .forgedFirst(let name, let value):
                 _ = try await deliver(Self.replacing(name, with: value, in: items), to: base, isPosted, opening)
@@ -43,7 +43,7 @@ extension ScriptedBrowser {
             }
         }
         let page = try await deliver(items, to: base, isPosted, opening)
-        let again = mischief.contains { if case .twice = $0.kind { true } else { false } }
+        let again = redirectFaults.contains { if case .twice = $0.kind { true } else { false } }
         if again { _ = try? await deliver(items, to: base, isPosted, opening) }  // by now nobody need listen
         return page
     }

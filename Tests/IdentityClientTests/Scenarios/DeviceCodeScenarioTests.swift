@@ -266,11 +266,11 @@ struct DeviceCodeScenarioTests {
 
     /// As django-oauth-toolkit answers a device.
     @Test func saysWhatToDoWhereNoIDTokenComes() async throws {
-        let stage = try Stage()
-        stage.provider.failAlways(.token, with: .changing("id_token", to: nil))
-        let (task, prompt) = try await start(stage.application())
-        #expect(stage.provider.approveDevice(userCode: prompt.userCode, as: .alice))
-        try await advance(stage, by: .seconds(5), toQuestion: 1)
+        let setup = try TestSetup()
+        setup.provider.failAlways(.token, with: .changing("id_token", to: nil))
+        let (task, prompt) = try await start(setup.application())
+        #expect(setup.provider.approveDevice(userCode: prompt.userCode, as: .alice))
+        try await advance(setup, by: .seconds(5), toQuestion: 1)
         let error = try await expectError(.unsupported) { try await task.value }
         #expect(error.message.contains("no ID token") && error.message.contains("plain OAuth 2.0 server"))
         // The remedy is one.
@@ -281,10 +281,10 @@ struct DeviceCodeScenarioTests {
             deviceAuthorization: "\(origin)/device_authorization"
         )
         let plain = try Authority.oauth2(endpoints)
-        let (again, next) = try await start(stage.application { $0.authority = plain })
-        #expect(stage.provider.approveDevice(userCode: next.userCode, as: .alice))
-        try await stage.clock.waitForSleepers()
-        stage.clock.advance(by: .seconds(5))
+        let (again, next) = try await start(setup.application { $0.authority = plain })
+        #expect(setup.provider.approveDevice(userCode: next.userCode, as: .alice))
+        try await setup.clock.waitForSleepers()
+        setup.clock.advance(by: .seconds(5))
         #expect(try await again.value.scopes.contains("api.read"))
     }
 

@@ -76,8 +76,8 @@ struct DisturbedSignOutTests {
     /// A keyring may take as long as it likes; the account is taken out all the same.
     @Test func releasesACallerThatIsCancelledWhileTheAccountIsTakenOut() async throws {
         let cache = InterruptedCache()
-        let stage = try Stage(cache: cache)
-        let (application, first) = try await stage.signedIn()
+        let setup = try TestSetup(cache: cache)
+        let (application, first) = try await setup.signedIn()
         let (began, begin) = AsyncStream<Void>.makeStream()
         let (held, letGo) = AsyncStream<Void>.makeStream()
         cache.beforeNextWrite(of: .account) {
@@ -88,9 +88,9 @@ struct DisturbedSignOutTests {
         for await _ in began { break }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(try await stage.storedCredentials(of: application).count == 1)
+        #expect(try await setup.storedCredentials(of: application).count == 1)
         letGo.yield()
-        try await wait { try await stage.storedCredentials(of: application).isEmpty }
+        try await wait { try await setup.storedCredentials(of: application).isEmpty }
     }
 
     /// A keyring may answer too late, and have removed it all the same.

@@ -29,8 +29,8 @@ struct HTTPSRedirectTests {
     @Test(arguments: [0, 1, 3]) func saysWhyTheRedirectDidNotArrive(visits: Int) async throws {
         let setup = try TestSetup(listensOnLoopback: true)
         let warnings = Shared<[String]>([])
-        let application = try stage.application {
-            $0.browser = EncryptingBrowser(visits: visits, provider: stage.provider)
+        let application = try setup.application {
+            $0.browser = EncryptingBrowser(visits: visits, provider: setup.provider)
             $0.logger = .keeping(warnings, from: .warning)
         }
         var parameters = InteractiveParameters(scopes: ["api.read"])
@@ -49,8 +49,8 @@ struct HTTPSRedirectTests {
         let setup = try TestSetup(listensOnLoopback: true)
         let (_, first) = try await setup.signedIn()
         let warnings = Shared<[String]>([])
-        let application = try stage.application {
-            $0.browser = EncryptingBrowser(visits: 2, provider: stage.provider)
+        let application = try setup.application {
+            $0.browser = EncryptingBrowser(visits: 2, provider: setup.provider)
             $0.logger = .keeping(warnings, from: .warning)
         }
         var parameters = SignOutParameters()

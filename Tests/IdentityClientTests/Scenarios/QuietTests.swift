@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Logging
 import Testing
@@ -18,13 +19,13 @@ struct QuietTests {
     private func linesOfTroubles(from level: Logger.Level) async throws -> [String] {
         let lines = Shared<[String]>([])
         let cache = UnreliableCache()
-        let stage = try Stage(cache: cache) { $0.refreshIn = .seconds(60) }
-        let application = try stage.application { $0.logger = .keeping(lines, from: level) }
+        let setup = try TestSetup(cache: cache) { $0.refreshIn = .seconds(60) }
+        let application = try setup.application { $0.logger = .keeping(lines, from: level) }
         cache.refusedWrites = [.account, .application]
         let account = try await application.acquireTokenInteractively(scopes: ["api.read"]).account
         cache.refusedWrites = [.application]
-        stage.clock.advance(by: .seconds(120))
-        stage.provider.failAlways(.token, with: .serverError())
+        setup.clock.advance(by: .seconds(120))
+        setup.provider.failAlways(.token, with: .serverError())
         #expect(try await application.acquireTokenSilently(scopes: ["api.read"], account: account).source == .cache)
         try await application.finishPendingRefreshes()
         try await application.remove(account)

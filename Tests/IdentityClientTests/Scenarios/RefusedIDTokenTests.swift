@@ -102,15 +102,15 @@ struct RefusedIDTokenTests {
 
     /// A person who gives up while keys are fetched, or whose program ends the wait.
     @Test func revokesTheRefreshTokenOfASignInThatIsCancelled() async throws {
-        let stage = try Stage()
-        let application = try stage.application()
+        let setup = try TestSetup()
+        let application = try setup.application()
         let gate = Gate()
-        stage.provider.failNext(.keys, with: .held(by: gate))
+        setup.provider.failNext(.keys, with: .held(by: gate))
         let task = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        try await stage.provider.waitForRequest(.keys)
+        try await setup.provider.waitForRequest(.keys)
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        let sent = try await stage.provider.waitForRequest(.revocation)
+        let sent = try await setup.provider.waitForRequest(.revocation)
         #expect(sent["token"] != nil)
         gate.open()
         #expect(try await application.allAccounts().isEmpty)
@@ -119,8 +119,8 @@ struct RefusedIDTokenTests {
     /// Once the answer is believed, it is stored, whoever still waits: else its refresh token would be nobody's.
     @Test func storesASignInThatIsCancelledWhileItIsStored() async throws {
         let cache = InterruptedCache()
-        let stage = try Stage(cache: cache)
-        let application = try stage.application()
+        let setup = try TestSetup(cache: cache)
+        let application = try setup.application()
         let (began, begin) = AsyncStream<Void>.makeStream()
         let (cancelled, cancel) = AsyncStream<Void>.makeStream()
         cache.beforeNextWrite(of: .account) {
@@ -133,8 +133,8 @@ struct RefusedIDTokenTests {
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         cancel.yield()
-        try await wait { try await !stage.storedCredentials(of: application).isEmpty }
-        #expect(stage.provider.count(of: .revocation) == 0)
+        try await wait { try await !setup.storedCredentials(of: application).isEmpty }
+        #expect(setup.provider.count(of: .revocation) == 0)
     }
 
     @Test func leavesNothingOnTheDisk() async throws {

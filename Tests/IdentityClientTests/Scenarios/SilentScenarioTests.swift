@@ -199,7 +199,7 @@ struct SilentScenarioTests {
         gate.open()
         try await expectError(.connectionFailed) { try await forced.value }
         #expect(try await application.finishPendingRefreshes(within: .seconds(30)))
-        let sent = stage.transport.count
+        let sent = setup.transport.count
         for _ in 0..<5 {
             _ = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
             try await application.finishPendingRefreshes()

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
@@ -18,13 +19,13 @@ struct SimilarAccountsTests {
 
     @Test(arguments: subjects) func shareNoTokens(_ one: String, _ other: String) async throws {
         #expect(one == other)
-        let stage = try Stage()
-        let application = try stage.application()
+        let setup = try TestSetup()
+        let application = try setup.application()
         var signIns: [AuthenticationResult] = []
         for person in [person(one, named: "one"), person(other, named: "other")] {
-            stage.provider.add(person)
-            stage.browser.person = person
-            stage.browser.forgetCookies()
+            setup.provider.add(person)
+            setup.browser.person = person
+            setup.browser.forgetCookies()
             signIns.append(try await application.acquireTokenInteractively(scopes: ["api.read"]))
         }
         let accounts = signIns.map(\.account)
@@ -36,7 +37,7 @@ struct SimilarAccountsTests {
             let forced = SilentParameters(scopes: ["api.read"], account: account, forcesRefresh: true)
             let renewed = try await application.acquireTokenSilently(forced)
             #expect(renewed.account.username == account.username)
-            let person = stage.provider.introspect(accessToken: renewed.accessToken)?.person
+            let person = setup.provider.introspect(accessToken: renewed.accessToken)?.person
             #expect(person?.username == account.username)
         }
         try await application.remove(accounts[0])
@@ -48,13 +49,13 @@ struct SimilarAccountsTests {
 
     /// Where one of them was asked for, the other is another person.
     @Test(arguments: subjects) func areNotTakenForEachOther(_ one: String, _ other: String) async throws {
-        let stage = try Stage()
-        stage.provider.add(person(one, named: "one"))
-        stage.browser.person = person(one, named: "one")
-        let (application, first) = try await stage.signedIn()
-        stage.provider.add(person(other, named: "other"))
-        stage.browser.person = person(other, named: "other")
-        stage.browser.forgetCookies()
+        let setup = try TestSetup()
+        setup.provider.add(person(one, named: "one"))
+        setup.browser.person = person(one, named: "one")
+        let (application, first) = try await setup.signedIn()
+        setup.provider.add(person(other, named: "other"))
+        setup.browser.person = person(other, named: "other")
+        setup.browser.forgetCookies()
         var parameters = InteractiveParameters(scopes: ["api.read"])
         parameters.account = first.account
         try await expectError(.accountMismatch) { try await application.acquireTokenInteractively(parameters) }

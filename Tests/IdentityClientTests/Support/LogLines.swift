@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityTestSupport
 import Logging
 
 /// What a program's log would have, from a level on.

@@ -109,18 +109,18 @@ struct KeyringProcessTests {
 
     /// The keyring is open, and everything looks well.
     @Test(.timeLimit(.minutes(1))) func noticesThatTheKeyOfEncryptedFilesIsGone() async throws {
-        let stage = try KeyringStage()
-        #expect(try await stage.login().status == 0)
+        let setup = try KeyringSetup()
+        #expect(try await setup.login().status == 0)
         func row() async throws -> Substring? {
-            let table = try await stage.run("doctor", "--without-browser").output
+            let table = try await setup.run("doctor", "--without-browser").output
             return table.split(separator: "\n").first { $0.hasPrefix("token store") }
         }
         #expect(try await row() == "token store     ok    encrypted-file")
-        _ = try stage.command("secret-tool clear xdg:schema SwiftIdentityClient.Record")
+        _ = try setup.command("secret-tool clear xdg:schema SwiftIdentityClient.Record")
         #expect(try await row()?.hasPrefix("token store     lack") == true)
-        let stuck = try await stage.run("token")
+        let stuck = try await setup.run("token")
         #expect(stuck.status == 4 && stuck.errors.contains("identityctl logout --discard"), "\(stuck.errors)")
-        #expect(try await stage.run("logout", "--discard").status == 0)
-        #expect(try await stage.login().status == 0)
+        #expect(try await setup.run("logout", "--discard").status == 0)
+        #expect(try await setup.login().status == 0)
     }
 }
