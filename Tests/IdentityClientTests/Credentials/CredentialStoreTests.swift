@@ -173,11 +173,12 @@ import Testing
         cache.state.withLock { $0.writeFailure = Trouble() }
         for id in ids { _ = try await store.commit(id, Fixture.signIn(), at: Self.now) }
         cache.state.withLock { $0.writeFailure = nil }
+        let newer = CacheRecord(bytes: Array(#"{"v":2,"incarnation":{"id":"x"},"AccessToken":{}}"#.utf8))
         for id in ids.prefix(8) {
-            #expect(try await cache.storage.replace(nil, with: CacheRecord(bytes: [1]), for: store.key(for: id)))
+            #expect(try await cache.storage.replace(nil, with: newer, for: store.key(for: id)))
         }
         let error = await #expect(throws: AuthenticationError.self) { try await store.saveUnsaved() }
-        #expect(error?.code == .cacheCorrupt)
+        #expect(error?.code == .cacheNewerVersion)
         for id in ids.suffix(8) { #expect(try await cache.storage.record(for: store.key(for: id)) != nil) }
     }
 
