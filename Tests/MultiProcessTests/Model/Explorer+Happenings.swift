@@ -9,7 +9,7 @@ extension Explorer {
     mutating func happenings(_ state: ModelState) throws -> [ModelState] {
         var result = try state.processes.indices.flatMap { try happenings(state, to: $0) }
         if state.tick < state.left.ticks,
-            !state.processes.contains(where: { $0.isInAHurry && $0.sentAt < state.tick })
+            !state.processes.contains(where: { processes[$0].isInAHurry && processes[$0].sentAt < state.tick })
         {
             var next = state
             next.tick += 1
@@ -90,21 +90,21 @@ extension Explorer {
     }
 
     private mutating func happenings(_ state: ModelState, to index: Int) throws -> [ModelState] {
-        let process = state.processes[index]
+        let process = processes[state.processes[index]]
         guard process.isAtWork, let action = process.actions.first else { return [] }
         var result: [ModelState] = []
         if state.left.crashes > 0 { result.append(crash(state, index)) }
         for jump in [-86_400, 86_400] as [Int64] where state.left.clockJumps > 0 {
             var next = state
             next.left.clockJumps -= 1
-            next.processes[index].clockOffset += jump
+            next.processes[index] = changed(process) { $0.clockOffset += jump }
             result.append(next)
         }
         if state.left.suspensions > 0, process.isInAHurry {
             var next = state
             next.left.suspensions -= 1
             next.wasSuspended = true
-            next.processes[index].isSuspended = true
+            next.processes[index] = changed(process) { $0.isSuspended = true }
             result.append(next)
         }
         switch action {
@@ -132,17 +132,23 @@ extension Explorer {
             (successor.held, successor.takes, successor.sentAt) = (process.held, process.takes, process.sentAt)
             (successor.unsaved, successor.family) = (process.unsaved, process.family)
             successor.clockOffset = process.clockOffset
-            next.processes[index] = successor
+            next.processes[index] = processes.number(of: successor)
             result.append(next)
         default: break
         }
         return result
     }
 
-    private func crash(_ state: ModelState, _ index: Int) -> ModelState {
+    private mutating func changed(_ process: ModelProcess, _ change: (inout ModelProcess) -> Void) -> Int {
+        var process = process
+        change(&process)
+        return processes.number(of: process)
+    }
+
+    private mutating func crash(_ state: ModelState, _ index: Int) -> ModelState {
         var next = state
         next.left.crashes -= 1
-        let process = state.processes[index]
+        let process = processes[state.processes[index]]
         if let family = process.family, process.granted != nil || process.unsaved != nil {
             next.families[family].lostAnAnswer = true
         }
@@ -150,14 +156,15 @@ extension Explorer {
         if case .remember = process.actions.first {
             for family in next.families.indices { next.families[family].refused = nil }
         }
-        next.processes[index].isAlive = false
-        next.processes[index].actions = []
-        (next.processes[index].unsaved, next.processes[index].granted) = (nil, nil)
+        next.processes[index] = changed(process) { process in
+            process = ModelProcess(machine: RefreshMachine(RefreshRules(leaseDuration: 0)))
+            process.isAlive = false
+        }
         return next
     }
 
     private mutating func happeningsToARequest(_ state: ModelState, _ index: Int) -> [ModelState] {
-        guard let sent = state.processes[index].read.flatMap({ records[$0].refreshToken?.secret }),
+        guard let sent = processes[state.processes[index]].read.flatMap({ records[$0].refreshToken?.secret }),
             let family = Self.family(of: sent)
         else { return [] }
         var result: [ModelState] = []
@@ -172,10 +179,10 @@ extension Explorer {
             result.append(refusal)
         }
         if state.left.lostAnswers > 0 {
-            var (acted, me) = (state, state.processes[index])
+            var (acted, me) = (state, processes[state.processes[index]])
             _ = arrive(&me, &acted, index)
             me.granted = nil
-            acted.processes[index] = me
+            acted.processes[index] = processes.number(of: me)
             acted.left.lostAnswers -= 1
             acted.families[family].lostAnAnswer = true
             result.append(step(acted, index, .ambiguous(RefreshFault())) { _, _ in })
@@ -189,16 +196,18 @@ extension Explorer {
         _ index: Int,
         _ action: RefreshMachine.Action
     ) throws -> [ModelState] {
-        var pending = state.processes[index].unsaved.map { writes[$0] }
+        let process = processes[state.processes[index]]
+        var pending = process.unsaved.map { writes[$0] }
         if action != .save {
-            pending = try self.pending(state.processes[index], state, rotation: action == .commitRotation)
+            pending = try self.pending(process, state, rotation: action == .commitRotation)
         }
         guard let pending else { return [] }
         return [false, true].map { isDone in
             var after = state
             after.left.failedWrites -= 1
             if isDone { write(pending, &after) }
-            after.processes[index].unsaved = writes.number(of: pending)
+            let unsaved = writes.number(of: pending)
+            after.processes[index] = changed(process) { $0.unsaved = unsaved }
             guard action != .save else { return step(after, index, .done) { _, _ in } }
             // In memory it is as if it were written.
             let current = state.record.map { records[$0] }
@@ -206,7 +215,7 @@ extension Explorer {
             let facts = facts(
                 inMemory.map { records.number(of: $0) },
                 index,
-                now(state, state.processes[index])
+                now(state, process)
             )
             return step(after, index, .committed(facts)) { me, _ in
                 if action != .commitRotation { me.granted = nil }

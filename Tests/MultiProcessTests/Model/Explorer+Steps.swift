@@ -6,7 +6,7 @@
 extension Explorer {
     /// What the process does next; and with it all that touches nothing shared.
     mutating func step(_ state: ModelState, _ index: Int) throws -> ModelState {
-        var (next, me) = (state, state.processes[index])
+        var (next, me) = (state, processes[state.processes[index]])
         try perform(&me, &next, index)
         settle(&me, &next, index)
         return next
@@ -19,7 +19,7 @@ extension Explorer {
         _ event: RefreshMachine.Event,
         _ change: (inout ModelProcess, inout ModelState) -> Void
     ) -> ModelState {
-        var (next, me) = (state, state.processes[index])
+        var (next, me) = (state, processes[state.processes[index]])
         change(&me, &next)
         me.actions.removeFirst()
         me.actions += me.machine.handle(event)
@@ -35,6 +35,10 @@ extension Explorer {
             case .listen, .prepare, .forgetRefusals: event = nil
             case .checkThrottling, .findProvider, .fetchKeys, .revoke, .note: event = .done
             case .lookForUnsaved: event = .unsaved(me.unsaved != nil)
+            case .renewLease where outlasts(me, next):
+                me.sentAt = next.tick
+                event = .leaseRenewed(true)
+            case .validate where next.left.faults + next.left.fetches == 0: event = .believed
             case .renewLeaseMeanwhile: _ = renews(&me, &next, index)
             case .finish(let outcome):
                 if outcome == .removed, next.record != nil, !next.families.contains(where: \.isSignedOut) {
@@ -43,14 +47,14 @@ extension Explorer {
                 (me.granted, me.refused) = (nil, nil)
             default:
                 me.tidy()
-                next.processes[index] = me
+                next.processes[index] = processes.number(of: me)
                 return
             }
             me.actions.removeFirst()
             if let event { me.actions += me.machine.handle(event) }
         }
         me.tidy()
-        next.processes[index] = me
+        next.processes[index] = processes.number(of: me)
     }
 
     private mutating func perform(_ me: inout ModelProcess, _ next: inout ModelState, _ index: Int) throws {
@@ -61,7 +65,10 @@ extension Explorer {
             event = .leaseRead(sight(next, index))
         case .takeLease:
             let isFree = next.lease == me.leaseRead
-            if isFree { next.lease = lease(&me, next, index) }
+            if isFree {
+                next.lease = lease(&me, next, index)
+                me.leaseRead = nil
+            }
             event = .leaseTaken(isFree)
         case .renewLease:
             event = .leaseRenewed(renews(&me, &next, index))
@@ -107,7 +114,8 @@ extension Explorer {
             bootTime: Int64(state.tick) * Self.tick,
             elapsed: Int64(state.tick) * Self.tick,
             // In its own namespace a process finds no process of another one.
-            holderIsDead: lease.map { !me.sees($0.holder) || !state.processes[$0.holder.pid - 100].isAlive } ?? false
+            holderIsDead: lease.map { !me.sees($0.holder) || !processes[state.processes[$0.holder.pid - 100]].isAlive }
+                ?? false
         )
     }
 
@@ -124,13 +132,17 @@ extension Explorer {
         return number
     }
 
+    private func outlasts(_ me: ModelProcess, _ state: ModelState) -> Bool {
+        me.held.map { leases[$0].outlasts(Self.requestDeadline, at: Int64(state.tick) * Self.tick) } ?? false
+    }
+
     /// `false` if another process took the lease over.
     private mutating func renews(_ me: inout ModelProcess, _ next: inout ModelState, _ index: Int) -> Bool {
-        guard let held = me.held else { return false }
-        if leases[held].outlasts(Self.requestDeadline, at: Int64(next.tick) * Self.tick) {
+        if outlasts(me, next) {
             me.sentAt = next.tick
             return true
         }
+        guard let held = me.held else { return false }
         guard next.lease == held else { return false }
         next.lease = lease(&me, next, index)
         return true

@@ -16,6 +16,7 @@ struct Explorer {
     var records = Interner<AccountCredentials>()
     var leases = Interner<RefreshLease>()
     var writes = Interner<PendingWrites>()
+    var processes = Interner<ModelProcess>()
     /// What was asked before: a state is reached in many ways.
     private var answers: [Question: RecordFacts] = [:]
     private(set) var violations: [String] = []
@@ -38,13 +39,14 @@ struct Explorer {
 
     /// Visits all states that can be reached, or stops at the first violation.
     mutating func explore(_ budget: Budget) throws {
-        var first = ModelState(processes: (0..<3).map { process($0) }, left: budget)
+        let begun = (0..<3).map { processes.number(of: process($0)) }
+        var first = ModelState(processes: begun, left: budget)
         first.record = records.number(of: try Self.credentials(family: 0, refreshToken: 0))
         var seen: Set<ModelState> = [first]
         var pending = [first]
         while let state = pending.popLast() {
             var nexts: [ModelState] = []
-            for index in state.processes.indices where state.processes[index].isAtWork {
+            for index in state.processes.indices where processes[state.processes[index]].isAtWork {
                 nexts.append(try step(state, index))
             }
             checkTheEnd(state)
@@ -96,7 +98,8 @@ struct Explorer {
             report("an account came back after it was signed out")
         }
         guard let token = record.refreshToken, let family = Self.family(of: token.secret) else { return }
-        if !state.families[family].isRevoked, state.wasSuspended, state.processes.allSatisfy({ $0.granted == nil }),
+        if !state.families[family].isRevoked, state.wasSuspended,
+            state.processes.allSatisfy({ processes[$0].granted == nil }),
             !state.families[family].lostAnAnswer, Self.number(of: token.secret) != state.families[family].current
         {
             report("an older refresh token took the place of a newer one")
@@ -105,8 +108,9 @@ struct Explorer {
 
     /// What must hold when nothing is under way any more.
     private mutating func checkTheEnd(_ state: ModelState) {
-        guard state.processes.allSatisfy({ !$0.isAtWork }) else { return }
-        for process in state.processes where process.isAlive {
+        let all = state.processes.map { processes[$0] }
+        guard all.allSatisfy({ !$0.isAtWork }) else { return }
+        for process in all where process.isAlive {
             if !process.machine.hasEnded { report("a refresh did not end") }
             if let held = process.held, state.lease == held { report("a lease was not given back") }
         }

@@ -112,7 +112,8 @@ struct ModelState: Hashable {
     var signIn: ModelSignIn?
     var lease: Int?
     var tick = 0
-    var processes: [ModelProcess]
+    /// By their numbers: only one of them changes with a step.
+    var processes: [Int]
     var families = [ModelFamily()]
     var left: Budget
     var wasSuspended = false
