@@ -13,7 +13,6 @@ struct ExplorerTests {
         Budget(crashes: 1, ticks: 1),
         Budget(clockJumps: 1, ticks: 0),
         Budget(signOuts: 1, signIns: 1, ticks: 0),
-        Budget(failedWrites: 2, ticks: 2),
         Budget(unsureSignIns: 1, ticks: 0),
         Budget(signIns: 1, unsureSignIns: 1, ticks: 0),
         Budget(signOuts: 1, blindSignIns: 1, ticks: 0),
@@ -21,6 +20,8 @@ struct ExplorerTests {
         Budget(crashes: 1, refusals: 2, ticks: 1),
         Budget(crashes: 1, lostAnswers: 2, ticks: 0),
         Budget(signIns: 1, faults: 1, fetches: 1, ticks: 0),
+        // The largest come last, because a mutation is looked for in this order.
+        Budget(failedWrites: 2, ticks: 2),
         Budget(failedWrites: 1, faults: 1, fetches: 1, nextRefreshes: 1, ticks: 1),
     ]
 
