@@ -28,7 +28,7 @@ struct DemoDirectory {
 
     /// Removes the directory with everything in it.
     func remove() {
-        // A rest is harmless: the demonstration's tokens open nothing, and the next demonstration tries again.
+        // Remaining files are harmless: their tokens open nothing, and the next demonstration tries again.
         try? FileManager.default.removeItem(atPath: path)
         close(descriptor)
     }

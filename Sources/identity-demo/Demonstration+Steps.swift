@@ -60,7 +60,7 @@ extension Demonstration {
         heading("3. The token expires, and is renewed without anyone noticing")
         say("   Here it is good for \(Self.lifetime.components.seconds) seconds instead of the usual hour. Waiting…")
         try await Task.sleep(for: Self.lifetime)
-        // From here on tokens live as long as they usually do.
+        // From here on, tokens have their usual lifetime.
         provider.settings.accessTokenLifetime = .seconds(3600)
         let before = provider.requests.count
         let (result, time) = try await timed { try await silent(account) }

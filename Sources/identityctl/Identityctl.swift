@@ -46,8 +46,7 @@ struct Identityctl: AsyncParsableCommand {
         }
     }
 
-    /// Ends the program: with the status of a command, with the help that was asked for, or with what is wrong with
-    /// the arguments.
+    /// Ends the program with the status of a command, the requested help, or an error in the arguments.
     private static func end(with error: any Error, _ arguments: [String]) -> Never {
         if let status = error as? ExitCode { Glibc.exit(status.rawValue) }
         guard exitCode(for: error) != .success else { show(fullMessage(for: error)) }
@@ -66,7 +65,7 @@ struct Identityctl: AsyncParsableCommand {
         Environment.process.isJSON(arguments.contains("--json"))
     }
 
-    /// Ends the program with a text that was asked for: help, a version or completions.
+    /// Ends the program with a requested text: help, a version or completions.
     private static func show(_ text: String) -> Never {
         do {
             try StandardStream.output.write(text + "\n")
@@ -77,7 +76,7 @@ struct Identityctl: AsyncParsableCommand {
         Glibc.exit(ExitStatus.done.rawValue)
     }
 
-    /// The argument parser shows the help of all commands for the name of none.
+    /// Refuses help for an unknown command. The argument parser would show the help of all commands.
     private static func checkHelp(_ arguments: [String]) throws {
         guard arguments.first == "help" else { return }
         var command: any ParsableCommand.Type = Identityctl.self

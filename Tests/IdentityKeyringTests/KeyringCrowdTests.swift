@@ -41,7 +41,7 @@ struct KeyringCrowdTests {
         #expect(try await cache.records(of: .account, in: shared.group).count == 49)
     }
 
-    /// What others keep does not matter to us, but for the time that the keyring takes to write its file.
+    /// Other programs' items do not affect the cache, except for the time that the keyring takes to write its file.
     @Test(.timeLimit(.minutes(3))) func findsItsWayAmongFiveThousandItemsOfOthers() async throws {
         let session = try KeyringSession(.crowded)
         let patient: (inout KeyringSettings) -> Void = {

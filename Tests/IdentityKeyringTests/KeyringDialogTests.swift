@@ -17,7 +17,7 @@ struct KeyringDialogTests {
         return (session, key)
     }
 
-    /// What came of those that were asked.
+    /// The outcomes of the calls that asked for a dialog.
     private final class Ended: Sendable {
         let codes = Mutex<[AuthenticationError.Code?]>([])
     }

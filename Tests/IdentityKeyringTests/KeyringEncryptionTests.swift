@@ -6,7 +6,7 @@ import Testing
 
 @testable import IdentityKeyring
 
-/// What somebody reads who writes down all that crosses the bus, as for a bug report.
+/// The data that a recording of the whole bus contains, as made for a bug report.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
 struct KeyringEncryptionTests {
     @Test(.timeLimit(.minutes(1)), arguments: [KeyringSession.Mode.unlocked, .keepassxc])

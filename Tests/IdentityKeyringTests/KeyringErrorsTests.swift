@@ -6,7 +6,7 @@ import Testing
 
 @testable import IdentityKeyring
 
-/// What each failure of GLib, D-Bus, libsecret and the keyrings becomes for the program and the person.
+/// The errors that the program and the person get for each failure of GLib, D-Bus, libsecret and the keyrings.
 @Suite struct KeyringErrorsTests {
     typealias Code = AuthenticationError.Code
 

@@ -36,7 +36,7 @@ struct KeyringLinkEndTests {
         }
     }
 
-    /// The keyring is asked, nobody waits for its answer, and the link goes.
+    /// The test asks the keyring, stops waiting for the answer, and drops the link.
     @Test(.timeLimit(.minutes(1))) func leavesNoDescriptorWhereAnAnswerIsMissing() async throws {
         let session = try KeyringSession(.unlocked)
         let thread = try await GLibThread.running(library: KeyringSettings().gioLibrary)

@@ -9,7 +9,8 @@ import Testing
 
 @testable import IdentityKeyring
 
-/// Who listens to changes waits for a keyring that went; one that is installed is started for who reads or writes only.
+/// A cache that listens to changes waits until a keyring that went is back. Only a read or a write starts an installed
+/// keyring.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
 struct KeyringListeningTests {
     /// Has the bus start a keyring that ends at once.

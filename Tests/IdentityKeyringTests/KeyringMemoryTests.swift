@@ -8,7 +8,7 @@ import Testing
 
 @testable import IdentityKeyring
 
-/// What is remembered, and what happens without a signal.
+/// The records that the cache remembers, and its behavior without a signal from the bus.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
 struct KeyringMemoryTests {
     @Test(.timeLimit(.minutes(1))) func doesNotRememberTheKeyOfEncryptedFiles() async throws {
@@ -21,7 +21,7 @@ struct KeyringMemoryTests {
         #expect(cache.memory.record(for: key) == nil)
     }
 
-    /// The keyring has the new record, and its writer has told nobody of it.
+    /// The keyring has the new record, and its writer has not announced it.
     @Test(.timeLimit(.minutes(1))) func seesWhatAWriterStoredThatWasKilledThen() async throws {
         let session = try KeyringSession(.fake)
         let (writer, reader, key) = (try session.cache(), try session.cache(), try randomKey())

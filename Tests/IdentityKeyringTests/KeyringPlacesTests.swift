@@ -107,7 +107,7 @@ struct KeyringPlacesTests {
         #expect(await link.replacesInPlace(within: .seconds(5)))
     }
 
-    /// Somebody signs out after the old record was read, and before the new one is written.
+    /// Another program signs out after the old record was read, and before the new record is written.
     @Test(.timeLimit(.minutes(1))) func bringsNothingBackThatIsRemovedMeanwhile() async throws {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(), try randomKey())

@@ -215,8 +215,8 @@ struct KeyringPromptTests {
         #expect(session.log() == "prompt\nprompt\n")
     }
 
-    /// Another program has a dialog open. Who waits for that is let go by the deadline and by a cancellation, and asks
-    /// nobody where it has led to an open keyring.
+    /// Another program has a dialog open. The deadline and a cancellation end the wait for that dialog. If the dialog
+    /// opens the keyring, the cache shows no dialog of its own.
     @Test(.timeLimit(.minutes(1))) func waitsForTheDialogOfAnotherProgram() async throws {
         let session = try KeyringSession(.fake)
         let key = try randomKey()
@@ -236,8 +236,8 @@ struct KeyringPromptTests {
         #expect(session.log().isEmpty)
     }
 
-    /// Nobody was asked here, so that the person is as soon as the other program's dialog is gone; until then nobody waits
-    /// for that a second time.
+    /// The cache could not ask the person yet, and asks as soon as the other program's dialog is gone. Until then, a
+    /// second call does not wait for the dialog again.
     @Test(.timeLimit(.minutes(1))) func asksWhenTheDialogOfAnotherProgramIsGone() async throws {
         let session = try KeyringSession(.fake)
         let key = try randomKey()

@@ -43,7 +43,7 @@ struct KeyringSearchTests {
         withExtendedLifetime(hints) {}
     }
 
-    /// Who cannot be told from KeePassXC is searched in the same way.
+    /// The cache searches a keyring that could be KeePassXC in the same way as KeePassXC.
     @Test(.timeLimit(.minutes(1)), arguments: [nil, "keepassxc", "xdg-dbus-proxy", "gnome-keyring-d", "kwalletd5"])
     func takesCareWithKeePassXCOnly(_ name: String?) async throws {
         let session = try KeyringSession(.fake)

@@ -39,7 +39,7 @@ final class KeyringSession: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// What the script told about the session.
+    /// Returns a value that the script wrote about the session.
     func value(_ name: String) throws -> String {
         let text = try String(contentsOfFile: "\(directory)/env", encoding: .utf8)
         for line in text.split(separator: "\n") where line.hasPrefix(name + "=") {
@@ -71,7 +71,7 @@ final class KeyringSession: Sendable {
 
     func stopKeyring() throws { try Self.check("stop-keyring '\(directory)'") }
 
-    /// What the keyring of the mode `fake` wrote down: what it was asked to show, and to take away, and what it tells of.
+    /// Returns the log of the keyring of the mode `fake`: the dialogs that it showed and removed, and other events.
     func log() -> String {
         // Nothing was asked, so nothing was written.
         (try? String(contentsOfFile: "\(directory)/fake.log", encoding: .utf8)) ?? ""

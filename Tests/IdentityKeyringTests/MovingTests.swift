@@ -131,7 +131,7 @@ import Testing
         #expect(try await cache.records(of: .account, in: group).isEmpty)
     }
 
-    /// Who holds a lease has sent the refresh token; in the new store nobody would find the lease.
+    /// The holder of a lease has sent the refresh token. In the new store, no process would find the lease.
     @Test(.timeLimit(.minutes(1))) func waitsForARefreshThatIsUnderWay() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let watched = WatchedCache(keyring)
@@ -196,7 +196,7 @@ import Testing
         #expect(try await files.record(for: leaseKey) == nil)
     }
 
-    /// Who goes on listening to the old store hears nothing more.
+    /// A listener to the old store gets no more hints.
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
     func endsTheHintsOfTheStoreThatIsLeft(isElsewhere: Bool) async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -379,7 +379,7 @@ private final class WatchedCache: TokenCache {
     }
 }
 
-/// Does `work` again while somebody else is moving.
+/// Repeats `work` while another process moves the tokens.
 func patiently(_ work: () async throws -> Void) async throws {
     while true {
         do {

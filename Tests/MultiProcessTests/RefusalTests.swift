@@ -137,7 +137,7 @@ struct RefusalTests {
 }
 
 extension SharedCacheSetup {
-    /// What is in the cache, in no order.
+    /// Returns the refresh tokens in the cache, in no order.
     fileprivate func storedRefreshTokens() async throws -> [String] {
         try await cache.records(of: .account, in: group).values.compactMap { record in
             try AccountCredentials(decoding: record.bytes) { _ in ScopeRule(ignoresCase: false) }.refreshToken?.secret

@@ -3,7 +3,7 @@
 import ArgumentParser
 import IdentityClient
 
-/// Who is signed in.
+/// The command that lists the accounts that are signed in.
 struct AccountsCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "accounts",

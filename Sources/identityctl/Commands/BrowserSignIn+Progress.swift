@@ -4,7 +4,7 @@ import IdentityClient
 import Synchronization
 
 extension PublicClientApplication {
-    /// Signs in, and shows on a terminal meanwhile whose turn it is.
+    /// Signs in, and meanwhile shows on a terminal whether the program or the person has to act.
     func acquireTokenInteractively(
         _ parameters: InteractiveParameters,
         showingProgressOn console: Console

@@ -3,7 +3,7 @@
 import FoundationEssentials
 import IdentityClient
 
-/// Signs in through the browser of this computer, and says what is going on.
+/// A sign-in through the browser of this computer, with messages on its progress.
 struct BrowserSignIn {
     let application: PublicClientApplication
     let console: Console
@@ -11,9 +11,9 @@ struct BrowserSignIn {
 
     func run(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
         var parameters = parameters
-        // Who does not sit at a terminal cannot open the address: without a browser, it ends at once.
+        // Without a terminal, the person cannot open the address, so that a sign-in without a browser ends at once.
         parameters.requiresBrowser = !console.isTerminal
-        // Where a log may be kept, the address is left out: it holds the person's name and the request's secrets.
+        // The address stays out of output that may be logged: it holds the person's name and the request's secrets.
         parameters.onAuthorizationURL = { url in
             if console.isTerminal { show(url) } else { console.line("Opening the browser.") }
         }
@@ -31,8 +31,8 @@ struct BrowserSignIn {
     }
 }
 
-/// Opens the browser, and says so where none could be opened. At a terminal the sign-in goes on, because the address is
-/// shown.
+/// A launcher that reports if no browser could be opened. At a terminal the sign-in then continues, because the
+/// address is shown.
 struct ReportingBrowser: BrowserLauncher {
     let launcher: any BrowserLauncher
     let console: Console
@@ -42,7 +42,7 @@ struct ReportingBrowser: BrowserLauncher {
         do {
             try await launcher.open(url)
         } catch let failure as AuthenticationError {
-            // Elsewhere the command ends with it, and says it then.
+            // Without a terminal, the command ends with this error and reports it then.
             if console.isTerminal {
                 console.line(failure.message.printable)
                 console.line("No browser on this computer? Press Ctrl-C and run: \(elsewhere.command)")

@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityKeyring
 import OAuthWire
 
-/// Where the tokens rest.
+/// The commands for the store of the tokens.
 struct CacheCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache",
@@ -15,7 +15,7 @@ struct CacheCommand: AsyncParsableCommand {
     )
 }
 
-/// Says where the tokens rest.
+/// The command that shows the store of the tokens.
 struct CacheShowCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -38,7 +38,7 @@ struct CacheShowCommand: ToolCommand {
     }
 }
 
-/// Moves the tokens.
+/// The command that moves the tokens to another store.
 struct CacheMoveCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "move",
@@ -78,7 +78,7 @@ struct CacheMoveCommand: ToolCommand {
 }
 
 extension ProviderOptions {
-    /// The user's stores, all accepted, and whose tokens are meant.
+    /// Returns the user's stores, all accepted, and the group of the tokens.
     func desktopCache(_ session: Session) throws -> (DesktopTokenCache, CacheGroup) {
         let environment = session.environment
         if let given = try environment.given("cache", cache), try cacheChoice(environment).policy == nil {

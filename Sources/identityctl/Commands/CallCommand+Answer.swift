@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityResources
 
 extension CallCommand {
-    /// Without `--timeout`: until the answer begins. Its body then takes the time it takes.
+    /// The time until an answer must begin, without `--timeout`. The time for its body has no limit.
     private static let patience = Duration.seconds(60)
     private static let noLimit = Duration.seconds(1_000_000)
 
@@ -32,7 +32,7 @@ extension CallCommand {
         }
     }
 
-    /// Sends it, and puts the answer's head and body where they belong.
+    /// Sends the request, and writes the answer's head and body to their destinations.
     func answer(
         to request: HTTPRequest,
         _ body: RequestBody?,
@@ -62,7 +62,7 @@ extension CallCommand {
         return response
     }
 
-    /// Where an answer goes. On a terminal, however it is named, an answer is shown as text.
+    /// The destination of an answer. A terminal, under any name, shows an answer as text.
     private enum Destination {
         case standardOutput
         case terminal(AnswerOutput)

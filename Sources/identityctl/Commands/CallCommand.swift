@@ -7,7 +7,7 @@ import HTTPTypes
 import IdentityClient
 import IdentityResources
 
-/// A request to an API, with the token of an account.
+/// The command that sends a request to an API with the token of an account.
 struct CallCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "call",

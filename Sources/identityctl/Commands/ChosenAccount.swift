@@ -3,10 +3,11 @@
 import IdentityClient
 
 extension PublicClientApplication {
-    /// The account that `--account` means; without it, the only one there is, or the default one of several.
+    /// Returns the account that `--account` names. Without the option, returns the only account, or the default account
+    /// of several.
     ///
-    /// - Parameter takesDefault: Whether the default account is meant where none is named.
-    /// - Throws: `.noTokensFound` when there is none, `AccountNotChosen` when there are several to choose from.
+    /// - Parameter takesDefault: Whether the default account stands in if no account is named.
+    /// - Throws: `.noTokensFound` if there is no account, `AccountNotChosen` if there are several to choose from.
     func chosenAccount(_ wanted: Given?, takesDefault: Bool = true) async throws -> Account {
         guard let wanted else {
             let accounts = try await allAccounts()
@@ -35,7 +36,7 @@ extension PublicClientApplication {
         return account
     }
 
-    /// The account that signed in last, or was chosen since; `nil` after its sign-out.
+    /// Returns the account that signed in last, or was chosen since. Returns `nil` after its sign-out.
     func defaultAccount() async throws -> Account? {
         do {
             return try await currentAccount().current
@@ -49,7 +50,7 @@ extension PublicClientApplication {
     }
 }
 
-/// Several accounts are signed in, and neither the command line nor an earlier choice says which is meant.
+/// An error for several signed-in accounts of which neither the command line nor an earlier choice names one.
 struct AccountNotChosen: Error, CustomStringConvertible {
     let description: String
 
@@ -59,12 +60,12 @@ struct AccountNotChosen: Error, CustomStringConvertible {
 }
 
 extension Account {
-    /// The account in a sentence: who it is to a person. Harmless to a terminal.
+    /// The account's name in a sentence, for a person. Harmless to a terminal.
     var shortLabel: String {
         (username ?? displayName ?? id.rawValue).printable
     }
 
-    /// The account in a choice: what tells it from others.
+    /// The account's name in a choice, with the details that distinguish it from others.
     var label: String {
         (username.map { "\($0) (\(id.rawValue))" } ?? id.rawValue).printable
     }

@@ -4,7 +4,7 @@ import FoundationEssentials
 import IdentityClient
 import Synchronization
 
-/// Signs in on another device: shows the address and the code, and waits.
+/// A sign-in on another device: it shows the address and the code, and waits.
 struct DeviceSignIn {
     let application: PublicClientApplication
     let session: Session
@@ -30,7 +30,7 @@ struct DeviceSignIn {
         }
     }
 
-    /// What the person does where the provider lacks something.
+    /// Returns advice for the person if the provider does not support device sign-in.
     static func advice(on error: any Error) -> String? {
         guard case AuthenticationError.Code.unsupported = error else { return nil }
         return """
@@ -40,7 +40,7 @@ struct DeviceSignIn {
             """
     }
 
-    /// What the person reads. A QR code is only drawn on a terminal that is wide enough.
+    /// Returns the lines that the person reads. They contain a QR code only on a terminal that is wide enough.
     private static func lines(_ prompt: DeviceCodePrompt, _ session: Session) -> [String] {
         var lines = [
             "To sign in, open this address on any device:", "",

@@ -6,7 +6,7 @@ import IdentityClient
 import IdentityKeyring
 import Logging
 
-/// What this machine offers.
+/// The command that examines what this machine offers for sign-ins.
 struct DoctorCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -69,7 +69,7 @@ struct DoctorCommand: ToolCommand {
 
     private static let patience = Duration.seconds(10)
 
-    /// Where the tokens of the program rest that is meant, if one is, and whether what that store needs can be read.
+    /// Returns the store of the program's tokens, if it is known, and a finding on whether the store can be read.
     private func tokenStore(_ session: Session, _ choice: CacheChoice) async throws -> (TokenStore?, Finding) {
         guard choice.policy != nil else {
             let store = choice.directory == nil ? TokenStore.memory : .file
@@ -80,13 +80,13 @@ struct DoctorCommand: ToolCommand {
         }
         let cache = CacheChoice.desktop(.standard, logger: session.logger)
         let store = try await Self.outcome { try await cache.rememberedStore(of: group) }
-        // Where it is not known, the finding says why.
+        // If the store is not known, the finding says why.
         guard let known = try? store.get() else { return (nil, Examination.tokenStore(store)) }
         let read = try await Self.outcome { try await cache.checkReadable(in: group) }
         return (known, Examination.tokenStore(read.map { _ in known }))
     }
 
-    /// What `work` gave, or why it failed; a cancelled task ends the command.
+    /// Returns the result of `work`, or the error that it threw. A cancelled task ends the command.
     private static func outcome<Value>(_ work: () async throws -> Value) async throws -> Result<Value, any Error> {
         do {
             return .success(try await work())
@@ -98,7 +98,7 @@ struct DoctorCommand: ToolCommand {
     }
 }
 
-/// The command is done, and everything is said: only the status is left to tell.
+/// The end of a command that has written everything and has only its exit status left to return.
 struct Ended: Error {
     let status: ExitStatus
 }

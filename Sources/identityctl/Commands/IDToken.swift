@@ -4,13 +4,13 @@ import FoundationEssentials
 import IdentityClient
 import OAuthWire
 
-/// The ID token of a result, and how long it is good.
+/// The ID token of a result, and its lifetime.
 struct IDToken: Sendable {
     let text: String
     let expiresOn: Date
     private let lifetime: TimeInterval
 
-    /// - Returns: `nil` where there is none. It was verified when it came, and is only read here.
+    /// - Returns: `nil` if the result has no ID token. The token was verified when it came, and is only read here.
     init?(of result: AuthenticationResult) {
         guard let text = result.idToken, let token = try? JSONWebToken(compact: text),
             let claims = try? IDTokenClaims(token.claims)
@@ -20,13 +20,13 @@ struct IDToken: Sendable {
         lifetime = Double(max(0, claims.expiration - (claims.issuedAt ?? claims.expiration)))
     }
 
-    /// Whether it is good for so long, or has nine tenths of its life left.
+    /// Returns whether the token stays valid for `validity`, or has nine tenths of its lifetime left.
     func isGood(for validity: Duration, at now: Date) -> Bool {
         let seconds = Double(validity.components.seconds)
         return expiresOn.timeIntervalSince(now) > min(seconds, lifetime * 0.9)
     }
 
-    /// Whether it has not expired.
+    /// Returns whether the token has not expired.
     func isAlive(at now: Date) -> Bool { expiresOn > now }
 }
 
@@ -47,7 +47,7 @@ extension PublicClientApplication {
         let token = IDToken(of: result)
         if let token, token.isGood(for: parameters.minimumValidity, at: .now) { return (result, token) }
         let alive = token.flatMap { $0.isAlive(at: .now) ? $0 : nil }
-        // What has just come is as new as can be.
+        // A result that has just come cannot be newer.
         if result.source == .cache {
             var parameters = parameters
             parameters.forcesRefresh = true

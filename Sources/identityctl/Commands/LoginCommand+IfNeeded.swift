@@ -3,19 +3,19 @@
 import IdentityClient
 
 extension LoginCommand {
-    /// What `--if-needed` comes to.
+    /// The decision that `--if-needed` leads to.
     enum Need {
-        /// Somebody is signed in.
+        /// An account is signed in.
         case none(AuthenticationResult)
-        /// It is this process's turn to ask the person, until the lock is ended; `nil` where there is no place for one.
+        /// This process has the turn to ask the person until it ends the lock. The lock is `nil` if no lock can be had.
         case signIn(HeldLock?)
     }
 
-    /// Whether a person has to sign in. Where several processes find that, one after the other gets the turn, and those
-    /// behind the first one find its tokens.
+    /// Decides whether a person has to sign in. If several processes need a sign-in, they get the turn one after the
+    /// other, and the later processes find the tokens of the first.
     ///
-    /// - Throws: What a silent acquisition throws, unless a person is needed; `.interactionTimedOut` when the turn did not
-    ///   come in the time that a sign-in has.
+    /// - Throws: The errors of a silent acquisition, except those that ask for a person; `.interactionTimedOut` if the
+    ///   turn does not come within the time limit of a sign-in.
     func need(
         _ wanted: Given?,
         _ parameters: InteractiveParameters,
@@ -36,8 +36,8 @@ extension LoginCommand {
         return .signIn(turn)
     }
 
-    /// The turn to sign in to a provider with a client, in a group. Where no lock can be had, as in a container whose user
-    /// has no home, everybody's turn is at once.
+    /// Waits for the turn to sign in to a provider with a client, in a group. If no lock can be had, as in a container
+    /// whose user has no home, every process has its turn at once.
     static func turn(
         in directory: @autoclosure () throws -> String,
         _ configuration: PublicClientApplication.Configuration,
@@ -74,11 +74,11 @@ extension LoginCommand {
 }
 
 extension PublicClientApplication {
-    /// How long a sign-in may take from its tokens being stored to its end.
+    /// The longest time from the moment a sign-in stores its tokens until the sign-in ends.
     private static let grace = Duration.seconds(2)
 
-    /// Signs in, or takes the tokens of another command that has signed in meanwhile: one without `--if-needed` waits for no
-    /// turn.
+    /// Signs in, or takes the tokens of another command that signs in meanwhile. A command without `--if-needed` waits
+    /// for no turn.
     func watching(
         for wanted: Given?,
         _ parameters: InteractiveParameters,
@@ -91,7 +91,7 @@ extension PublicClientApplication {
             group.addTask { try await signIn() }
             group.addTask {
                 for await key in changes where key.kind == .account {
-                    // A failure is no reason to end the sign-in.
+                    // A failed look at the cache does not end the sign-in.
                     guard let found = try? await self.acquireTokenIfSignedIn(wanted, parameters) else { continue }
                     // This sign-in stores its tokens shortly before it ends.
                     try await Task.sleep(for: Self.grace)
@@ -107,7 +107,7 @@ extension PublicClientApplication {
         }
     }
 
-    /// A token without asking anyone; `nil` where a person is needed.
+    /// Returns a token without a sign-in, or `nil` if a person has to sign in.
     fileprivate func acquireTokenIfSignedIn(
         _ wanted: Given?,
         _ parameters: InteractiveParameters

@@ -5,7 +5,7 @@ import FoundationEssentials
 import IdentityClient
 import IdentityKeyring
 
-/// Signing in.
+/// The command that signs in.
 struct LoginCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "login",
@@ -90,7 +90,7 @@ struct LoginCommand: ToolCommand {
             case .none(let result): return try await end(with: result, session, rests: rests)
             case .signIn(let lock): turn = lock
             }
-            // Such a server makes an account of each sign-in, unless it is for one.
+            // Each sign-in at such a server makes a new account, unless it names an account.
             if wanted == nil, !configuration.authority.issuesIDTokens {
                 parameters.account = try await application.defaultAccount()
             }
@@ -108,7 +108,7 @@ struct LoginCommand: ToolCommand {
         try await end(with: result, session, rests: rests)
     }
 
-    /// Prints the token where that is asked for, and else says what prints it.
+    /// Prints the token if requested, and otherwise names the command that prints it.
     private func end(with result: AuthenticationResult, _ session: Session, rests: Bool) async throws {
         guard try !session.isJSON && !prints(session.environment) else {
             return try await session.hand(over: result, rests: rests)
@@ -148,18 +148,18 @@ struct LoginCommand: ToolCommand {
 }
 
 extension LoginCommand {
-    /// Where the person signs in.
+    /// The place where the person signs in.
     enum Way {
         case browser, manual, deviceCode
     }
 
-    /// An option counts more than the other one's variable.
+    /// Returns the chosen way. An option wins over the variable of another way.
     private func way(_ environment: Environment) throws -> Way {
         if try !manual && environment.isOn("device-code", deviceCode) { return .deviceCode }
         return try environment.isOn("manual", manual) ? .manual : .browser
     }
 
-    /// Refuses the options that mean nothing on that way. Their variables may be there for other sign-ins.
+    /// Refuses the options that have no meaning for `way`. Their variables are ignored: they may be for other sign-ins.
     func refuseWhatIsIgnored(by way: Way) throws {
         switch way {
         case .browser: break
@@ -188,7 +188,7 @@ extension LoginCommand {
         )
     }
 
-    /// A scheme of its own needs the desktop's help, which may not be set up yet.
+    /// Returns the receiver of the redirect. A custom scheme needs the desktop's help, which may not be set up yet.
     private func receiver(
         for redirectURI: RedirectURI,
         _ way: Way,
@@ -209,7 +209,7 @@ extension LoginCommand {
 }
 
 extension PublicClientApplication {
-    /// - Throws: `.accountMismatch` where `--account` means somebody else than the one who has just signed in.
+    /// - Throws: `.accountMismatch` if `--account` names another account than the one that has just signed in.
     fileprivate func check(_ account: Account, is wanted: Given?) async throws {
         guard let wanted else { return }
         do {
@@ -224,7 +224,7 @@ extension PublicClientApplication {
 }
 
 extension InteractiveParameters {
-    /// Asks for the account that `--account` means. One that is not signed in yet is a hint, for the first time.
+    /// Asks for the account that `--account` names. For an account that is not signed in yet, the name is only a hint.
     fileprivate mutating func address(_ wanted: Given?, _ application: PublicClientApplication) async throws {
         guard let wanted else { return }
         do {

@@ -5,7 +5,7 @@ import IdentityClient
 import IdentityKeyring
 import OAuthWire
 
-/// Signing out.
+/// The command that signs out.
 struct LogoutCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout",
@@ -87,7 +87,7 @@ struct LogoutCommand: ToolCommand {
         if session.isJSON, parameters.asksProvider { try session.result(reports.line + "\n") }
         try outcome.get()
         if let failure {
-            // For people it was said with its account.
+            // Text for people already reported the failure with its account.
             guard session.isJSON else { throw Ended(status: ExitStatus(for: failure)) }
             throw failure
         }
@@ -97,7 +97,7 @@ struct LogoutCommand: ToolCommand {
         session.console.line(wanted == nil ? "\(whom) is signed in." : "\(whom) is not signed in; nothing was changed.")
     }
 
-    /// Removes the tokens of the client or group, whatever is wrong with their store.
+    /// Removes the tokens of the client or group, even if their store is damaged.
     private func giveUp(_ session: Session) async throws {
         guard try provider.cacheChoice(session.environment).policy != nil else {
             throw UsageError(
@@ -115,7 +115,7 @@ struct LogoutCommand: ToolCommand {
         }
     }
 
-    /// Signs one account out, and says so, also where the rest was cut off.
+    /// Signs out one account and reports it, even if the rest of the command is cut off.
     private func signOut(
         _ account: Account,
         _ parameters: SignOutParameters,
@@ -128,7 +128,7 @@ struct LogoutCommand: ToolCommand {
             for line in PlainReport.signOut(result) { session.console.line(line) }
             return result
         } catch let error as CancellationError where parameters.asksProvider {
-            // A task of its own, because this one is cancelled.
+            // A separate task, because the current task is cancelled.
             let isGone = Task { try await application.account(withID: account.id) == nil }
             if try await isGone.value {
                 session.console.line("Signed out \(account.shortLabel). The provider was not asked to the end.")
@@ -146,7 +146,7 @@ struct LogoutCommand: ToolCommand {
         return parameters
     }
 
-    /// Refuses the options of the sign-out page where none is opened. Their variables may be there for other sign-outs.
+    /// Refuses the options of the sign-out page if no page is opened. Their variables may be set for other sign-outs.
     func refuseWhatIsIgnored(_ environment: Environment) throws {
         guard try !environment.isOn("end-session", endSession) else { return }
         let values = [("--browser", browser.browser), ("--post-logout-redirect-uri", postLogoutRedirectURI)]
@@ -155,7 +155,7 @@ struct LogoutCommand: ToolCommand {
         throw UsageError("\(ignored.joined(separator: ", ")): of use with --end-session only, which opens a page.")
     }
 
-    /// Whom to sign out. That someone is not signed in is not an error: it is what was asked for.
+    /// Returns the accounts that the command signs out. An account that is not signed in is not an error.
     private func leaving(_ application: PublicClientApplication, _ wanted: Given?) async throws -> [Account] {
         if all { return try await application.allAccounts() }
         do {
@@ -167,12 +167,12 @@ struct LogoutCommand: ToolCommand {
 }
 
 extension SignOutParameters {
-    /// Whether anything is asked of the provider.
+    /// Whether the sign-out sends a request to the provider or opens its page.
     fileprivate var asksProvider: Bool { revokesTokens || endsBrowserSession }
 }
 
 extension SignOutResult {
-    /// The first part that failed.
+    /// The error of the first part that failed.
     fileprivate var failure: AuthenticationError? {
         for outcome in [revocation, browserSession] {
             if case .failed(let error) = outcome { return error }

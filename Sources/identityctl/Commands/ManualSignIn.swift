@@ -3,7 +3,7 @@
 import FoundationEssentials
 import IdentityClient
 
-/// Signs in with a browser elsewhere: the person carries the addresses to and fro.
+/// A sign-in with a browser on another computer. The person copies the addresses back and forth.
 struct ManualSignIn {
     let application: PublicClientApplication
     let console: Console
@@ -51,7 +51,7 @@ struct ManualSignIn {
     }
 }
 
-/// What the person pasted: an address, perhaps with the spaces or quotes around it that copying brings along.
+/// The text that the person pasted: an address, perhaps with spaces or quotes around it from copying.
 struct PastedAddress {
     let url: URL
 
@@ -72,7 +72,7 @@ struct PastedAddress {
         )
     }
 
-    /// - Parameter request: The address that the person was shown to open.
+    /// - Parameter request: The address that the person was asked to open.
     /// - Throws: `Unusable`
     init(_ line: String, answering request: URL) throws {
         var text = Substring(line)
@@ -101,7 +101,7 @@ struct PastedAddress {
         self.url = url
     }
 
-    /// The bytes of an address before its query.
+    /// Returns the bytes of an address before its query.
     private static func base(_ address: some StringProtocol) -> some Sequence<UInt8> {
         Array(address.utf8).prefix { $0 != UInt8(ascii: "?") }
     }

@@ -4,10 +4,10 @@ import IdentityClient
 import OAuthWire
 
 extension Session {
-    /// Writes a token, plainly or as JSON, and warns where it could not be kept.
+    /// Writes a token, plainly or as JSON, and warns if it could not be stored.
     ///
     /// - Parameters:
-    ///   - idToken: Stands in for the access token, and beside it in JSON.
+    ///   - idToken: The ID token to write in place of the access token, or beside it in JSON.
     ///   - rests: Whether the cache outlives the program.
     func hand(over result: AuthenticationResult, _ idToken: IDToken? = nil, rests: Bool) async throws {
         let failure = await failureToKeep(result)
@@ -27,7 +27,7 @@ extension Session {
         }
     }
 
-    /// Why the tokens are not kept for the next time, after one more attempt; `nil` where they are.
+    /// Tries once more to store the tokens, and returns the error if they are still not stored.
     func failureToKeep(_ result: AuthenticationResult) async -> AuthenticationError? {
         guard case .failed(let failure) = result.persistence, await !finishPendingWork() else { return nil }
         return failure

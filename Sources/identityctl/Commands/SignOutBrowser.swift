@@ -3,8 +3,8 @@
 import FoundationEssentials
 import IdentityClient
 
-/// Opens the sign-out page, and shows its address to the person at the terminal where no browser could be opened. It may
-/// hold the ID token, so that it is not written where a log may be kept.
+/// A launcher for the sign-out page. If no browser could be opened, it shows the page's address to the person at the
+/// terminal. The address may hold the ID token, and so is not written to output that may be logged.
 struct SignOutBrowser: BrowserLauncher {
     let launcher: any BrowserLauncher
     let console: Console

@@ -1,11 +1,11 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension TokenCommand {
-    /// The command that `arguments` plainly mean, or `nil` where the argument parser had better say.
+    /// Creates the command that `arguments` plainly mean, or returns `nil` to leave them to the argument parser.
     ///
-    /// The parser takes half of the time in which a cached token is handed out, most of it for looking at types while
-    /// the program runs. Here are the plain forms only, `--name value` and `--name=value` with the names in full; for
-    /// everything else, mistakes included, the parser is asked. It must mean the same, which a test compares.
+    /// The parser takes half of the time of handing out a cached token, most of it for looking at types at run time.
+    /// This initializer reads only the plain forms `--name value` and `--name=value` with full names. The parser reads
+    /// everything else, mistakes included. A test checks that both give the same command.
     init?(quickly arguments: [String]) {
         guard arguments.first == "token" else { return nil }
         var values: [String: String] = [:]

@@ -4,7 +4,7 @@ import ArgumentParser
 import FoundationEssentials
 import IdentityClient
 
-/// A token without asking anyone.
+/// The command that returns a token without a sign-in.
 struct TokenCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",

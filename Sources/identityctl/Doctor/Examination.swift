@@ -3,7 +3,7 @@
 import IdentityClient
 import IdentityKeyring
 
-/// What was found, as findings. Decisions without a side effect.
+/// Decisions, without side effects, that turn the examined facts into findings.
 enum Examination {
     static func browser(_ environment: InteractionEnvironment) -> [Finding] {
         let opener: Finding =
@@ -31,7 +31,7 @@ enum Examination {
         return [opener, display]
     }
 
-    /// - Parameter status: What the keyring said of itself, or why it said nothing.
+    /// - Parameter status: The keyring's description of itself, or the error that prevented it.
     static func keyring(_ status: Result<KeyringStatus, any Error>) -> [Finding] {
         let (bus, service, collection) = ("session bus", "secret service", "collection")
         switch status {
@@ -81,7 +81,7 @@ enum Examination {
         )
     }
 
-    /// - Parameter store: The store in which the tokens of the group rest, `nil` where none was chosen yet.
+    /// - Parameter store: The store that holds the tokens of the group, or `nil` if no store was chosen yet.
     static func tokenStore(_ store: Result<TokenStore?, any Error>) -> Finding {
         let check = "token store"
         switch store {
@@ -109,7 +109,7 @@ enum Examination {
         }
     }
 
-    /// - Parameter published: Whether it publishes something, which is believed; or what is wrong with that.
+    /// - Parameter published: Whether the provider publishes a valid description of itself, or the error in it.
     static func provider(_ authority: Authority, _ published: Result<Bool, any Error>) -> Finding {
         let check = "provider"
         switch published {
@@ -123,8 +123,8 @@ enum Examination {
     }
 
     /// - Parameters:
-    ///   - theirs: The provider's seconds since 1970, `nil` when it does not tell.
-    ///   - ours: This computer's.
+    ///   - theirs: The provider's time in seconds since 1970, or `nil` if the provider does not tell the time.
+    ///   - ours: This computer's time in seconds since 1970.
     static func clock(_ theirs: Result<Int64?, any Error>, ours: Int64) -> Finding {
         switch theirs {
         case .failure: return .unknown("clock", "not compared: the provider did not answer")

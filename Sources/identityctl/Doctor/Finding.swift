@@ -7,17 +7,17 @@ import OAuthWire
 struct Finding: Hashable, Sendable {
     enum State: String, Hashable, Sendable {
         case ok, lack
-        /// It was not asked for, or could not be found out.
+        /// The check was not made, or gave no answer.
         case unknown
     }
 
     let check: String
     let state: State
-    /// What there is, or what is not.
+    /// A description of what exists or is missing.
     let found: String
-    /// What to do about a lack.
+    /// The advice on how to end a lack.
     var advice: String?
-    /// What the program ends with because of a lack.
+    /// The exit status of the program for a lack.
     var status = ExitStatus.done
 
     static func ok(_ check: String, _ found: String) -> Finding {
@@ -32,24 +32,24 @@ struct Finding: Hashable, Sendable {
         Finding(check: check, state: .unknown, found: why)
     }
 
-    /// The same, but for a lack of what is not needed.
+    /// Returns the finding with a lack turned into one that does not matter.
     func notNeeded(_ whom: String) -> Finding {
         state == .lack ? .unknown(check, "\(found); not needed \(whom)") : self
     }
 
-    /// A lack as the library tells it.
+    /// Returns a lack that the library reports as an error.
     static func lack(_ check: String, _ found: String, _ error: any Error) -> Finding {
         lack(check, found, JSONReport.message(of: error), ExitStatus(for: error))
     }
 }
 
 extension [Finding] {
-    /// The first lack's, or 0.
+    /// The exit status of the first lack, or 0.
     var status: ExitStatus {
         first { $0.state == .lack }?.status ?? .done
     }
 
-    /// A table for people: a line for each, and beneath it what to do.
+    /// A table for people: a line for each finding, with its advice beneath.
     var table: String {
         let width = map(\.check.count).max() ?? 0
         return map { finding in

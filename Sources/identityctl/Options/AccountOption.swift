@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// Whose token.
+/// The option that chooses the account.
 struct AccountOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -15,8 +15,8 @@ struct AccountOption: ParsableArguments {
 
     static let completion = CompletionKind.shellCommand(usernames)
 
-    /// A line that lists the usernames. A name is a provider's word, and some shells evaluate what completes: those with other signs than these
-    /// are typed.
+    /// A shell command that lists the usernames for completion. A provider chooses the names, and some shells evaluate
+    /// completions. The list therefore leaves out names with other characters than these, and the person types them.
     static let usernames =
         "identityctl accounts 2>/dev/null </dev/null | cut -f1 | LC_ALL=C grep -x '[A-Za-z0-9][A-Za-z0-9@._+-]*'"
 }

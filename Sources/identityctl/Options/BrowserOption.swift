@@ -2,14 +2,14 @@
 
 import ArgumentParser
 
-/// Which browser.
+/// The option that chooses the browser.
 struct BrowserOption: ParsableArguments {
     @Option(
         help: ArgumentHelp("Run this with the address as its last argument, without a shell.", valueName: "command")
     )
     var browser: String?
 
-    /// The words of `--browser`; `nil` where the system's browser is meant.
+    /// Returns the words of `--browser`, or `nil` for the system's browser.
     func command(_ environment: Environment) throws -> [String]? {
         guard let given = try environment.given("browser", browser) else { return nil }
         let words = given.text.split(whereSeparator: \.isWhitespace).map(String.init)

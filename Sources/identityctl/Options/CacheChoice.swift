@@ -4,9 +4,10 @@ import IdentityClient
 import IdentityKeyring
 import Logging
 
-/// Where tokens rest, as `--cache` says.
+/// The store for the tokens, as chosen with `--cache`.
 enum CacheChoice: Hashable, Sendable {
-    /// Where they rest already; else encrypted files with their key in the keyring, and nothing where there is no keyring.
+    /// The store that already holds the tokens. If there is none: encrypted files with their key in the keyring, or no
+    /// store without a keyring.
     case auto
     case keyring
     case memory
@@ -14,7 +15,7 @@ enum CacheChoice: Hashable, Sendable {
     case file
     case directory(String)
 
-    /// - Parameter home: What `~` stands for. A shell leaves it as it is where it is not the word's beginning.
+    /// - Parameter home: The directory that replaces `~`. A shell does not replace a `~` inside a word.
     init(_ given: Given?, home: String?) throws {
         switch given?.text {
         case nil, "auto": self = .auto
@@ -23,7 +24,7 @@ enum CacheChoice: Hashable, Sendable {
         case "memory": self = .memory
         case .some(let text) where text.hasPrefix("file:") && text.utf8.count > 5:
             let path = String(text.dropFirst(5))
-            // A relative one would be another store in each directory.
+            // A relative path would be another store in each working directory.
             guard let directory = path.hasPrefix("~/") ? home.map({ $0 + path.dropFirst() }) : path,
                 directory.hasPrefix("/")
             else {
@@ -46,7 +47,7 @@ enum CacheChoice: Hashable, Sendable {
         }
     }
 
-    /// Which of the user's stores are chosen and accepted; `nil` where it is none of them.
+    /// The user's stores that are chosen and accepted; `nil` if the choice is none of them.
     var policy: StorePolicy? {
         switch self {
         case .auto: .standard.accepting(.file)
@@ -56,7 +57,7 @@ enum CacheChoice: Hashable, Sendable {
         }
     }
 
-    /// Where files rest; `nil` is the user's state directory.
+    /// The directory of the files; `nil` for the user's state directory.
     var directory: String? {
         if case .directory(let directory) = self { directory } else { nil }
     }
@@ -66,7 +67,8 @@ enum CacheChoice: Hashable, Sendable {
         return directory.map { FileTokenCache(directory: $0) } ?? InMemoryTokenCache()
     }
 
-    /// - Parameter prompting: Who signs in is there, and may be asked to unlock the keyring; no other command asks anybody.
+    /// - Parameter prompting: Whether the person may be asked to unlock the keyring. Only a sign-in asks, because a
+    ///   person is present then.
     static func desktop(
         _ policy: StorePolicy,
         prompting: KeyringPrompting = .never,

@@ -14,14 +14,14 @@ struct Environment: Sendable {
         self.lookup = lookup
     }
 
-    /// The variables this process was started with; each is read when it is asked for.
+    /// The variables this process was started with. Each is read on demand.
     ///
     /// A program with raised rights (setgid, for example) reads none.
     static let process = Environment(lookup: SystemCall.environment)
 
-    /// Whether the terminal takes text alone: no line is replaced on it, and nothing is drawn.
+    /// Whether the terminal takes only text: the program replaces no lines on it, and draws nothing.
     ///
-    /// So it is for a screen reader, for which `ACCESSIBLE` is set.
+    /// A screen reader is such a terminal. `ACCESSIBLE` is set for it.
     var isDumbTerminal: Bool {
         self["TERM"] == "dumb" || !["", "0", "false"].contains(self["ACCESSIBLE"]?.lowercased() ?? "")
     }
@@ -29,10 +29,10 @@ struct Environment: Sendable {
     /// Whether a window can be shown.
     var hasScreen: Bool { self["WAYLAND_DISPLAY"] != nil || self["DISPLAY"] != nil }
 
-    /// Whether text is to be written without colours. See <https://no-color.org>.
+    /// Whether the program writes text without colors. See <https://no-color.org>.
     var isColorless: Bool { self["NO_COLOR"] != nil || isDumbTerminal }
 
-    /// A variable; `nil` when it is unset or empty.
+    /// The value of a variable; `nil` if the variable is unset or empty.
     subscript(name: String) -> String? {
         lookup(name).flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -1,15 +1,15 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// The text of an option, and where it was given, which is what an error about it names.
+/// The text of an option, and the place where it was given. Errors about the option name that place.
 struct Given: Hashable, Sendable {
     let text: String
     /// `--timeout`, or `IDENTITYCTL_TIMEOUT`.
     let origin: String
 
-    /// Whether the command line gave it, and not a variable, which may be there for other commands.
+    /// Whether the text comes from the command line. A variable may be set for other commands.
     var isOption: Bool { origin.hasPrefix("--") }
 
-    /// A time of at most a day.
+    /// Returns the text as a time of at most a day.
     func seconds(from least: Int) throws -> Duration {
         guard let seconds = Int(text), (least...86_400).contains(seconds) else {
             throw error("'\(text.printable)' is not a whole number of seconds from \(least) to 86400 (a day).")
@@ -23,14 +23,14 @@ struct Given: Hashable, Sendable {
 }
 
 extension Environment {
-    /// The variable that stands in for an option: `IDENTITYCTL_CLIENT_ID` for `client-id`.
+    /// Returns the variable that stands in for an option: `IDENTITYCTL_CLIENT_ID` for `client-id`.
     static func variable(for name: String) -> String {
         "IDENTITYCTL_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
     }
 
-    /// What was given for the option `name`; the command line wins over the environment.
+    /// Returns the value given for the option `name`. The command line wins over the environment.
     ///
-    /// - Throws: `UsageError` when the command line gives an empty text, which most often is an unset shell variable.
+    /// - Throws: `UsageError` if the command line gives an empty text, which is most often an unset shell variable.
     func given(_ name: String, _ option: String?) throws -> Given? {
         if let option {
             let given = Given(text: option, origin: "--\(name)")
@@ -41,7 +41,7 @@ extension Environment {
         return self[variable].map { Given(text: $0, origin: variable) }
     }
 
-    /// The same for an option that may be given several times, or as several words.
+    /// Returns the values given for an option that may be given several times, or as several words.
     func words(_ name: String, _ options: [String]) throws -> [String] {
         if !options.isEmpty {
             let words = options.flatMap { $0.split(whereSeparator: \.isWhitespace) }.map(String.init)
@@ -51,9 +51,9 @@ extension Environment {
         return self[Self.variable(for: name)]?.split(whereSeparator: \.isWhitespace).map(String.init) ?? []
     }
 
-    /// Whether a switch is on: given on the command line, or `1`, `true`, `yes` or `on` in the environment.
+    /// Returns whether a switch is on: given on the command line, or `1`, `true`, `yes` or `on` in the environment.
     ///
-    /// - Throws: `UsageError` when the variable is neither that nor `0`, `false`, `no` or `off`.
+    /// - Throws: `UsageError` if the variable is none of these, nor `0`, `false`, `no` or `off`.
     func isOn(_ name: String, _ flag: Bool) throws -> Bool {
         guard !flag, let given = try given(name, nil) else { return flag }
         switch given.text.lowercased() {
@@ -63,7 +63,8 @@ extension Environment {
         }
     }
 
-    /// Whether an error is written as JSON, also the one that the variable for it is neither 1 nor 0.
+    /// Returns whether errors are written as JSON. An invalid value of the variable counts as off, so that the error
+    /// about that value can be written.
     func isJSON(_ flag: Bool) -> Bool {
         (try? isOn("json", flag)) ?? false
     }

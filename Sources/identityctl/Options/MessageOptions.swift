@@ -5,7 +5,8 @@ import HTTPTypes
 import IdentityClient
 import IdentityResources
 
-/// What is sent, and where the answer goes. These have no variables: they are of one request.
+/// Options for the request that is sent, and for where the answer goes. They have no environment variables because
+/// they belong to one request.
 struct MessageOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -97,7 +98,7 @@ extension MessageOptions {
         return fields
     }
 
-    /// - Throws: `UsageError`, or what reading standard input throws.
+    /// - Throws: `UsageError`, or an error of reading standard input.
     func body() async throws -> RequestBody? {
         if data != nil, upload != nil { throw UsageError("Give one of --data and --upload, not both.") }
         if let upload { return .file(upload, contentType: nil) }

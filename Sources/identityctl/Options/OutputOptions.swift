@@ -3,7 +3,7 @@
 import ArgumentParser
 import Logging
 
-/// How it is said.
+/// Options for the form of results, messages and logs.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Write the result, and an error, as JSON.")
     var json = false
@@ -19,7 +19,7 @@ struct OutputOptions: ParsableArguments {
 }
 
 extension OutputOptions {
-    /// The least that is logged; warnings unless something else is asked for.
+    /// Returns the lowest level that is logged: `warning` by default.
     func level(_ environment: Environment) throws -> Logger.Level {
         guard let given = try environment.given("log-level", logLevel) else { return .warning }
         guard let level = Logger.Level(rawValue: given.text.lowercased()) else {

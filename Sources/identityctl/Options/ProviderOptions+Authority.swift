@@ -2,21 +2,21 @@
 
 import IdentityClient
 
-// Which provider it is, and the secret for it.
+// The choice of the provider, and the client secret for it.
 extension ProviderOptions {
-    /// What the person does where a Microsoft provider is named and another one is there.
+    /// The advice for a provider that was named as a Microsoft provider and is not one.
     static let isNotMicrosoft = """
         --authority is for Entra ID, B2C, External ID and AD FS. For any other OpenID Connect provider give --issuer URL in \
         its place.
         """
 
-    /// Whether an error may mean that.
+    /// Returns whether an error may mean that the named provider is not a Microsoft provider.
     static func isOther(_ error: any Error, _ authority: Authority) -> Bool {
         guard let code = (error as? AuthenticationError)?.code, authority.isMicrosoft else { return false }
         return [.untrustedAuthority, .configuration].contains(code)
     }
 
-    /// What names a provider: the options, with what the command line says.
+    /// The options that name a provider, with their values on the command line.
     private var names: [(name: String, value: String?)] {
         [
             ("authority", authority), ("issuer", issuer), ("authorization-endpoint", authorizationEndpoint),
@@ -26,9 +26,10 @@ extension ProviderOptions {
 
     private var isOnCommandLine: Bool { names.contains { $0.value != nil } }
 
-    /// The secret of the environment. A variable only: everybody can read the command line.
+    /// Returns the client secret from its variable. It has no option, because every user can read command lines.
     ///
-    /// `nil` where the command line names another client or provider than the environment does, which then gave no secret.
+    /// Returns `nil` if the command line names another client or provider than the environment does, because the secret
+    /// does not belong to it.
     func clientSecret(_ environment: Environment) throws -> ClientSecret? {
         func own(_ name: String) -> String? { environment[Environment.variable(for: name)] }
         let provider = names.map { own($0.name) }
@@ -50,9 +51,9 @@ extension ProviderOptions {
         )
     }
 
-    /// The provider, where one is named.
+    /// Returns the provider, or `nil` if none is named.
     ///
-    /// What the command line says of it replaces all that the environment says.
+    /// If the command line names a provider, the environment is ignored.
     func authority(_ environment: Environment) throws -> Authority? {
         let source = isOnCommandLine ? Environment([:]) : environment
         let issuer = try source.given("issuer", issuer)
@@ -70,7 +71,7 @@ extension ProviderOptions {
             return try Self.microsoft(authority)
         }
         for given in [issuer, authorization, token, device, revocation].compactMap(\.self) {
-            // Each by itself: the error names its option.
+            // Checks each option by itself, so that the error names the right option.
             _ = try given.checked { try Authority.openIDConnect(issuer: given.text) }
         }
         switch (authorization, token) {

@@ -5,9 +5,9 @@ import IdentityClient
 import IdentityKeyring
 import Logging
 
-/// Whose sign-in it is: the client, the provider, and where tokens rest.
+/// Options for the client, the provider, and the store for the tokens.
 struct ProviderOptions: ParsableArguments {
-    /// What no program that this one starts has to know.
+    /// The variables that this program hides from every program it starts.
     static let secretVariables: Set = [Environment.variable(for: "client-secret")]
 
     @Option(
@@ -92,10 +92,10 @@ struct ProviderOptions: ParsableArguments {
 }
 
 extension ProviderOptions {
-    /// What an application object is made of.
+    /// Returns the configuration of the application object.
     ///
     /// - Parameter prompting: Whether the person is asked to unlock the keyring.
-    /// - Throws: `UsageError` when an option is missing or cannot be used.
+    /// - Throws: `UsageError` if an option is missing or cannot be used.
     func configuration(
         _ environment: Environment,
         prompting: KeyringPrompting = .never,
@@ -119,18 +119,19 @@ extension ProviderOptions {
         return configuration
     }
 
-    /// An empty option means none; an empty variable counts as unset, as every other.
+    /// Returns the chosen default scopes. An empty option means no scopes. An empty variable counts as unset, as every
+    /// empty variable does.
     private func chosenDefaultScopes(_ environment: Environment) -> Set<Scope>? {
         guard let text = defaultScopes ?? environment[Environment.variable(for: "default-scopes")] else { return nil }
         return Set(text.split(whereSeparator: \.isWhitespace).map { Scope(rawValue: String($0)) })
     }
 
-    /// Where tokens rest.
+    /// Returns the store for the tokens.
     func cacheChoice(_ environment: Environment) throws -> CacheChoice {
         try CacheChoice(environment.given("cache", cache), home: environment["HOME"])
     }
 
-    /// Whose tokens are meant, where a group or a client is named.
+    /// Returns the group of the tokens, or `nil` if neither a group nor a client is named.
     func group(_ environment: Environment) throws -> CacheGroup? {
         if let group = try namedGroup(environment) { return group }
         return try environment.given("client-id", clientID).map { .application(ClientID(rawValue: $0.text)) }
@@ -142,7 +143,7 @@ extension ProviderOptions {
 }
 
 extension Given {
-    /// What `make` makes of the text; a refusal of the library names the option.
+    /// Returns the value that `make` parses. If the library refuses the text, the error names the option.
     func checked<Value>(_ make: () throws -> Value) throws -> Value {
         do {
             return try make()

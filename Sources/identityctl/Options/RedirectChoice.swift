@@ -4,7 +4,7 @@ import FoundationEssentials
 import IdentityClient
 
 extension SignInOptions {
-    /// Where the browser comes back to.
+    /// Returns the address that the browser comes back to.
     ///
     /// - Parameter isManual: Whether the person pastes the address, so that nothing needs to listen there.
     /// - Throws: `UsageError`.
@@ -27,7 +27,7 @@ extension SignInOptions {
         (try? CustomScheme(String(given.text.prefix { $0 != ":" }))) != nil
     }
 
-    /// An address on the loopback interface, where this program can listen.
+    /// Returns an address on the loopback interface where this program can listen.
     static func loopback(_ given: Given, ports: (Given, ClosedRange<UInt16>)?) throws -> RedirectURI {
         guard let loopback = try LoopbackAddress(given) else {
             throw given.error(
@@ -54,13 +54,13 @@ extension SignInOptions {
     }
 }
 
-/// A redirect URI on the loopback interface, as it was spelled.
+/// A redirect URI on the loopback interface, spelled as given.
 private struct LoopbackAddress {
     let host: RedirectURI.LoopbackHost
     let port: UInt16?
     let path: String
 
-    /// - Returns: `nil` when it is another kind of address.
+    /// - Returns: `nil` if the text is another kind of address.
     init?(_ given: Given) throws {
         let prefix = "http://"
         guard given.text.lowercased().hasPrefix(prefix) else { return nil }

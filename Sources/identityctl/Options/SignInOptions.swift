@@ -4,7 +4,7 @@ import ArgumentParser
 import IdentityClient
 import OAuthWire
 
-/// How a person signs in.
+/// Options for the way a person signs in.
 struct SignInOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Where the browser comes back to. A port in it is the only one taken.", valueName: "uri")
@@ -68,7 +68,7 @@ struct SignInOptions: ParsableArguments {
 }
 
 extension SignInOptions {
-    /// What the sign-in asks for, but for the account.
+    /// Returns the parameters of the sign-in, without the account.
     func parameters(_ token: TokenOptions, _ environment: Environment) throws -> InteractiveParameters {
         var parameters = InteractiveParameters(scopes: try token.scopes(environment))
         parameters.claims = try token.claims(environment)
@@ -84,10 +84,11 @@ extension SignInOptions {
         return parameters
     }
 
-    /// The same for another device.
+    /// Returns the parameters of a sign-in on another device.
     ///
-    /// - Parameter wanted: What `--account` says.
-    /// - Throws: `UsageError` when that account is not signed in yet: a device code has no hint, and anybody could sign in.
+    /// - Parameter wanted: The value of `--account`.
+    /// - Throws: `UsageError` if that account is not signed in yet. A device code carries no hint, so that any account
+    ///   could sign in.
     func deviceParameters(
         _ parameters: InteractiveParameters,
         _ environment: Environment,
@@ -110,7 +111,7 @@ extension SignInOptions {
         return device
     }
 
-    /// When the request is pushed to the provider.
+    /// Returns the policy for pushing the request to the provider.
     func pushPolicy(_ environment: Environment) throws -> PublicClientApplication.Configuration.PushPolicy {
         try environment.isOn("push", push) ? .whenOffered : .whenRequired
     }
@@ -127,7 +128,7 @@ extension SignInOptions {
         try environment.given("timeout", timeout)?.seconds(from: 1)
     }
 
-    /// What `--parameter` says. Its values are not repeated in errors.
+    /// Returns the items of `--parameter`. Errors do not repeat their values.
     private func extraItems() throws -> [String: String] {
         var items: [String: String] = [:]
         for text in extraParameters {

@@ -4,7 +4,7 @@ import ArgumentParser
 import IdentityClient
 import OAuthWire
 
-/// Which token.
+/// Options that choose the token.
 struct TokenOptions: ParsableArguments {
     @Option(
         name: .customLong("scope"),

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What the person typed cannot be done as typed; the text says what can.
+/// An error for a command line that cannot be carried out as typed. The text says what is possible.
 struct UsageError: Error, Hashable, CustomStringConvertible {
     let message: String
 

@@ -4,12 +4,12 @@ import HTTPTypes
 import IdentityClient
 import OAuthWire
 
-/// An answer of an API that is no success, and what its head says of it.
+/// An API's answer that is not a success, and the details in its head.
 struct APIRefusal: Error, CustomStringConvertible {
     let status: Int
-    /// In seconds.
+    /// The time to wait before the next attempt, in seconds.
     let retryAfter: Int?
-    /// Where it leads to, as the API says it.
+    /// The address that the answer leads to, as the API spells it.
     let location: String?
     /// The first Bearer challenge with an error.
     let challenge: AuthenticationChallenge?
@@ -25,7 +25,7 @@ struct APIRefusal: Error, CustomStringConvertible {
 
     var description: String { "The resource answered with status \(status)." }
 
-    /// What it said, for people.
+    /// The API's explanation, in lines for people.
     var details: [String] {
         var lines: [String] = []
         if let location {
@@ -40,7 +40,7 @@ struct APIRefusal: Error, CustomStringConvertible {
         return lines
     }
 
-    /// The sign-in that meets what the API demands; `nil` where it demands nothing that a sign-in could give.
+    /// Returns the sign-in that meets the API's demand, or `nil` if no sign-in could meet it.
     ///
     /// - SeeAlso: [RFC 6750 §3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1),
     ///   [RFC 9470 §3](https://www.rfc-editor.org/rfc/rfc9470#section-3)
@@ -58,7 +58,7 @@ struct APIRefusal: Error, CustomStringConvertible {
         }
     }
 
-    /// What of it goes into the JSON of an error.
+    /// The members of the refusal that go into the JSON of an error.
     var members: [(String, JSONValue)] {
         var members: [(String, JSONValue)] = [("httpStatus", .integer(status))]
         if let retryAfter { members.append(("retryAfter", .integer(retryAfter))) }

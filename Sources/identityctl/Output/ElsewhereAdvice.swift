@@ -2,14 +2,14 @@
 
 import IdentityClient
 
-/// What to do where the browser cannot be opened on this computer, or cannot come back to it.
+/// Advice for a browser that cannot be opened on this computer, or cannot come back to it.
 struct ElsewhereAdvice {
-    /// Those of the sign-in.
+    /// The options of the sign-in.
     let options: SharedOptions
 
     var command: String { "\(options.command("login --manual")) (or --device-code, where the provider offers it)" }
 
-    /// For a sign-in in the browser that failed.
+    /// Returns the advice for a failed sign-in in the browser.
     func after(_ error: any Error) -> String? {
         switch (error as? AuthenticationError)?.code {
         case .interactionTimedOut:

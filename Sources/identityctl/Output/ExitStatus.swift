@@ -2,12 +2,12 @@
 
 import IdentityClient
 
-/// What the program tells the shell.
+/// The exit status that the program returns to the shell.
 enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case done = 0
-    /// Anything that none of the others says.
+    /// Any failure that no other status describes.
     case other = 1
-    /// A person is needed.
+    /// A person has to sign in.
     case interactionRequired = 2
     /// The network or the server is unavailable, or the server asked to wait.
     case unavailable = 3
@@ -17,15 +17,15 @@ enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case notBelieved = 5
     /// Cancelled, timed out or superseded.
     case cancelled = 6
-    /// The provider or the person said no.
+    /// The provider or the person refused.
     case refused = 7
     /// No browser could be opened here.
     case browserUnavailable = 8
     /// Several accounts are signed in, and none of them was chosen.
     case accountNotChosen = 9
-    /// The provider was to take the tokens back, and does not offer that.
+    /// The provider does not offer the requested revocation of the tokens.
     case revocationUnavailable = 10
-    /// An API answered with another status than 200 to 299.
+    /// An API answered with a status other than 200 to 299.
     case unexpectedResponse = 22
     /// Wrong usage.
     case usage = 64
@@ -47,7 +47,7 @@ extension ExitStatus {
         self =
             switch code {
             case .interactionRequired: .interactionRequired
-            // It does not heal by itself.
+            // A failed TLS handshake does not go away by itself.
             case .tlsFailed: .notBelieved
             case .network, .serverUnavailable, .transportUnavailable: .unavailable
             case .cache: .cacheUnavailable

@@ -1,14 +1,14 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 extension StringProtocol {
-    /// The text without what a terminal would obey: control characters become the replacement character.
+    /// The text without terminal commands: control characters become the replacement character.
     var printable: String {
         var text = String.UnicodeScalarView()
         for scalar in unicodeScalars { text.append(scalar.isPrintable ? scalar : "\u{FFFD}") }
         return String(text)
     }
 
-    /// JSON that says the same, with what a terminal would obey as `\uXXXX`.
+    /// The same JSON, with the characters that a terminal would obey written as `\uXXXX`.
     var printableJSON: String {
         guard !unicodeScalars.allSatisfy(\.isPrintable) else { return String(self) }
         var text = ""
@@ -24,7 +24,7 @@ extension StringProtocol {
 }
 
 extension Unicode.Scalar {
-    /// Whether a terminal shows it, and does nothing else.
+    /// Whether a terminal only shows the character.
     fileprivate var isPrintable: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: false

@@ -3,14 +3,14 @@
 import IdentityClient
 import IdentityResources
 
-/// How far a transfer is, in one line.
+/// The progress of a transfer, in one line.
 struct ProgressBar {
     private var begin: ContinuousClock.Instant?
     private static let width: Int64 = 24
 
     init() {}
 
-    /// The line for `progress`. The speed is that since the first line.
+    /// Returns the line for `progress`. Its speed is the average since the first line.
     mutating func text(_ progress: TransferProgress, at now: ContinuousClock.Instant) -> String {
         let begin = begin ?? now
         self.begin = begin
@@ -24,7 +24,7 @@ struct ProgressBar {
         return "[\(bar)] \(Int(share * 100)) %, \(Self.size(done)) of \(Self.size(total))\(speed)"
     }
 
-    /// A number of bytes for people: `950 B`, `12.3 MB`.
+    /// Returns a number of bytes for people: `950 B`, `12.3 MB`.
     static func size(_ bytes: Int64) -> String {
         guard bytes >= 1000 else { return "\(bytes) B" }
         var tenths = bytes / 100 + (bytes % 100 >= 50 ? 1 : 0)

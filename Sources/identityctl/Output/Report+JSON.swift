@@ -28,7 +28,7 @@ enum JSONReport {
         }
     }
 
-    /// What a person who signs in on another device is shown.
+    /// Returns the code and addresses that a person who signs in on another device sees.
     static func deviceCode(_ prompt: DeviceCodePrompt) -> JSONObject {
         let object = JSONObject([
             ("userCode", .string(prompt.userCode)),
@@ -40,7 +40,7 @@ enum JSONReport {
         return JSONObject([("deviceCode", .object(object))])
     }
 
-    /// What a sign-out achieved.
+    /// Returns the outcome of a sign-out.
     static func signOut(_ account: Account, _ result: SignOutResult) -> JSONObject {
         JSONObject([
             ("account", .object(self.account(account, profile: nil))),
@@ -65,7 +65,7 @@ enum JSONReport {
         return JSONObject([("error", .object(object))])
     }
 
-    /// What went wrong, in the library's vocabulary.
+    /// Returns the error's code in the library's vocabulary.
     static func code(of error: any Error) -> String {
         switch error {
         case let error as AuthenticationError: error.code.rawValue
@@ -129,26 +129,26 @@ extension SignOutResult.Outcome {
 }
 
 extension UUID {
-    /// In lower case, as it is sent.
+    /// The identifier in lower case, as it is sent.
     var text: String { uuidString.lowercased() }
 }
 
 extension Duration {
-    /// Rounded up: whoever waits so long has waited enough.
+    /// The whole seconds, rounded up, so that a program that waits this long has waited long enough.
     var wholeSeconds: Int64 {
         components.seconds + (components.attoseconds > 0 ? 1 : 0)
     }
 }
 
 extension JSONObject {
-    /// One line of text, without its end and without what a terminal would obey.
+    /// The object as one line of text, without a line end and without characters that a terminal would obey.
     var line: String {
         String(decoding: serialized(), as: UTF8.self).printableJSON
     }
 }
 
 extension [JSONObject] {
-    /// The array as one line of text, without its end.
+    /// The array as one line of text, without a line end.
     var line: String {
         "[" + map(\.line).joined(separator: ",") + "]"
     }

@@ -2,10 +2,10 @@
 
 import IdentityClient
 
-/// The same for people.
+/// The results and errors as text for people.
 enum PlainReport {
-    /// One line for each account: username, id, environment, and `default` for one; separated by tabs, or in columns for a
-    /// person.
+    /// Returns one line for each account: the username, the ID, the environment, and `default` for the default account.
+    /// Tabs separate them, or columns for a person.
     static func accounts(_ accounts: [Account], default chosen: Account? = nil, inColumns: Bool) -> String {
         let rows = accounts.map {
             [($0.username ?? "-").printable, $0.id.rawValue.printable, $0.environment.printable]
@@ -21,7 +21,7 @@ enum PlainReport {
         }.joined()
     }
 
-    /// What became of a sign-out at the provider.
+    /// Returns the outcome of a sign-out at the provider.
     static func signOut(_ result: SignOutResult) -> [String] {
         let revocation: String? =
             switch result.revocation {
@@ -43,7 +43,7 @@ enum PlainReport {
         return [revocation, session].compactMap(\.self)
     }
 
-    /// What went wrong, what the server said, what to do next.
+    /// Returns what went wrong, what the server said and what to do next.
     static func error(_ error: any Error) -> [String] {
         var lines = ["identityctl: \(JSONReport.message(of: error).printable)"]
         if let refusal = error as? APIRefusal { lines += refusal.details.map { "  \($0)" } }
@@ -59,20 +59,20 @@ enum PlainReport {
         return lines
     }
 
-    /// What went wrong and what to do next, with what support asks for.
+    /// Returns what went wrong and what to do next, with the details that support asks for.
     static func withReference(_ error: AuthenticationError) -> String {
         "\(error.message.printable) \(reference(error))"
     }
 
-    /// What support asks for: the code, the correlation identifier and the time.
+    /// Returns the details that support asks for: the code, the correlation identifier and the time.
     private static func reference(_ error: AuthenticationError) -> String {
         let request = error.correlationID.map { ", correlation id \($0.text)" } ?? ""
         return "(\(error.code.rawValue.printable)\(request), \(error.timestamp.utcText))"
     }
 
-    /// What to do about an error, where the tool knows.
+    /// Returns what to do about an error, or `nil` if the tool does not know.
     ///
-    /// - Parameter options: What the command was given: the sign-in is to be for the same.
+    /// - Parameter options: The options of the command. The advised sign-in uses the same.
     static func advice(_ error: any Error, _ options: SharedOptions) -> String? {
         guard let known = error as? AuthenticationError else { return nil }
         if known.code == .invalidScope, known.serverError?.error == "invalid_scope" {

@@ -3,9 +3,9 @@
 import IdentityClient
 import OAuthWire
 
-/// The options of a command that others take as well, to advise one of them in a form that can be followed.
+/// The options of a command that other commands take as well. Advice can then name a complete command.
 ///
-/// Only what the command line said: variables are there for the next command, too.
+/// They are the options of the command line only, because the next command reads the same variables.
 struct SharedOptions: Hashable, Sendable {
     private struct Item: Hashable {
         let name: String
@@ -31,7 +31,7 @@ struct SharedOptions: Hashable, Sendable {
         add("--account", account?.account)
     }
 
-    /// The same with another value for one option.
+    /// Returns the options with another value for one of them.
     func replacing(_ name: String, with value: String) -> SharedOptions {
         var options = self
         options.items.removeAll { $0.name == name }
@@ -39,21 +39,21 @@ struct SharedOptions: Hashable, Sendable {
         return options
     }
 
-    /// Those alone that name the provider and the group.
+    /// The options that name the provider and the group.
     var ofProvider: SharedOptions {
         var options = self
         options.items.removeAll { ["--cache", "--scope", "--claims", "--account"].contains($0.name) }
         return options
     }
 
-    /// The same with one more option.
+    /// Returns the options with one more.
     func adding(_ name: String, _ value: String) -> SharedOptions {
         var options = self
         options.add(name, value)
         return options
     }
 
-    /// A command with these options, as a POSIX shell takes it.
+    /// Returns a command with these options, quoted for a POSIX shell.
     func command(_ name: String) -> String {
         let words = items.map { item in
             let value = item.value.printable.shellWord
@@ -66,7 +66,7 @@ struct SharedOptions: Hashable, Sendable {
         if let value { items.append(Item(name: name, value: value)) }
     }
 
-    /// JSON in one line, which a terminal shows as it is.
+    /// Returns the JSON in one line that a terminal shows unchanged.
     private static func oneLine(_ json: String) -> String {
         (try? JSONObject(parsing: Array(json.utf8)))?.line ?? json
     }

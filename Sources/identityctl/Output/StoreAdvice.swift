@@ -3,11 +3,11 @@
 import IdentityClient
 import IdentityKeyring
 
-/// What to do where the tokens cannot be kept, cannot be read, or rest elsewhere: the very commands.
+/// Advice, as exact commands, for tokens that cannot be stored, cannot be read, or are in another store.
 enum StoreAdvice {
     /// - Parameters:
-    ///   - remembered: The store in which the tokens rest; `nil` where none was chosen yet.
-    ///   - isUsed: Whether the command uses that one.
+    ///   - remembered: The store that holds the tokens; `nil` if no store was chosen yet.
+    ///   - isUsed: Whether the command uses the remembered store.
     static func text(
         for code: AuthenticationError.Code,
         remembered: TokenStore?,
@@ -40,13 +40,13 @@ enum StoreAdvice {
 
     private static func needsKeyring(_ store: TokenStore) -> Bool { [.encryptedFile, .keyring].contains(store) }
 
-    /// There is no keyring. One that is locked, or answers late, is there, and its error says how to open it: files in clear
-    /// text would be remembered as the store.
+    /// The errors for an absent keyring. A locked or slow keyring is not absent, and its error says how to open it.
+    /// Advice to use files in clear text would be wrong then, because they would be remembered as the store.
     private static let absence: Set<AuthenticationError.Code> = [
         .keyringLibraryMissing, .keyringNoSessionBus, .keyringNoService, .keyringNoDefaultCollection,
         .keyringAccessDenied,
     ]
 
-    /// There is one, and it does not give the key out.
+    /// The errors for a keyring that exists and does not give out the key.
     private static let outOfReach: Set<AuthenticationError.Code> = [.keyringLocked, .cacheKeyUnavailable]
 }

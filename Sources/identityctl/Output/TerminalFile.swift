@@ -6,8 +6,8 @@ import Glibc
 final class TerminalFile: Sendable {
     let descriptor: Int32
 
-    /// - Returns: `nil` where `path` is no terminal. Nothing else than a device is opened to find that out: a FIFO's reader
-    ///   would see an end.
+    /// - Returns: `nil` if `path` is not a terminal. To find that out, only a device is opened, because the reader of a
+    ///   FIFO would see an end.
     init?(_ path: String) {
         var status = stat()
         guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFCHR else { return nil }

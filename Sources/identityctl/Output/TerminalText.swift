@@ -1,15 +1,15 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Bytes from elsewhere, as text that a terminal shows and does not obey.
+/// Received bytes as text that a terminal shows and does not obey.
 ///
-/// Tabs and line ends stay; other control characters, and those that hide or reorder text, become `\uXXXX`.
+/// Tabs and line ends stay. Other control characters, and characters that hide or reorder text, become `\uXXXX`.
 struct TerminalText {
     /// The beginning of a character, or of a line end, whose rest has not arrived.
     private var rest: [UInt8] = []
 
     init() {}
 
-    /// What can be shown of `bytes` and of those before.
+    /// Returns the text of `bytes` and of earlier bytes that can be shown now.
     mutating func text(_ bytes: [UInt8]) -> String {
         rest += bytes
         let complete = rest.count - Self.unfinished(rest)
@@ -17,7 +17,7 @@ struct TerminalText {
         return Self.shown(rest[..<complete])
     }
 
-    /// What is left when no more arrives.
+    /// Returns the rest of the text when no more bytes arrive.
     mutating func end() -> String {
         defer { rest = [] }
         return Self.shown(rest[...])
@@ -31,7 +31,7 @@ struct TerminalText {
             .joined(separator: "\n")
     }
 
-    /// How many bytes at the end wait for others.
+    /// Returns the number of bytes at the end that are incomplete.
     private static func unfinished(_ bytes: [UInt8]) -> Int {
         if bytes.last == UInt8(ascii: "\r") { return 1 }
         for (index, byte) in bytes.suffix(3).reversed().enumerated() where byte & 0xC0 != 0x80 {

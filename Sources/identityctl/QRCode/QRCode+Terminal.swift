@@ -7,9 +7,10 @@ extension QRCode {
     /// Columns that the drawing takes on a terminal.
     var columns: Int { size + 2 * Self.margin }
 
-    /// The code for a terminal: two rows of modules to a line, light on black whatever the terminal's colours are.
+    /// Returns the code for a terminal: two rows of modules to a line, light on black in any color scheme.
     ///
-    /// - Parameter isColored: Whether colours may be set. Without, it is light on dark where the terminal's text is.
+    /// - Parameter isColored: Whether colors may be set. Otherwise the code has the terminal's own colors, and is light
+    ///   on dark only if the terminal is.
     func terminalLines(isColored: Bool = true) -> [String] {
         let range = -Self.margin..<size + Self.margin
         return stride(from: range.lowerBound, to: range.upperBound, by: 2).map { row in

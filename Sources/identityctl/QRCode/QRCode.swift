@@ -7,7 +7,7 @@
 struct QRCode: Hashable, Sendable {
     let version: QRVersion
     let level: QRLevel
-    /// Which of the eight patterns the data is covered with.
+    /// The number of the pattern, of eight, that covers the data.
     let mask: Int
     /// Row by row; `true` is dark.
     private(set) var modules: [Bool]
@@ -15,9 +15,9 @@ struct QRCode: Hashable, Sendable {
     /// Modules on a side.
     var size: Int { version.size }
 
-    /// The smallest code for `bytes`, with the better correction where both fit; `nil` when they are too many (271).
+    /// Creates the smallest code for `bytes`, with the better correction if both fit; `nil` for more than 271 bytes.
     ///
-    /// - Parameter mask: One of 0 to 7; `nil` takes the one that is easiest to read.
+    /// - Parameter mask: A number from 0 to 7, or `nil` for the mask that is easiest to read.
     init?(_ bytes: [UInt8], mask: Int? = nil) {
         for version in QRVersion.all {
             for level in [QRLevel.medium, .low] where bytes.count <= version.capacity(level) {
@@ -53,7 +53,7 @@ struct QRCode: Hashable, Sendable {
 enum QRLevel: Hashable, Sendable {
     case low, medium
 
-    /// As it stands in the code.
+    /// The bits for the level in the code.
     var bits: Int {
         switch self {
         case .low: 0b01

@@ -9,7 +9,7 @@ enum QRCodewords {
         var blocks: [ArraySlice<UInt8>] = []
         var rest = data[...]
         for index in 0..<count {
-            // The longer ones come last.
+            // The longer blocks come last.
             let length = data.count / count + (index >= count - data.count % count ? 1 : 0)
             blocks.append(rest.prefix(length))
             rest = rest.dropFirst(length)
@@ -19,7 +19,7 @@ enum QRCodewords {
         return interleaved(blocks) + interleaved(corrections.map { $0[...] })
     }
 
-    /// The mode, the number of bytes, the bytes, and what fills the rest.
+    /// Returns the mode, the number of bytes, the bytes, and the padding.
     private static func data(for bytes: [UInt8], _ version: QRVersion, _ level: QRLevel) -> [UInt8] {
         let capacity = version.data(level)
         var bits = BitString()
@@ -36,7 +36,7 @@ enum QRCodewords {
         return bits.bytes
     }
 
-    /// The first bytes of all, the second bytes of all, and so on.
+    /// Returns the first bytes of all blocks, then the second bytes of all blocks, and so on.
     private static func interleaved(_ blocks: [ArraySlice<UInt8>]) -> [UInt8] {
         let longest = blocks.map(\.count).max() ?? 0
         return (0..<longest).flatMap { index in
@@ -61,7 +61,7 @@ private struct BitString {
 
 /// Correction by Reed and Solomon over the field of 256 elements that QR codes use.
 struct ReedSolomon {
-    /// The generator's coefficients but for the leading 1, the highest power first.
+    /// The generator's coefficients without the leading 1, the highest power first.
     private let generator: [UInt8]
 
     init(degree: Int) {
@@ -79,7 +79,7 @@ struct ReedSolomon {
         self.generator = generator
     }
 
-    /// The rest of the data, as a polynomial, divided by the generator.
+    /// Returns the remainder of the data, as a polynomial, divided by the generator.
     func correction(of data: ArraySlice<UInt8>) -> [UInt8] {
         var rest = [UInt8](repeating: 0, count: generator.count)
         for byte in data {
@@ -90,7 +90,7 @@ struct ReedSolomon {
         return rest
     }
 
-    /// The product modulo x⁸ + x⁴ + x³ + x² + 1.
+    /// Returns the product modulo x⁸ + x⁴ + x³ + x² + 1.
     static func product(_ first: UInt8, _ second: UInt8) -> UInt8 {
         var result = 0
         for shift in stride(from: 7, through: 0, by: -1) {

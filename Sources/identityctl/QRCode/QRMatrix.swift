@@ -5,7 +5,7 @@ struct QRMatrix {
     let size: Int
     /// Row by row; `true` is dark.
     private(set) var modules: [Bool]
-    /// Which modules are not data.
+    /// Whether each module is fixed, and so not data.
     private var isFixed: [Bool]
 
     init(_ version: QRVersion, _ level: QRLevel, mask: Int, codewords: [UInt8]) {
@@ -57,7 +57,7 @@ struct QRMatrix {
         }
     }
 
-    /// The level and the mask, twice.
+    /// Draws the level and the mask, twice.
     private mutating func drawFormat(_ level: QRLevel, _ mask: Int) {
         let data = level.bits << 3 | mask
         let bits = (data << 10 | Self.remainder(of: data, by: 0x537, degree: 10)) ^ 0x5412
@@ -72,7 +72,7 @@ struct QRMatrix {
         fix(size - 8, 8, true)
     }
 
-    /// The version, twice; small ones go without.
+    /// Draws the version, twice. Small versions have none.
     private mutating func drawVersion(_ version: QRVersion) {
         guard version.number >= 7 else { return }
         let bits = version.number << 12 | Self.remainder(of: version.number, by: 0x1F25, degree: 12)
@@ -83,14 +83,14 @@ struct QRMatrix {
         }
     }
 
-    /// What is left of `data`, moved up by `degree`, after division by a polynomial over two elements.
+    /// Returns the remainder of `data`, shifted left by `degree` bits, divided by a polynomial over two elements.
     private static func remainder(of data: Int, by generator: Int, degree: Int) -> Int {
         var rest = data
         for _ in 0..<degree { rest = rest << 1 ^ (rest >> (degree - 1)) * generator }
         return rest
     }
 
-    /// In columns of two, from the right, up and down by turns.
+    /// Draws the code words in columns two modules wide, from the right, alternately up and down.
     private mutating func draw(_ codewords: [UInt8], _ mask: Int) {
         var index = 0
         var right = size - 1
@@ -123,7 +123,7 @@ struct QRMatrix {
     }
 }
 
-// How hard a code is to read.
+// Scores for how hard a code is to read.
 extension QRMatrix {
     var penalty: Int {
         var penalty = 0
@@ -143,7 +143,7 @@ extension QRMatrix {
         return penalty + abs(dark * 20 - modules.count * 10) / modules.count * 10
     }
 
-    /// For five or more of a colour in a row, and for what looks like a finder.
+    /// Returns the penalty for five or more modules of one color in a row, and for modules that look like a finder.
     private static func penalty(ofLine line: [Bool]) -> Int {
         var penalty = 0
         var length = 0

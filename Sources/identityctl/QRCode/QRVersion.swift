@@ -5,7 +5,7 @@ struct QRVersion: Hashable, Sendable {
     let number: Int
     /// Bytes of data and correction together.
     let codewords: Int
-    /// Where the centres of the alignment patterns are, across and down.
+    /// The positions of the centers of the alignment patterns, across and down.
     let alignment: [Int]
     private let low: Blocks
     private let medium: Blocks
@@ -15,7 +15,7 @@ struct QRVersion: Hashable, Sendable {
         var correction: Int
     }
 
-    /// Modules on a side.
+    /// The number of modules on a side.
     var size: Int { 17 + 4 * number }
 
     func blockCount(_ level: QRLevel) -> Int { blocks(level).count }
@@ -26,10 +26,10 @@ struct QRVersion: Hashable, Sendable {
     /// Bytes of data.
     func data(_ level: QRLevel) -> Int { codewords - blocks(level).count * blocks(level).correction }
 
-    /// Bits of the number of bytes, which stands before them.
+    /// The number of bits in the byte count that precedes the bytes.
     var countBits: Int { number < 10 ? 8 : 16 }
 
-    /// The bytes that fit in.
+    /// Returns the number of bytes that fit in.
     func capacity(_ level: QRLevel) -> Int { (data(level) * 8 - 4 - countBits) / 8 }
 
     private func blocks(_ level: QRLevel) -> Blocks {

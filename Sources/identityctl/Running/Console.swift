@@ -2,12 +2,12 @@
 
 import Synchronization
 
-/// What is told to the person: everything but the result. It goes to standard error, where nothing can be lost that
-/// a script needs, so that it cannot be written is not an error.
+/// The messages to the person: everything except the result. They go to standard error. A failed write there is not
+/// an error, because a script needs none of these messages.
 final class Console: Sendable {
     /// Whether a person is likely to read along.
     let isTerminal: Bool
-    /// How wide a line that is replaced may be; `nil` where none can be.
+    /// The width of a line that can be replaced, in columns; `nil` if no line can be replaced.
     let columns: @Sendable () -> Int?
     private let write: @Sendable (String) -> Void
     private let hasProgress = Mutex(false)
@@ -32,7 +32,7 @@ final class Console: Sendable {
         }
     }
 
-    /// A line of its own.
+    /// Writes a line of its own.
     func line(_ text: String) {
         hasProgress.withLock { hasProgress in
             write((hasProgress ? Self.eraseLine : "") + text + "\n")
@@ -40,22 +40,22 @@ final class Console: Sendable {
         }
     }
 
-    /// A line that the next one replaces; on a terminal only.
+    /// Writes a line that the next line replaces, on a terminal only.
     func progress(_ text: String) {
         guard isTerminal, let columns = columns() else { return }
         hasProgress.withLock { hasProgress in
-            // One that goes on in a second line could not be replaced.
+            // A text that wraps to a second line could not be replaced.
             write(Self.eraseLine + text.prefix(columns - 1))
             hasProgress = true
         }
     }
 
-    /// Says once what ``progress(_:)`` would go on saying, on a terminal where no line can be replaced.
+    /// Writes a text once that ``progress(_:)`` would repeat, on a terminal where no line can be replaced.
     func notice(_ text: String) {
         if isTerminal, columns() == nil { line(text) }
     }
 
-    /// Takes the last progress line away.
+    /// Erases the last progress line.
     func clearProgress() {
         hasProgress.withLock { hasProgress in
             if hasProgress { write(Self.eraseLine) }
@@ -65,7 +65,7 @@ final class Console: Sendable {
 
     /// Shows the seconds that pass while `work` runs.
     ///
-    /// - Parameter delay: What is done by then is not worth a word.
+    /// - Parameter delay: The time before the first message. Work that ends earlier shows nothing.
     func showingProgress<Value: Sendable>(
         after delay: Duration = .zero,
         _ text: @escaping @Sendable (_ elapsed: Duration) -> String,
@@ -91,7 +91,7 @@ final class Console: Sendable {
 }
 
 extension Duration {
-    /// Minutes and seconds, `4:05`. What has begun counts as a whole second: time that is left is never none.
+    /// Minutes and seconds, `4:05`. A part of a second counts as a whole second: remaining time never shows as zero.
     var clockText: String {
         let seconds = max(0, components.seconds + (components.attoseconds > 0 ? 1 : 0))
         return "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)"

@@ -2,7 +2,7 @@
 
 import Logging
 
-/// Logs to standard error, one line each. The library never logs a secret.
+/// A log handler that writes each event to standard error as one line. The library never logs a secret.
 struct ConsoleLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]

@@ -4,24 +4,24 @@ import Glibc
 import IdentityClient
 import Synchronization
 
-/// Reads lines from standard input, without keeping a task's thread while it waits.
+/// A reader of lines from standard input that occupies no thread while it waits.
 final class LineReader: Sendable {
-    /// No address of a redirect is longer.
+    /// The longest line in bytes. No redirect address is longer.
     static let limit = 64 << 10
 
     private let descriptor: Int32
     private let suspension: Suspension?
     private let pending = Mutex((typed: [UInt8]()[...], line: TypedLine()))
 
-    /// - Parameter terminal: What is kept quiet while it is waited for a line.
+    /// - Parameter terminal: The terminal that stays quiet while the reader waits for a line.
     init(descriptor: Int32 = 0, terminal: QuietTerminal? = nil) {
         self.descriptor = descriptor
         suspension = terminal.map(Suspension.init)
     }
 
-    /// The next line, without its end.
+    /// Returns the next line, without its end.
     ///
-    /// - Throws: `.userCancelled` at the end of the input, `CancellationError` when the task is cancelled,
+    /// - Throws: `.userCancelled` at the end of the input, `CancellationError` if the task is cancelled,
     ///   `.interactionTimedOut` at the deadline, `UsageError` for a line above 64 KiB.
     func next(until deadline: ContinuousClock.Instant) async throws -> String {
         while true {
@@ -56,7 +56,7 @@ final class LineReader: Sendable {
         AuthenticationError(.userCancelled, "No address was pasted: the input has ended.")
     }
 
-    /// What stands after the last line's end.
+    /// Returns the text after the end of the last line.
     private func takeRest() -> String? {
         pending.withLock { state in
             defer { state.line = TypedLine() }
@@ -64,7 +64,8 @@ final class LineReader: Sendable {
         }
     }
 
-    /// Looks every 50 ms: a person types, so that nobody notices, and nothing is left behind when it ends.
+    /// Looks for input every 50 ms. A person who types does not notice the delay, and no thread or handler remains
+    /// afterwards.
     private func waitUntilReadable(until deadline: ContinuousClock.Instant) async throws {
         while true {
             try Task.checkCancellation()

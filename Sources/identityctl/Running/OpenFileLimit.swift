@@ -2,14 +2,15 @@
 
 import Glibc
 
-/// How many files the program may have open.
+/// The number of files that the program may have open.
 enum OpenFileLimit {
-    /// With fewer, parts of the system end the program without a word (libdispatch for one).
+    /// The smallest sufficient limit. With fewer files, parts of the system (such as libdispatch) end the program
+    /// without a message.
     private static let least: rlim_t = 24
 
-    /// Raises the limit as far as the system allows where it is low.
+    /// Raises a low limit as far as the system allows.
     ///
-    /// - Throws: `SystemFailure` where it stays too low.
+    /// - Throws: `SystemFailure` if the limit stays too low.
     static func check() throws {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < least else {

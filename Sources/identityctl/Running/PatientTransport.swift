@@ -4,9 +4,9 @@ import HTTPTypes
 import IdentityClient
 import Synchronization
 
-/// A transport that gives a request up when nothing has moved for so long before its answer begins.
+/// A transport that gives up a request if no byte moves for a given time before the answer begins.
 ///
-/// The answer itself may take its time, as far as `base` lets it.
+/// The answer itself may take as long as `base` lets it.
 struct PatientTransport: StreamingHTTPTransport {
     let base: any StreamingHTTPTransport
     let patience: Duration
@@ -39,7 +39,7 @@ struct PatientTransport: StreamingHTTPTransport {
     }
 }
 
-/// When something moved last.
+/// The time of the last movement.
 private final class LastMove: Sendable {
     private let time = Mutex(ContinuousClock.now)
 

@@ -2,16 +2,16 @@
 
 import Glibc
 
-/// A terminal that hands over what is typed at once, without showing it.
+/// A terminal that hands over typed text at once, without showing it.
 ///
-/// In its usual mode a terminal cuts lines after 4,095 characters, and addresses with a code in them are longer at some
-/// providers. What is pasted is not shown, so that it does not stay on the screen.
+/// In its usual mode, a terminal cuts lines after 4,095 characters. At some providers, addresses that contain a code
+/// are longer. Pasted text is not shown, so that it does not stay on the screen.
 struct QuietTerminal: Sendable {
     private let descriptor: Int32
     private let usual: termios
     private let quiet: termios
 
-    /// - Returns: `nil` when `descriptor` is not a terminal.
+    /// - Returns: `nil` if `descriptor` is not a terminal.
     init?(_ descriptor: Int32) {
         var current = termios()
         guard unsafe tcgetattr(descriptor, &current) == 0 else { return nil }
@@ -22,16 +22,16 @@ struct QuietTerminal: Sendable {
         set(quiet)
     }
 
-    /// Makes it quiet again: a shell that had stopped the program, and lets it go on, leaves it as the shell wants it.
+    /// Makes the terminal quiet again. A shell that stops and continues the program sets the shell's own mode.
     func hush() {
         var current = termios()
         guard unsafe tcgetattr(descriptor, &current) == 0, current.c_lflag & Self.loud != 0 else { return }
-        // In the background it is the shell's, and setting it would stop the program.
+        // In the background the terminal belongs to the shell, and setting its mode would stop the program.
         let foreground = tcgetpgrp(descriptor)
         if foreground < 0 || foreground == getpgrp() { set(quiet) }
     }
 
-    /// Gives the terminal its usual mode back.
+    /// Restores the terminal's usual mode.
     func restore() {
         set(usual)
     }
@@ -44,7 +44,7 @@ struct QuietTerminal: Sendable {
     }
 }
 
-/// What typing a line means where the terminal itself takes no part in it.
+/// A line that the program edits itself, because a quiet terminal does not.
 struct TypedLine {
     private(set) var bytes: [UInt8] = []
 

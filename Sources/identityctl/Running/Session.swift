@@ -5,7 +5,7 @@ import IdentityKeyring
 import Logging
 import Synchronization
 
-/// What a command works with: the surroundings, and the application object it makes.
+/// The surroundings of a command, and the application object that the command makes.
 final class Session: Sendable {
     let environment: Environment
     let console: Console
@@ -22,7 +22,7 @@ final class Session: Sendable {
         self.logLevel = logLevel
     }
 
-    /// Where the library logs.
+    /// The logger that the library uses.
     var logger: Logger {
         let handler = ConsoleLogHandler(level: logLevel, console: console)
         return Logger(label: "identityctl") { _ in handler }
@@ -40,12 +40,12 @@ final class Session: Sendable {
         return made
     }
 
-    /// Notes the store that errors are about.
+    /// Remembers the store that the advice on errors is about.
     func uses(_ cache: DesktopTokenCache, _ group: CacheGroup) {
         desktop.withLock { $0 = (cache, group) }
     }
 
-    /// Finishes refreshes that are under way and writes what is unwritten, for five seconds at most.
+    /// Finishes refreshes that are under way and writes unwritten records, for five seconds at most.
     ///
     /// - Returns: Whether all is done.
     @discardableResult
@@ -71,7 +71,7 @@ final class Session: Sendable {
         return await outcomes.first { _ in true } ?? false
     }
 
-    /// What the person does about a store that cannot be used.
+    /// Returns advice on a store that cannot be used.
     func adviceOnStore(_ error: any Error, _ options: SharedOptions) async -> String? {
         guard let store = desktop.withLock({ $0 }), let code = (error as? AuthenticationError)?.code, .cache ~= code
         else { return nil }
@@ -84,7 +84,7 @@ final class Session: Sendable {
         }
     }
 
-    /// What the person does about a provider that is not Microsoft's and was named as one.
+    /// Returns advice on a provider that was named as a Microsoft provider and is not one.
     func adviceOnProvider(_ error: any Error) -> String? {
         guard let authority = application.withLock({ $0 })?.configuration.authority,
             ProviderOptions.isOther(error, authority)
@@ -92,9 +92,9 @@ final class Session: Sendable {
         return ProviderOptions.isNotMicrosoft
     }
 
-    /// Runs `work`, which asks the provider, for at most `limit`, and says on a terminal that it takes long.
+    /// Runs `work`, which calls the provider, for at most `limit`. On a terminal, reports that long work is under way.
     ///
-    /// - Throws: What `work` throws; `.networkTimedOut`. What is under way then is finished with the pending work.
+    /// - Throws: The errors of `work`; `.networkTimedOut`. A request that is still under way then becomes pending work.
     func bounded<Value: Sendable>(
         by limit: Duration,
         _ work: @escaping @Sendable () async throws -> Value
@@ -119,7 +119,7 @@ final class Session: Sendable {
         try StandardStream.output.write(text)
     }
 
-    /// Says what went wrong; with `--json` the last line is the error as JSON.
+    /// Reports an error. With `--json`, the last line is the error as JSON.
     func report(_ error: any Error, advice: String? = nil) {
         if let advice, isJSON { console.line(advice) }
         guard !isJSON else { return console.line(JSONReport.error(error).line) }

@@ -4,11 +4,11 @@ import Glibc
 
 /// The signals that have arrived so far, told apart by their time.
 ///
-/// `timeout`, and wrappers that pass a signal on which their whole group had, make two of one Ctrl-C: within half a second
-/// they count as one. A person who means a second Ctrl-C takes longer.
+/// One Ctrl-C can arrive as two signals: `timeout` and other wrappers pass on a signal that their whole group already
+/// got. Signals within half a second count as one. A person who means a second Ctrl-C takes longer.
 struct SignalArrivals {
     enum Meaning: Hashable {
-        /// The work is to end in good order.
+        /// The work should end in good order.
         case first
         /// The person insists.
         case again

@@ -4,14 +4,14 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Notices that the person or the system wants the program to end: SIGINT, SIGQUIT, SIGTERM, SIGHUP.
+/// A watch for the signals by which the person or the system ends the program: SIGINT, SIGQUIT, SIGTERM, SIGHUP.
 final class Signals {
     private let sources: [any DispatchSourceSignal]
-    /// Whether a program here ends by SIGPIPE when its reader is gone: unless the caller has it ignored.
+    /// Whether the program ends by SIGPIPE once its reader is gone. `false` if the caller ignores the signal.
     let endsByBrokenPipe: Bool
 
-    /// Calls `onFirst` at the first signal. When the person presses Ctrl-C or Ctrl-\ again, half a second later or more,
-    /// or the program still runs `patience` seconds after the first, it ends at once.
+    /// Calls `onFirst` at the first signal. The program ends at once if the person presses Ctrl-C or Ctrl-\ again at
+    /// least half a second later, or if the program still runs `patience` seconds after the first signal.
     init(patience: Int, onFirst: @escaping @Sendable () -> Void) {
         let queue = DispatchQueue(label: "identityctl.signals")
         let arrivals = Mutex(SignalArrivals())
@@ -32,23 +32,24 @@ final class Signals {
             sources.append(source)
         }
         self.sources = sources
-        // A reader that is gone is an error of writing first: a refresh under way is still stored.
+        // A missing reader is a write error first, so that a refresh under way is still stored.
         endsByBrokenPipe = !Self.isIgnored(SIGPIPE)
     }
 
-    /// Stops noticing; the signals stay without effect.
+    /// Stops the watch. The signals stay without effect.
     func stop() {
         for source in sources { source.cancel() }
     }
 
-    /// Takes a signal's effect away.
-    /// - Returns: Whether it had none before, as under `nohup`: then it stays so.
+    /// Removes a signal's effect.
+    /// - Returns: Whether the signal had no effect before, as under `nohup`, and so keeps none.
     private static func isIgnored(_ number: Int32) -> Bool {
         let previous = signal(number, SIG_IGN)
         return unsafe unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
-    /// Ends as every other program in a pipeline does whose reader is gone, `head` for example: by SIGPIPE, without a word.
+    /// Ends the program by SIGPIPE, without a message, as other programs in a pipeline end when their reader (such as
+    /// `head`) is gone.
     static func endByBrokenPipe() -> Never {
         _ = signal(SIGPIPE, SIG_DFL)
         _ = raise(SIGPIPE)

@@ -2,12 +2,12 @@
 
 import Glibc
 
-/// What is piped in.
+/// The bytes that are piped into the program.
 enum StandardInput {
-    /// What is larger had better be a file, which is not held in memory.
+    /// The largest input in bytes. Larger input belongs in a file, which is not held in memory.
     static let limit = 64 << 20
 
-    /// All of it.
+    /// Returns the whole input.
     ///
     /// - Throws: `UsageError` above 64 MiB, `SystemFailure`, `CancellationError`.
     static func whole() async throws -> [UInt8] {

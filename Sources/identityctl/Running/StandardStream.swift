@@ -7,16 +7,16 @@ enum StandardStream: Int32, Sendable {
     case output = 1
     case error = 2
 
-    /// Opens what the caller has closed of standard input, output and error, before something else gets its number.
+    /// Opens each of standard input, output and error that the caller has closed, before another file gets its number.
     ///
-    /// Nothing can be read there, and to write there fails: a result that nobody gets is an error.
+    /// Reading there yields nothing, and writing there fails, because a result without a reader is an error.
     static func fillClosed() {
         for number in Int32(0)...2 where fcntl(number, F_GETFD) < 0 { _ = unsafe open("/dev/null", O_RDONLY) }
     }
 
     var isTerminal: Bool { isatty(rawValue) == 1 }
 
-    /// Characters in a line of the terminal; 80 where it does not say.
+    /// The number of characters in a line of the terminal; 80 if the terminal does not say.
     var columns: Int {
         var window = winsize()
         let isKnown = unsafe ioctl(rawValue, UInt(TIOCGWINSZ), &window) == 0
@@ -25,17 +25,17 @@ enum StandardStream: Int32, Sendable {
 
     /// Writes all of `text`.
     ///
-    /// - Throws: `SystemFailure` when the other side is gone or the disk is full.
+    /// - Throws: `SystemFailure` if the other side is gone or the disk is full.
     func write(_ text: String) throws {
         try write(Array(text.utf8))
     }
 
-    /// The same for bytes.
+    /// Writes all of `bytes`.
     func write(_ bytes: [UInt8]) throws {
         try Self.write(bytes, to: rawValue)
     }
 
-    /// The same for whatever is open.
+    /// Writes all of `bytes` to any open descriptor.
     static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -43,7 +43,7 @@ enum StandardStream: Int32, Sendable {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if count < 0, errno == EAGAIN {
-                // Someone made the stream non-blocking, a terminal shared with another program for example.
+                // Another program made the stream non-blocking, for example a shared terminal.
                 var readiness = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = unsafe poll(&readiness, 1, 1000)
             } else if count == 0 || errno != EINTR {

@@ -4,7 +4,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Gives a quiet terminal its usual mode back while Ctrl-Z has stopped the program: not every shell does so itself (dash).
+/// A handler of Ctrl-Z that restores a quiet terminal's usual mode while the program is stopped. Some shells, such as
+/// dash, do not restore it themselves.
 final class Suspension: Sendable {
     private let terminal: Mutex<QuietTerminal>
     private let source: Mutex<any DispatchSourceSignal>
@@ -25,12 +26,13 @@ final class Suspension: Sendable {
         _ = signal(SIGTSTP, SIG_DFL)
     }
 
-    /// Makes the terminal quiet again after the program went on.
+    /// Makes the terminal quiet again after the program continues.
     func hush() {
         terminal.withLock { $0.hush() }
     }
 
-    /// Nothing makes the terminal quiet between the two: the lock is held until the program goes on.
+    /// Restores the terminal and stops the program. The lock is held until the program continues, so that nothing makes
+    /// the terminal quiet in between.
     private func stop() {
         terminal.withLock {
             $0.restore()

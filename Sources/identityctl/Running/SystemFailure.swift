@@ -2,13 +2,13 @@
 
 import Glibc
 
-/// Something that the system would not do.
+/// An operation that the system refused.
 struct SystemFailure: Error, CustomStringConvertible {
     let description: String
-    /// Whether the reader of what was written is gone.
+    /// Whether the reader of the written bytes is gone.
     let isBrokenPipe: Bool
 
-    /// - Parameter description: What could not be done, and what to look at.
+    /// - Parameter description: The operation that failed, and the thing to look at.
     init(_ description: String) {
         self.description = description
         isBrokenPipe = false

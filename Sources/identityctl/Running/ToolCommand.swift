@@ -4,20 +4,20 @@ import ArgumentParser
 import IdentityClient
 import Logging
 
-/// A command that signs in, or works with those who are.
+/// A command that signs in, or works with accounts that are signed in.
 protocol ToolCommand: AsyncParsableCommand, Sendable {
     var output: OutputOptions { get }
 
-    /// What it was given that a sign-in takes as well. Nothing, unless it is given.
+    /// The options that the command shares with a sign-in. Empty by default.
     var sharedOptions: SharedOptions { get }
 
-    /// Whether everything is logged, whatever `--log-level` says. It is not, unless it is given.
+    /// Whether everything is logged, regardless of `--log-level`. `false` by default.
     var isVerbose: Bool { get }
 
     /// Does the command's work. It ends soon after its task is cancelled.
     func run(in session: Session) async throws
 
-    /// What the person does about an error, where the command knows more than its code says. Nothing, unless it is given.
+    /// Returns advice on an error if the command knows more than the error's code says. `nil` by default.
     func advice(on error: any Error, in session: Session) -> String?
 }
 
@@ -34,7 +34,7 @@ extension ToolCommand {
         throw ExitCode(await status(Environment.process, .standardError()).rawValue)
     }
 
-    /// Runs the command to its end, signals included, and says what went wrong.
+    /// Runs the command to its end, handles signals, and reports an error.
     private func status(_ environment: Environment, _ console: Console) async -> ExitStatus {
         let session: Session
         do {

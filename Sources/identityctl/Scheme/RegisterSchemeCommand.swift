@@ -4,7 +4,7 @@ import ArgumentParser
 import FoundationEssentials
 import IdentityClient
 
-/// Has the desktop bring redirects by custom scheme to the program that waits.
+/// The command that makes the desktop bring redirects by custom scheme to the waiting program.
 struct RegisterSchemeCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "register-scheme",
@@ -49,7 +49,7 @@ struct RegisterSchemeCommand: ToolCommand {
     }
 }
 
-/// What the desktop starts for an address.
+/// The command that the desktop starts for an address.
 struct DeliverRedirectCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "deliver-redirect",

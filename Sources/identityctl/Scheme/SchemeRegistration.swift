@@ -3,19 +3,19 @@
 import FoundationEssentials
 import IdentityClient
 
-/// The desktop entry that makes this program the one for a scheme.
+/// The desktop entry that makes this program the handler of a scheme.
 ///
 /// - SeeAlso: [Desktop Entry Specification](https://specifications.freedesktop.org/desktop-entry-spec/latest/),
 ///   [MIME Applications](https://specifications.freedesktop.org/mime-apps-spec/latest/)
 struct SchemeRegistration {
-    /// Where a user's desktop looks.
+    /// The directories in which a user's desktop looks.
     struct Places: Hashable, Sendable {
         let applications: String
         let config: String
 
         init(_ environment: Environment) throws {
             func place(_ variable: String, _ below: String) throws -> String {
-                // The specification has relative ones ignored.
+                // The specification says to ignore relative paths.
                 if let path = environment[variable], path.hasPrefix("/") { return path }
                 guard let home = environment["HOME"], home.hasPrefix("/") else {
                     throw UsageError("There is no home directory: set HOME.")
@@ -34,10 +34,10 @@ struct SchemeRegistration {
     private var path: String { "\(places.applications)/\(fileName)" }
     private var type: String { "x-scheme-handler/\(scheme)" }
 
-    /// Whether it is installed.
+    /// Whether the entry is installed.
     var isInstalled: Bool { FileManager.default.fileExists(atPath: path) }
 
-    /// Writes the entry, and makes it the chosen one.
+    /// Writes the entry, and makes it the default for its scheme.
     ///
     /// - Returns: Whether the desktop's own tool has chosen it.
     func install() async throws -> Bool {
@@ -45,7 +45,7 @@ struct SchemeRegistration {
         let text = try Self.entry(scheme, program: program)
         do {
             try FileManager.default.createDirectory(atPath: places.applications, withIntermediateDirectories: true)
-            // Under another name first: nobody ever reads half of it.
+            // The file is written under another name first, so that no program reads half of it.
             try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
         } catch {
             throw SystemFailure("\(path) cannot be written: check the directory's owner and mode.")
@@ -54,9 +54,9 @@ struct SchemeRegistration {
         return try await SystemTool.run("xdg-mime", ["default", fileName, type]) == true
     }
 
-    /// Takes the entry away, and the choice of it.
+    /// Removes the entry, and the choice of it.
     ///
-    /// - Returns: Whether it was there.
+    /// - Returns: Whether the entry existed.
     func remove() async throws -> Bool {
         let wasThere = isInstalled
         if wasThere {
@@ -72,7 +72,7 @@ struct SchemeRegistration {
         return wasThere
     }
 
-    /// Takes the lines that name the entry out of the user's list of choices; there is no tool for that.
+    /// Removes the lines that name the entry from the user's list of choices. The desktop has no tool for that.
     private func forgetChoice(_ list: String) throws {
         guard let bytes = FileManager.default.contents(atPath: list) else { return }
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -86,9 +86,9 @@ struct SchemeRegistration {
         }
     }
 
-    /// The entry's text.
+    /// Returns the entry's text.
     ///
-    /// - Throws: `UsageError` when the program lies where no entry can name it.
+    /// - Throws: `UsageError` if no entry can name the program's path.
     static func entry(_ scheme: CustomScheme, program: String) throws -> String {
         """
         [Desktop Entry]
@@ -104,7 +104,7 @@ struct SchemeRegistration {
         """
     }
 
-    /// A program's path as an entry spells it: plain where that is possible, which every reader understands.
+    /// Returns a program's path as an entry spells it: unquoted if possible, because every reader understands that.
     private static func quoted(_ program: String) throws -> String {
         guard program.hasPrefix("/"), program.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
             throw UsageError("This program lies where a desktop entry cannot name it: \(program.printable)")

@@ -70,7 +70,7 @@ struct MixUpTests {
     /// Whether the hostile provider was brought a code of the honest one's.
     private var isBroughtACode: Bool { hostile.requests.contains { $0.endpoint == .token && $0["code"] != nil } }
 
-    /// What a program is warned of is real.
+    /// The warning to the program describes a real attack.
     @Test func bringsTheCodeWhereBothShareAPathAndTheHonestOneHasNoName() async throws {
         let types = [
             try type("honest", honest, path: "/", authority: unnamed(honest)), try type("hostile", hostile, path: ""),

@@ -108,8 +108,8 @@ import Testing
         #expect(try await cache.record(for: key) == record)
     }
 
-    /// The path goes into a command that is to be pasted: also where Swift counts the apostrophe and what follows as one
-    /// character.
+    /// The path goes into a command that the person pastes. Swift may count an apostrophe and the scalar after it as
+    /// one character.
     @Test(arguments: ["it's", "it'\u{301}s", "a;b c"]) func quotesThePathInItsAdvice(name: String) async throws {
         let path = "\(directory.path)/\(name)"
         try CallFailed.check(unsafe mkdir(path, 0o700), "mkdir")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// What becomes of the lease of a refresh whose tokens could not be written.
+/// The lease of a refresh whose tokens could not be written.
 @Suite(.timeLimit(.minutes(1))) struct LeasesAwaitingWriteTests {
     private let storage = InMemoryTokenCache()
     private let cache: UnreliableCache

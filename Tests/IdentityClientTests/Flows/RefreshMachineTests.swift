@@ -4,7 +4,7 @@ import Testing
 
 @testable import IdentityClient
 
-/// What a refresh does next, whatever happens. `ExplorerTests` goes through every order of it.
+/// The next step of a refresh after each event. `ExplorerTests` goes through every order of events.
 @Suite struct RefreshMachineTests {
     typealias Event = RefreshMachine.Event
     typealias Action = RefreshMachine.Action

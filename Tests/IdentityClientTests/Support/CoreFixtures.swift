@@ -99,7 +99,7 @@ enum Fixture {
         return grant
     }
 
-    /// A compact token with these claims and a signature that nobody checks.
+    /// Returns a compact token with these claims and a signature that no test checks.
     static func idToken(_ claims: String) -> String {
         "\(Base64URL.encode(Array(#"{"alg":"RS256"}"#.utf8))).\(Base64URL.encode(Array(claims.utf8))).c2ln"
     }

@@ -3,7 +3,7 @@
 import IdentityTestSupport
 import Logging
 
-/// What a program's log would have, from a level on.
+/// A log handler that keeps the lines a program's log would have, from a level on.
 struct LogLines: LogHandler {
     let lines: Shared<[String]>
     var metadata: Logger.Metadata = [:]

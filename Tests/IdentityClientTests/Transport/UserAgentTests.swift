@@ -14,7 +14,7 @@ import Testing
 struct UserAgentTests {
     private static let library = "swift-identity-client/\(LibraryVersion.current)"
 
-    /// What each endpoint was told. The browser's requests are not the library's.
+    /// Returns the name that each endpoint received. It leaves out endpoints that the browser calls.
     private func names(_ setup: TestSetup) -> [TestIdentityProvider.Endpoint: String?] {
         let own: [TestIdentityProvider.Endpoint] = [.discovery, .keys, .token]
         let requests = setup.provider.requests.filter { own.contains($0.endpoint) }

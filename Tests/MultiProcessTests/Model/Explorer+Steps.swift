@@ -2,9 +2,9 @@
 
 @testable import IdentityClient
 
-// What comes of the actions that machines want.
+// The results of the actions that machines want.
 extension Explorer {
-    /// What the process does next; and with it all that touches nothing shared.
+    /// Does the process's next action, and then every action that touches nothing shared.
     mutating func step(_ state: ModelState, _ index: Int) throws -> ModelState {
         var (next, me) = (state, processes[state.processes[index]])
         try perform(&me, &next, index)
@@ -12,7 +12,7 @@ extension Explorer {
         return next
     }
 
-    /// What comes of an event that the process is given in place of what its next action would yield.
+    /// Gives the process an event in place of the result of its next action.
     mutating func step(
         _ state: ModelState,
         _ index: Int,
@@ -27,7 +27,7 @@ extension Explorer {
         return next
     }
 
-    /// Does what touches nothing shared, and puts the process into the state.
+    /// Does the actions that touch nothing shared, and puts the process into the state.
     mutating func settle(_ me: inout ModelProcess, _ next: inout ModelState, _ index: Int) {
         while let action = me.actions.first {
             var event: RefreshMachine.Event?
@@ -189,7 +189,7 @@ extension Explorer {
 
 // The store: a commit reads, replays and replaces until no other process wrote in between, so that it is one step.
 extension Explorer {
-    /// What is to be written after an answer, with all that could not be written before.
+    /// Returns the writes that follow an answer, with all earlier writes that failed.
     mutating func pending(_ me: ModelProcess, _ state: ModelState, rotation: Bool) throws -> PendingWrites? {
         guard let base = me.read.map({ records[$0] }), let sent = base.refreshToken, let family = me.family,
             let granted = me.granted

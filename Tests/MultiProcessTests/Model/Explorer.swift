@@ -17,7 +17,7 @@ struct Explorer {
     var leases = Interner<RefreshLease>()
     var writes = Interner<PendingWrites>()
     var processes = Interner<ModelProcess>()
-    /// What was asked before: a state is reached in many ways.
+    /// The answers to earlier questions. Many paths lead to the same state.
     private var answers: [Question: RecordFacts] = [:]
     private(set) var violations: [String] = []
     private(set) var stateCount = 0
@@ -78,7 +78,7 @@ struct Explorer {
         return process
     }
 
-    /// What the machine of a process decides by.
+    /// Returns the facts by which the machine of a process decides.
     mutating func facts(_ record: Int?, _ index: Int, _ now: Int64) -> RecordFacts? {
         guard let record else { return nil }
         let question = Question(record: record, isForced: index == forcedProcess, now: now)
@@ -90,7 +90,7 @@ struct Explorer {
         return facts
     }
 
-    /// What must hold always.
+    /// Reports violations of the rules that always hold.
     private mutating func check(_ state: ModelState) {
         guard let record = state.record.map({ records[$0] }) else { return }
         let families = [Int(record.signInID)] + record.accessTokens.map { Self.family(of: $0.secret) }
@@ -106,7 +106,7 @@ struct Explorer {
         }
     }
 
-    /// What must hold when nothing is under way any more.
+    /// Reports violations of the rules that hold once no process is at work.
     private mutating func checkTheEnd(_ state: ModelState) {
         let all = state.processes.map { processes[$0] }
         guard all.allSatisfy({ !$0.isAtWork }) else { return }
@@ -125,7 +125,7 @@ struct Explorer {
     }
 }
 
-// What stands in for tokens: a family, which is a sign-in, and a number in it.
+// The stand-in for a token: a family, which is a sign-in, and a number in it.
 extension Explorer {
     static func refreshToken(_ family: Int, _ number: Int) -> String { "refresh.\(family).\(number)" }
 

@@ -25,7 +25,7 @@ struct ExplorerTests {
         Budget(failedWrites: 1, faults: 1, fetches: 1, nextRefreshes: 1, ticks: 1),
     ]
 
-    /// What takes a minute together.
+    /// Budgets that take a minute together.
     static let deepBudgets = [
         Budget(suspensions: 1, ticks: 3),
         Budget(ticks: 4),

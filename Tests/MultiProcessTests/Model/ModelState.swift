@@ -45,7 +45,7 @@ extension Budget: CustomStringConvertible {
 /// One process: its machine, and what its driver and its store have in memory. Numbers stand for values; see `Interner`.
 struct ModelProcess: Hashable {
     var machine: RefreshMachine
-    /// What the machine wants done.
+    /// The actions that the machine wants done.
     var actions: [RefreshMachine.Action] = []
     var isAlive = true
     /// Whether it may stand still while time goes on.
@@ -64,7 +64,7 @@ struct ModelProcess: Hashable {
     /// The sign-in and the number of the refresh token that came.
     var family: Int?
     var granted: Int?
-    /// What could not be written.
+    /// The number of the writes that failed.
     var unsaved: Int?
 
     /// Forgets what no later step looks at, so that states that differ in nothing else are one.
@@ -88,7 +88,7 @@ struct ModelProcess: Hashable {
     }
 }
 
-/// What the provider knows of one sign-in: refresh tokens have numbers, and only the last one is good.
+/// The provider's knowledge of one sign-in. Refresh tokens have numbers, and only the last number is valid.
 struct ModelFamily: Hashable {
     var current = 0
     var isRevoked = false
@@ -99,7 +99,7 @@ struct ModelFamily: Hashable {
     var refused: Int?
 }
 
-/// A sign-in of another program, which is to be written again.
+/// A sign-in of another program that the program writes again.
 struct ModelSignIn: Hashable {
     var family: Int
     var writes: Int

@@ -6,7 +6,7 @@ import Synchronization
 
 /// A TCP server on 127.0.0.1 that reads requests and plays back bytes, delays and drops, well-formed or not.
 package final class ScriptedServer: Sendable {
-    /// What the server does after it has read a request.
+    /// An action of the server after it has read a request.
     package enum Action: Sendable {
         case send([UInt8])
         /// Waits before the next action.

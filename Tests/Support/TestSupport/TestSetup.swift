@@ -78,7 +78,7 @@ package struct TestSetup {
         return try await cache.records(of: .account, in: group)
     }
 
-    /// What is in them, but for the provider's refusals.
+    /// Returns the tokens in the accounts' records, without the provider's refusals.
     package func storedTokens(of application: PublicClientApplication) async throws -> [AccountCredentials] {
         try await storedCredentials(of: application).values.map { record in
             var credentials = try AccountCredentials(decoding: record.bytes) { _ in ScopeRule(ignoresCase: false) }
