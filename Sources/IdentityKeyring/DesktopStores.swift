@@ -8,7 +8,7 @@ final class DesktopStores: Sendable {
     /// The kinds of records that outlast a program.
     static let movableKinds: [CacheKey.Kind] = [.account, .application, .provider]
 
-    /// Files in clear text. What is remembered of all stores lies beside them.
+    /// Files in clear text. The marker of every store lies beside them.
     let plain: FileTokenCache
     private let keyring: any TokenCache
     private let checkKeyring: @Sendable () async throws -> Void

@@ -68,7 +68,7 @@ extension DesktopTokenCache {
     /// next sign-in chooses one.
     ///
     /// - Returns: The store that they rested in, and whether they are removed: items of a keyring that cannot be used stay.
-    /// - Throws: What the files throw.
+    /// - Throws: The errors of the file cache.
     package func discard(_ group: CacheGroup) async throws -> (store: TokenStore?, isRemoved: Bool) {
         let locks = try await stores.moveLocks().takeAll(in: group)
         defer { locks.forEach { $0.end() } }
@@ -95,8 +95,8 @@ extension DesktopTokenCache {
         }
     }
 
-    /// All locks of the group, when nobody refreshes: who does has a lease in the old store, and in the new one nobody
-    /// would find it. Whoever wants one has to wait for the lock.
+    /// Takes all locks of the group at a time when no process refreshes. A refreshing process has a lease in the old
+    /// store, which would not be found in the new one. A process that needs a lease has to wait for the lock.
     private func locksBetweenRefreshes(of group: CacheGroup, within timeout: Duration) async throws -> [HeldLock] {
         let clock = ContinuousClock()
         let begin = clock.now
@@ -157,7 +157,7 @@ extension DesktopTokenCache {
         inUse.forget(group)
     }
 
-    /// What is remembered, after the copies that an interrupted move left behind are removed; `nil` when no store was
+    /// Returns the marker after it has removed copies that an interrupted move left behind; `nil` if no store was
     /// chosen and no tokens are found.
     private func settledMark(of group: CacheGroup) async throws -> StoreMark? {
         guard let mark = try await inUse.marker.mark(of: group) else {

@@ -30,7 +30,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     /// Names the program. Nothing is read or asked before the first use.
     ///
     /// - Parameters:
-    ///   - applicationName: What the person sees as the name of items in the keyring, for example "Contoso Mail".
+    ///   - applicationName: The name of the items that the person sees in the keyring, for example "Contoso Mail".
     ///   - policy: Which stores are accepted, the best first; ``StorePolicy/standard`` unless given.
     ///   - directory: Where files rest, and what is remembered; the default is that of `FileTokenCache`. Two directories have
     ///     sign-ins of their own in every store but ``TokenStore/keyring``: what rests there belongs to the user and the group,
@@ -87,7 +87,8 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
 
     /// Where the tokens of `group` rest, and why; chosen now if it was not before.
     ///
-    /// A store that needs the keyring is asked whether it can be used now; nobody is asked to unlock it.
+    /// If a store needs the keyring, the keyring is asked whether it can be used now. The person is not asked to unlock
+    /// it.
     ///
     /// - Throws: `.keyringLocked`, `.keyringNoService` and the other second levels of `.cache` when no accepted store can
     ///   be used; `CancellationError`.
@@ -117,7 +118,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
 
     /// The store in which the tokens of `group` rest, whether the policy accepts it or not; `nil` when none was chosen.
     ///
-    /// - Throws: What reading files throws.
+    /// - Throws: The errors of reading files.
     package func rememberedStore(of group: CacheGroup) async throws -> TokenStore? {
         try await inUse.remembered(for: group)
     }
@@ -125,7 +126,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     /// Reads what the store of `group` needs beside its files: the key of encrypted ones, the items of the keyring. Nothing is
     /// chosen or made.
     ///
-    /// - Throws: What the store throws; `.cacheKeyUnavailable` where the key of encrypted files is missing.
+    /// - Throws: The errors of the store; `.cacheKeyUnavailable` if the key of encrypted files is missing.
     package func checkReadable(in group: CacheGroup) async throws {
         guard let store = try await rememberedStore(of: group) else { return }
         try await stores.checkReadable(store, for: group)

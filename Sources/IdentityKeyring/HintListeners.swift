@@ -3,8 +3,8 @@
 import IdentityClient
 import Synchronization
 
-/// Who asked for hints. Before the store is open they would miss what is written until it is, and when the tokens are moved
-/// they would go on listening to the store that is left.
+/// The listeners that asked for hints. They would miss writes before the store is open, and would go on listening to
+/// the old store after the tokens are moved.
 final class HintListeners: Sendable {
     private struct Listener {
         let group: CacheGroup

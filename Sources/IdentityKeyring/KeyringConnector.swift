@@ -35,10 +35,10 @@ final class KeyringConnector: Sendable {
 
     /// The link. All who come while it is made wait for the same one.
     ///
-    /// - Parameter startsKeyring: Whether the bus may start a keyring where none runs, as it does for every program that
-    ///   reads or writes. Who only listens leaves that to others.
-    /// - Throws: `.keyringTimedOut` at once while the keyring leaves earlier calls unanswered; what opening a link
-    ///   throws; `CancellationError`.
+    /// - Parameter startsKeyring: Whether the bus may start a keyring if none runs, as it does for every program that
+    ///   reads or writes. A program that only listens passes `false`.
+    /// - Throws: `.keyringTimedOut` at once while the keyring leaves earlier calls unanswered; the errors of opening a
+    ///   link; `CancellationError`.
     func link(startsKeyring: Bool = true) async throws -> KeyringLink {
         let (ready, waiting, isNew) = state.withLock { state -> (KeyringLink?, Attempt?, Bool) in
             if let link = state.link, link.isUsable { return (link, nil, false) }

@@ -41,7 +41,7 @@ final class KeyringHints: Sendable {
         set { state.withLock { $0.connector = newValue } }
     }
 
-    /// - Parameter others: What changes in `group` outside of the keyring.
+    /// - Parameter others: The changes in `group` outside of the keyring.
     func stream(of group: CacheGroup, and others: AsyncStream<CacheKey>?) -> AsyncStream<CacheKey> {
         let (stream, continuation) = AsyncStream.makeStream(of: CacheKey.self, bufferingPolicy: .bufferingNewest(64))
         let number = state.withLock { state in
@@ -76,8 +76,8 @@ final class KeyringHints: Sendable {
         }
     }
 
-    /// Waits for a keyring for as long as somebody listens: after the old one has gone, or before there is one. None is
-    /// started for that: it would take the place of one that is just coming back.
+    /// Waits for a keyring while there are listeners, after the old one has gone or before there is one. Does not start
+    /// a keyring, because it would replace one that is just coming back.
     private func comeBack() {
         state.withLock { state in
             guard state.waiting == nil, !state.subscribers.isEmpty, let connector = state.connector else { return }
@@ -110,7 +110,7 @@ final class KeyringHints: Sendable {
         return true
     }
 
-    /// What a signal means; `nil` when none will come any more.
+    /// Handles a signal; `nil` means that no more signals will come.
     func receive(_ signal: BusConnection.Signal?) {
         guard let signal else {
             memory.invalidateAll()

@@ -42,7 +42,7 @@ struct KeyringItem: Equatable {
         kind == key.kind.rawValue && name == key.name
     }
 
-    /// What the keyring is told that the secret is. Some keep text only.
+    /// The content type that the keyring stores with the secret. Some keyrings keep text only.
     static func contentType(of secret: [UInt8]) -> String {
         String(validating: secret, as: UTF8.self) != nil && !secret.contains(0)
             ? "text/plain" : "application/octet-stream"

@@ -4,17 +4,17 @@ import GLibSupport
 import IdentityClient
 import Synchronization
 
-/// What a link knows of the default collection.
+/// The knowledge that a link has of the default collection.
 enum KnownCollection: Sendable {
     case unknown
-    /// It was told as the link was opened, and nobody has used it since.
+    /// The keyring named it when the link was opened, and it has not been used since.
     case told(String)
     /// It was open when it was last seen.
     case open(String)
 }
 
 extension KeyringLink {
-    /// What came of a look into the default collection.
+    /// The outcome of a look into the default collection.
     enum Look<Value: Sendable>: Sendable {
         case found(Value)
         case stopped(by: Obstacle)

@@ -90,7 +90,7 @@ extension KeyringLink {
         return (paths[0], paths[1])
     }
 
-    /// What is in items. Those that went away meanwhile, and those without content, are left out.
+    /// Returns the contents of items. Leaves out items that were removed in the meantime, and items without content.
     func secrets(of paths: [String], within timeout: Duration) async throws -> [FoundItem] {
         var items: [FoundItem] = []
         for start in stride(from: 0, to: paths.count, by: 32) {

@@ -4,7 +4,7 @@ import GLibSupport
 import IdentityClient
 import Synchronization
 
-/// Who provides the keyring, and what is done in another way for it.
+/// The provider of the keyring, and the differences in its handling.
 extension KeyringLink {
     /// The program behind the keyring, or `nil` where the system does not tell.
     func provider(within timeout: Duration) async -> String? {
@@ -48,7 +48,7 @@ extension KeyringLink {
         return name.hasPrefix("keepassxc") || name == "xdg-dbus-proxy"
     }
 
-    /// Whether nobody is asked anything for a search.
+    /// Whether a search asks the person nothing.
     func isSilentlySearched(within timeout: Duration) async throws -> Bool {
         guard asksWhenSearched else { return true }
         return try await !isLocked(defaultCollection(within: timeout), within: timeout)

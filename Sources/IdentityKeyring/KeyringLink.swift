@@ -41,16 +41,17 @@ final class KeyringLink: Sendable {
         self.collection = Mutex(collection.map { .told($0) } ?? .unknown)
     }
 
-    /// Connects. Unbounded: whoever waits has a deadline of its own.
+    /// Connects without a time limit. Each waiting caller has a deadline of its own.
     ///
-    /// What does not depend on each other's answers is asked at once: libsecret is loaded while the bus greets, and the
-    /// default collection and the keyring's name are asked for with the session, once the keyring knows us.
+    /// Calls that do not depend on each other's answers run at the same time: libsecret is loaded while the bus greets,
+    /// and the default collection and the keyring's name are requested together with the session, after the keyring has
+    /// noted this caller.
     ///
     /// - Parameters:
-    ///   - startsKeyring: Whether the bus may start a keyring where none runs.
-    ///   - changed: Called, on the link's thread, for each signal of the keyring; with `nil` when the link is of no more
-    ///     use.
-    /// - Throws: What ``AuthenticationError/fromKeyring(_:)`` translates.
+    ///   - startsKeyring: Whether the bus may start a keyring if none runs.
+    ///   - changed: Called on the link's thread for each signal of the keyring, and with `nil` when the link can no
+    ///     longer be used.
+    /// - Throws: The errors that ``AuthenticationError/fromKeyring(_:)`` translates.
     static func open(
         _ settings: KeyringSettings,
         startsKeyring: Bool,
@@ -98,10 +99,12 @@ final class KeyringLink: Sendable {
         )
     }
 
-    /// Asks for something that needs nothing of us, and waits for the answer. One that says that somebody is there will do.
+    /// Sends a call that needs no state of this caller, and waits for the answer. An error that shows a running keyring
+    /// is enough.
     ///
-    /// GNOME Keyring (seen in 42.1 and 50.0) notes a new caller beside its first call, and sometimes too late for it. Is
-    /// that call for a session, the daemon ends, and comes back locked; is it for the default collection, there is none.
+    /// GNOME Keyring (seen in 42.1 and 50.0) notes a new caller in parallel with its first call, and sometimes too late
+    /// for it. If that call opens a session, the daemon ends, and comes back locked. If it asks for the default
+    /// collection, the answer is that there is none.
     private static func introduce(on bus: BusConnection, _ startsKeyring: Bool, within timeout: Duration) async throws {
         do {
             _ = try await call(

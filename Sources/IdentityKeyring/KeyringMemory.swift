@@ -3,7 +3,7 @@
 import IdentityClient
 import Synchronization
 
-/// What was read from the keyring or written to it, for as long as it is known to be still so.
+/// The records that were read from the keyring or written to it, kept while they are known to be current.
 final class KeyringMemory: Sendable {
     private struct Entry {
         let record: CacheRecord
@@ -54,13 +54,14 @@ final class KeyringMemory: Sendable {
     private static let limit = 8 << 20
     private let state = Mutex(State())
 
-    /// The record under `key`, if nobody has changed it, or begun to, since it was read. No call but one `fstat`.
+    /// The record under `key`, unless a process has changed it, or begun to, since it was read. Costs one `fstat` and
+    /// no other call.
     func record(for key: CacheKey) -> CacheRecord? {
         guard let entry = state.withLock({ $0.entries[key] }), entry.counter.value == entry.count else { return nil }
         return entry.record
     }
 
-    /// To be taken before something is read that is to be remembered.
+    /// A counter that a caller reads before it reads a record and has it remembered.
     var epoch: UInt64 { state.withLock { $0.epoch } }
 
     /// Where the item of `key` lies, and no other of that key.
@@ -102,7 +103,7 @@ final class KeyringMemory: Sendable {
         }
     }
 
-    /// All records of a kind, if nobody has changed any record of the group since they were read.
+    /// All records of a kind, unless a record of the group has changed since they were read.
     func records(of kind: CacheKey.Kind, in group: CacheGroup) -> [CacheKey: CacheRecord]? {
         let name = ListingName(kind: kind, group: group)
         guard let listing = state.withLock({ $0.listings[name] }), listing.counts.areCurrent else { return nil }

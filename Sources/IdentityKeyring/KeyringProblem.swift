@@ -4,7 +4,7 @@ import CGIO
 import GLibSupport
 import IdentityClient
 
-/// What a failure of GLib or of the keyring means.
+/// The meaning of a failure of GLib or of the keyring.
 enum KeyringProblem {
     /// The connection, the session or the daemon is not the one it was: with a new one it may work.
     case stale
@@ -62,7 +62,7 @@ enum KeyringProblem {
 }
 
 extension AuthenticationError {
-    /// What went wrong with the keyring, and what the person does about it.
+    /// An error that says what failed in the keyring, and what the person can do about it.
     static func keyring(_ code: Code, _ cause: (any Error)? = nil) -> AuthenticationError {
         AuthenticationError(code, advice[code] ?? "The keyring could not be used.", underlyingError: cause)
     }
@@ -96,7 +96,7 @@ extension AuthenticationError {
         )
     }
 
-    /// The same of another program, which nobody has answered.
+    /// The dialog of another program was shown, and not answered in time.
     static var keyringDialogElsewhere: AuthenticationError {
         AuthenticationError(
             .keyringTimedOut,
@@ -105,7 +105,7 @@ extension AuthenticationError {
         )
     }
 
-    /// What a failure of GLib or of the keyring becomes; other errors stay as they are.
+    /// Translates a failure of GLib or of the keyring. Returns other errors unchanged.
     static func fromKeyring(_ error: any Error) -> any Error {
         switch error {
         case let problem as LibraryProblem: library(problem)

@@ -4,18 +4,20 @@ import GLibSupport
 import IdentityClient
 import Synchronization
 
-/// Asks the person to unlock the keyring, or to make one, where the program lets it, one dialog at a time among all
-/// programs of the user.
+/// Asks the person to unlock the keyring or to create one, if the program allows it. Only one dialog is open at a time
+/// among all programs of the user.
 ///
-/// GNOME Keyring keeps a queue of those who prompt at once, and forgets it where three have and the first dialog is
-/// closed: from then on nobody sees one.
+/// GNOME Keyring keeps a queue of simultaneous prompts. If there are three and the first dialog is closed, it forgets
+/// the queue, and no further dialog is shown.
 final class KeyringPrompter: Sendable {
     private enum State {
         case none
         case open(Promise<Void>)
-        /// Another program's dialog was open for as long as anybody waited here: nobody waits for it again.
+        /// Another program's dialog stayed open for the whole time that a caller waited here. No caller waits for it
+        /// again.
         case elsewhere
-        /// The person said no, or nothing: nobody is asked again before the keyring has been seen unlocked.
+        /// The person refused or did not answer. The person is not asked again until the keyring has been seen
+        /// unlocked.
         case over(AuthenticationError.Code)
     }
 
@@ -45,11 +47,12 @@ final class KeyringPrompter: Sendable {
         }
     }
 
-    /// Has an obstacle removed. A collection without a password, as many have who log in without one, opens without a
+    /// Removes an obstacle. A collection without a password, common for people who log in without one, opens without a
     /// dialog, whether the person may be asked or not.
     ///
-    /// - Throws: The obstacle's error where nobody is or can be asked, `.keyringPromptDismissed` when the person closed the
-    ///   dialog, `.keyringTimedOut` when nobody answered, here or in the other program that asks, `CancellationError`.
+    /// - Throws: The obstacle's error if the person must not or cannot be asked; `.keyringPromptDismissed` if the
+    ///   person closed the dialog; `.keyringTimedOut` if the person did not answer, here or in the other program that
+    ///   asks; `CancellationError`.
     func remove(_ obstacle: Obstacle, with link: KeyringLink, within timeout: Duration) async throws {
         guard let deadline = prompting.deadline else {
             if try await vanishesByItself(obstacle, link, within: timeout) { return }

@@ -5,7 +5,8 @@ import IdentityClient
 
 /// One prompt of the keyring, from its opening to its end.
 ///
-/// It is never dismissed: gnome-keyring ends with its dialog. Whoever stops waiting leaves it open.
+/// The prompt is never dismissed, because gnome-keyring would end with its dialog. A caller that stops waiting
+/// leaves the prompt open.
 struct PromptRun {
     private let bus: BusConnection
     private let path: String
@@ -19,7 +20,7 @@ struct PromptRun {
     }
 
     /// Opens the prompt and waits for its end.
-    /// - Returns: What it led to, or `nil` when the person closed it.
+    /// - Returns: The result of the prompt, or `nil` if the person closed it.
     /// - Throws: `DeadlineExceeded`, `GLibFailure`, `CancellationError`; the prompt stays open.
     func outcome(within timeout: Duration) async throws -> Variant? {
         guard BusConnection.isPath(path) else { throw AuthenticationError.keyring(.cache) }
@@ -81,7 +82,7 @@ extension BusConnection {
 }
 
 extension GLibFailure {
-    /// What the bus says of a call whose answer will not come any more.
+    /// The bus's error for a call whose answer will not come any more.
     fileprivate static let dialogEnded = GLibFailure(
         domain: "identity-client",
         code: 2,

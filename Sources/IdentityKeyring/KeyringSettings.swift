@@ -3,7 +3,7 @@
 import GLibSupport
 import IdentityClient
 
-/// What a keyring cache is made with besides its name. Everything but the default is for tests.
+/// The settings of a keyring cache besides its name. Everything but the default is for tests.
 package struct KeyringSettings: Sendable {
     /// The name of GIO's library.
     package var gioLibrary = "libgio-2.0.so.0"
@@ -19,7 +19,7 @@ package struct KeyringSettings: Sendable {
     package var writeTimeout = Duration.seconds(15)
     /// How long another process's lock is waited for.
     package var lockTimeout = Duration.seconds(5)
-    /// How soon a person can have closed a dialog. What is closed sooner nobody has seen.
+    /// The shortest time in which a person can close a dialog. A dialog that closes sooner was not seen.
     package var quickestPerson = Duration.milliseconds(300)
 
     package init() {}

@@ -6,23 +6,24 @@
 /// let cache = KeyringTokenCache(applicationName: "Example", prompting: .allowed())
 /// ```
 public struct KeyringPrompting: Hashable, Sendable {
-    /// How long the person is waited for, or `nil` when nobody is asked.
+    /// The time to wait for the person, or `nil` if the person is not asked.
     public let deadline: Duration?
 
     /// The window that the dialog belongs to, as the keyring names windows, or `nil` for none. Under X11 it is the window's
     /// number in decimal; keyrings have no name for a window of Wayland.
     public let parentWindow: String?
 
-    /// Nobody is asked: a locked keyring is `.keyringLocked` at once.
+    /// The person is not asked: a locked keyring is `.keyringLocked` at once.
     public static let never = KeyringPrompting(deadline: nil, parentWindow: nil)
 
-    /// The keyring's own dialog is shown, once, and waited for.
+    /// The keyring's own dialog is shown once, and the call waits for it.
     ///
-    /// For programs with a window. Where no dialog can be shown, it is `.keyringLocked`. Programs that want one at once wait
-    /// for each other. A dialog that the person closed is not shown again before the keyring has been
-    /// unlocked; one that nobody answers stays open after the deadline, since closing it would end some keyrings.
+    /// For programs with a window. If no dialog can be shown, the error is `.keyringLocked`. Programs that need a
+    /// dialog at the same time wait for each other. A dialog that the person closed is not shown again until the
+    /// keyring has been unlocked. A dialog without an answer stays open after the deadline, because closing it would
+    /// end some keyrings.
     /// - Parameters:
-    ///   - deadline: How long the person is waited for; two minutes unless given.
+    ///   - deadline: The time to wait for the person; two minutes unless given.
     ///   - parentWindow: The window that the dialog belongs to; see ``parentWindow``. None unless given.
     public static func allowed(
         deadline: Duration = .seconds(120),
@@ -32,7 +33,7 @@ public struct KeyringPrompting: Hashable, Sendable {
     }
 }
 
-/// What the keyring of this session is, as ``KeyringTokenCache/status()`` found it.
+/// The state of this session's keyring, as ``KeyringTokenCache/status()`` found it.
 ///
 /// ```swift
 /// if try await cache.status().isLocked { showUnlockButton() }

@@ -121,8 +121,8 @@ extension KeyringTokenCache {
         case unreadable(FoundItem)
     }
 
-    /// What lies under `key` now.
-    /// - Returns: `nil` where the collection was not seen open, and nothing certain was found.
+    /// Reads the item under `key`.
+    /// - Returns: `nil` if the collection was not seen open and nothing certain was found.
     func fetch(
         _ key: CacheKey,
         in collection: String,
@@ -173,8 +173,9 @@ extension KeyringTokenCache {
         return (.record(record), items)
     }
 
-    /// What lies where the item of `key` was found alone: one question instead of two, and the answer that it is still
-    /// there says that the collection is open. The signals that another one came or this one went are heard before it.
+    /// Looks where the item of `key` was last found as the only one. That takes one call instead of two, and an item
+    /// that is still there shows that the collection is open. Signals of an added or removed item arrive before the
+    /// answer.
     private func lookInPlace(
         _ key: CacheKey,
         in collection: String,

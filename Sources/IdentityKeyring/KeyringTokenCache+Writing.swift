@@ -16,16 +16,16 @@ extension KeyringTokenCache {
         }
     }
 
-    /// Puts the item under `key` out of the way if it is still the one that is meant.
-    /// - Returns: What the person finds it under.
+    /// Sets the item under `key` aside if it is still the same.
+    /// - Returns: The name that the person finds the item under.
     func moveAside(_ key: CacheKey, _ isMeant: @escaping @Sendable (FoundItem) -> Bool) async throws -> String {
         try await write(to: key) { collection in
             try await self.underLock(key) { try await $0.moveAside(in: collection, isMeant) }
         }
     }
 
-    /// Does `work` with the open collection, in the time that a write has. The person is asked while no lock is held, so
-    /// that nobody waits for both.
+    /// Does `work` with the open collection, within the time limit of a write. The person is asked while no lock is
+    /// held, so that no other process waits for the person as well.
     private func write<Value: Sendable>(
         to key: CacheKey,
         _ work: @escaping @Sendable (_ collection: String) async throws -> Value
@@ -63,7 +63,7 @@ extension KeyringTokenCache {
         )
     }
 
-    /// What the person sees as the item's name.
+    /// The item's name that the person sees.
     func label(of kind: String) -> String {
         let subject =
             switch kind {

@@ -9,10 +9,10 @@ public import IdentityClient
 /// Every record is an item of the default collection, which the person sees under the program's name, for example in
 /// "Passwords and Keys". Removing it there signs the program out. Nothing in an item's attributes tells of a person.
 ///
-/// libsecret and GLib are loaded when the cache is first used; a program that has a `KeyringTokenCache` and does not use
-/// it starts without them. No call blocks the caller's thread: all happens on a thread of the cache's own. A read takes
-/// at most five seconds, a write fifteen, and a cancelled task's call ends at once. What was read is remembered for as
-/// long as nobody has changed it: reading it again asks nobody.
+/// libsecret and GLib are loaded when the cache is first used; a program that has a `KeyringTokenCache` and does not
+/// use it starts without them. No call blocks the caller's thread: the work is done on a thread of the cache. A read
+/// takes at most five seconds, a write fifteen, and a cancelled task's call ends at once. A record that was read is
+/// remembered until a process changes it; reading it again sends no call to the keyring.
 ///
 /// A locked keyring is an error and never looks empty. Nothing is ever written elsewhere instead. Leases, which mean
 /// nothing after a crash, lie as files in the user's runtime directory.
@@ -36,7 +36,7 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     /// Names the program. Nothing is loaded or asked before the first use.
     ///
     /// - Parameters:
-    ///   - applicationName: What the person sees as the item's name, for example "Contoso Mail".
+    ///   - applicationName: The name of the items that the person sees, for example "Contoso Mail".
     ///   - prompting: Whether the person is asked to unlock a locked keyring. `.never` unless given.
     public convenience init(applicationName: String, prompting: KeyringPrompting = .never) {
         self.init(applicationName: applicationName, prompting: prompting, settings: KeyringSettings())
@@ -106,8 +106,8 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
         try await place.locks().take(for: CacheKey(group: group, kind: .lease, name: "check")).end()
     }
 
-    /// What the keyring is, by asking it. Nothing is stored, and the person is not asked to unlock it; a collection
-    /// without a password opens by itself, as it does for whoever reads it.
+    /// Asks the keyring for its state. Stores nothing, and does not ask the person to unlock the keyring. A collection
+    /// without a password opens by itself, as it does for every reader.
     ///
     /// - Throws: As ``record(for:)``, but for `.keyringLocked`.
     public func status() async throws -> KeyringStatus {
@@ -134,7 +134,7 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     }
 
     /// Stores the item under another kind and removes it from `key`.
-    /// - Returns: What the person finds it under.
+    /// - Returns: The name that the person finds the item under.
     package func setAside(_ key: CacheKey, record: CacheRecord) async throws -> String? {
         try await moveAside(key) { $0.secret == KeyringItem(record, for: key).secret }
     }

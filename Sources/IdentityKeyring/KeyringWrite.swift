@@ -55,7 +55,7 @@ struct KeyringWrite {
         }
     }
 
-    /// What is stored now; an item that is no record is put out of the way.
+    /// Returns the stored record. Sets aside an item that is not a record.
     private func current(
         in collection: String,
         by link: KeyringLink
@@ -152,8 +152,8 @@ struct KeyringWrite {
         return "\"\(label)\""
     }
 
-    /// What was sent to the keyring is awaited to its end, or to its time-out, also when the task is cancelled: until
-    /// then nobody else may have the lock. The caller does not wait for that.
+    /// Waits for the keyring's answer or the time limit, even if the task is cancelled, because no other process may
+    /// have the lock before that. The caller does not wait for it.
     private func store(
         _ secret: [UInt8],
         as key: CacheKey,

@@ -3,7 +3,7 @@
 import GLibSupport
 import IdentityClient
 
-/// What stands before the secrets, and only the person can remove.
+/// An obstacle before the secrets that only the person can remove.
 enum Obstacle: Error, Sendable {
     /// The collection is locked.
     case locked(String)
@@ -13,7 +13,7 @@ enum Obstacle: Error, Sendable {
     /// There is no default collection: an account that is new, or logs in by itself.
     case noCollection
 
-    /// What to say where nobody can be asked.
+    /// The error if the person cannot be asked.
     var error: AuthenticationError {
         switch self {
         case .locked: .keyring(.keyringLocked)

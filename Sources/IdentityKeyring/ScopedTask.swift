@@ -2,7 +2,7 @@
 
 /// Work that begins at once, whose outcome is wanted a little later, and which is cancelled at the end of the scope.
 ///
-/// What `async let` is, which this library does without (Docs/decisions/0017): it can end the process.
+/// A substitute for `async let`, which this library does not use because it can end the process (Docs/decisions/0017).
 struct ScopedTask<Value: Sendable>: ~Copyable {
     private let task: Task<Value, any Error>
 

@@ -5,9 +5,9 @@ import CLibSecret
 import GLibSupport
 import IdentityClient
 
-/// What libsecret does for us: it agrees with the keyring on how secrets are encrypted, and encrypts them.
+/// The part that libsecret does: it agrees with the keyring on the encryption of secrets, and encrypts them.
 final class SecretSession: Sendable {
-    /// What the keyring knows the session as.
+    /// The keyring's name for the session.
     let path: String
     /// Never changes once it is open; so, unlike others, it is read on any thread.
     private let session: GLibPointer
@@ -61,7 +61,7 @@ final class SecretSession: Sendable {
         return unsafe Variant(owning: value)
     }
 
-    /// What is in a secret of the keyring; `nil` where it is not encrypted as was agreed.
+    /// Returns the content of a secret of the keyring; `nil` if it is not encrypted as agreed.
     func decrypted(_ secret: Variant) -> [UInt8]? {
         // GLib checks what a message's signature says; libsecret ends a debug build for another type.
         guard secret.has(type: "(oayays)") else { return nil }

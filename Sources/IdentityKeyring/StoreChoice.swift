@@ -24,7 +24,7 @@ enum StoreChoice {
     ///
     /// - Parameters:
     ///   - remembered: The one that was chosen before.
-    ///   - problem: Why the keyring cannot be used; `nil` when it can or nobody asked.
+    ///   - problem: Why the keyring cannot be used; `nil` if it can, or if that was not checked.
     /// - Throws: `problem` when the keyring is there but out of reach for now, or when nothing else is listed; `.cache`
     ///   when the remembered store is not listed.
     static func decide(

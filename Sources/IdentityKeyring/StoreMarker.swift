@@ -4,7 +4,7 @@ import FoundationEssentials
 import IdentityClient
 import Synchronization
 
-/// What is remembered of a group's store.
+/// The remembered facts about a group's store.
 struct StoreMark: Equatable, Sendable {
     /// Where the tokens rest.
     let store: TokenStore
@@ -27,16 +27,16 @@ final class StoreMarker: Sendable {
     }
 
     private let files: FileTokenCache
-    /// What was read last, and what it means.
+    /// The record that was read last for each group, and its decoded form.
     private let known = Mutex<[CacheGroup: (record: CacheRecord, mark: StoreMark)]>([:])
 
     init(_ files: FileTokenCache) {
         self.files = files
     }
 
-    /// What is remembered.
+    /// Returns the remembered store.
     ///
-    /// - Throws: `.cacheNewerVersion` when this version does not know the store; what reading a file cache throws.
+    /// - Throws: `.cacheNewerVersion` if this version does not know the store; the errors of reading a file cache.
     func mark(of group: CacheGroup) async throws -> StoreMark? {
         guard let record = try await files.record(for: Self.key(group)) else { return nil }
         if let known = known.withLock({ $0[group] }), known.record == record { return known.mark }
@@ -48,7 +48,7 @@ final class StoreMarker: Sendable {
     /// Remembers `store` unless another process was first.
     ///
     /// - Parameter isFallback: Whether it was chosen only because there was no keyring.
-    /// - Returns: What is remembered now.
+    /// - Returns: The store that is remembered now.
     func remember(
         _ store: TokenStore,
         for group: CacheGroup,

@@ -83,7 +83,7 @@ public struct StorePolicy: Hashable, Sendable {
 /// print(try await cache.openedStore(for: group).explanation)
 /// ```
 public struct OpenedStore: Sendable {
-    /// Who shares the tokens.
+    /// The group of programs that share the tokens.
     public let group: CacheGroup
 
     /// Where they rest.
@@ -98,7 +98,7 @@ public struct OpenedStore: Sendable {
         case remembered
         /// It is the first that the policy lists.
         case preferred
-        /// What the policy lists before it needs a keyring, and there is none: the error says what is missing.
+        /// The stores that the policy lists first need a keyring, and there is none. The error says what is missing.
         case fallback(AuthenticationError)
     }
 

@@ -8,7 +8,7 @@ import Synchronization
 struct DesktopStore: Sendable {
     let opened: OpenedStore
     let cache: any TokenCache
-    /// What the marker said of it, if there was one.
+    /// The marker's entry for the store, if there was one.
     let mark: StoreMark?
 
     var store: TokenStore { opened.store }
@@ -106,7 +106,7 @@ final class StoresInUse: Sendable {
         return try adopt(try await marker.remember(known.store, for: group, isFallback: isFallback), instead: known)
     }
 
-    /// Whether nobody has asked that before.
+    /// Whether this is the first call for the group.
     func isFirstToSettle(_ group: CacheGroup) -> Bool {
         settled.withLock { $0.insert(group).inserted }
     }

@@ -3,9 +3,9 @@
 import IdentityClient
 import Synchronization
 
-/// A turnstile for each record that somebody writes to: tasks of one process queue here, and not at a lock of files.
+/// A turnstile for each record that a task writes to. Tasks of one process queue here instead of at a file lock.
 final class Turns: Sendable {
-    /// A turnstile and how many use it; it goes when nobody does.
+    /// A turnstile and the number of its users. It is removed with its last user.
     private struct Turn {
         let turnstile: Turnstile
         var users: Int
@@ -14,7 +14,7 @@ final class Turns: Sendable {
     private let turns = Mutex<[CacheKey: Turn]>([:])
 
     /// Does `work` when no other task writes to `key`.
-    /// - Throws: What `work` throws, `CancellationError`.
+    /// - Throws: The errors of `work`; `CancellationError`.
     func take<Value: Sendable>(_ key: CacheKey, _ work: () async throws -> Value) async throws -> Value {
         let turnstile = turns.withLock { turns in
             var turn = turns[key] ?? Turn(turnstile: Turnstile(), users: 0)

@@ -38,9 +38,9 @@ public final class AuthenticatedClient: Sendable {
     /// Creates a client, without network or file access.
     ///
     /// - Parameters:
-    ///   - application: Who acquires the tokens.
-    ///   - account: On whose behalf; it came from a result, or from `allAccounts()`.
-    ///   - scopes: Those of one resource.
+    ///   - application: The application that acquires the tokens.
+    ///   - account: The account on whose behalf calls are made, from a result or from `allAccounts()`.
+    ///   - scopes: The scopes of one resource.
     ///   - authority: Another authority of the same kind and cloud, a tenant or a B2C policy; `nil` means the
     ///     application's.
     ///   - transport: How requests are sent; `nil` means the application's transport. Streaming needs a

@@ -41,7 +41,7 @@ extension Authority {
 }
 
 extension RedirectURI {
-    /// What providers tell redirect addresses apart by: few compare the port of a loopback address.
+    /// The part of a redirect address that providers compare. Few compare the port of a loopback address.
     fileprivate var path: String {
         switch kind {
         case .loopback(_, _, let path): path.isEmpty ? "/" : path

@@ -30,7 +30,7 @@ package enum AccountWrite: Hashable, Sendable {
 /// It stays small however many refreshes follow each other while nothing can be written. A write that failed may have been
 /// done all the same: a keyring may answer too late, and a directory be synced in vain after the record has its name.
 package struct PendingWrites: Hashable, Sendable {
-    /// A sign-in, or refreshes that follow each other, with what was found in the cache when they were to be written.
+    /// A sign-in or a series of refreshes, with the state of the cache when it failed to be written.
     fileprivate struct Entry: Hashable, Sendable {
         enum Change: Hashable, Sendable {
             case signIn(AccountCredentials, TokenGrant, at: Int64)
@@ -46,7 +46,7 @@ package struct PendingWrites: Hashable, Sendable {
         var found: String?
     }
 
-    /// What the writes make of the record that is there.
+    /// The effect of the writes on the record in the cache.
     package enum Replay: Hashable, Sendable {
         case write(AccountCredentials)
         /// The record is gone, and stays gone.

@@ -54,7 +54,7 @@ extension RefreshLease {
     }
 }
 
-/// What a process sees of the lease, and by which clocks.
+/// The view that one process has of the lease, with the readings of its clocks.
 package struct LeaseSight: Hashable, Sendable {
     /// `nil` if there is none, or a damaged one, which binds no process.
     package var lease: RefreshLease?

@@ -21,7 +21,7 @@ package enum RefreshMutation: CaseIterable, Hashable, Sendable {
     case takesOverALivingHolder
     /// A holder in another pid namespace counts as dead where no process has its number.
     case believesForeignProcessIDs
-    /// What was read before the lease is redeemed under it.
+    /// The refresh token that was read before the lease was taken is redeemed under it, without reading again.
     case doesNotReadUnderTheLease
     /// The lease is not renewed before a request that it would not outlast.
     case doesNotRenewTheLease

@@ -2,19 +2,20 @@
 
 import OAuthWire
 
-// What servers, those of plain OAuth 2.0 above all, say in ways of their own.
+// Deviations of individual servers, most of them plain OAuth 2.0.
 extension TokenResponse {
-    /// As it counts at `authority`: plain OAuth 2.0 has no ID tokens, and its scopes are told one by one.
+    /// Returns the response as it counts at `authority`. Plain OAuth 2.0 has no ID tokens, and each server writes
+    /// scopes in its own way.
     ///
-    /// An ID token is left out as any member that nobody knows (RFC 6749 §5.1): there are no keys to check it by. LinkedIn's
-    /// has no nonce, so LinkedIn cannot be used as an OpenID Connect provider.
+    /// An ID token is ignored like any unknown member (RFC 6749 §5.1), because there are no keys to verify it with.
+    /// LinkedIn's ID token has no nonce, so LinkedIn cannot be used as an OpenID Connect provider.
     ///
-    /// Deviation: Twitch writes `scope` as an array. From another server that is a fault.
+    /// Deviation: Twitch writes `scope` as an array. From any other server, an array is an error.
     ///
-    /// Deviation: LinkedIn leaves `token_type` out. It is a Bearer token.
+    /// Deviation: LinkedIn leaves `token_type` out. Its access token counts as a Bearer token.
     ///
-    /// Deviation: GitHub separates scopes by commas. A comma may also be part of a scope (RFC 6749 §3.3): so only where none of
-    /// the scopes that were asked for has one.
+    /// Deviation: GitHub separates scopes by commas. A scope may itself contain a comma (RFC 6749 §3.3), so commas
+    /// separate only if no requested scope contains one.
     func read(at authority: Authority, asked: [String]) -> TokenResponse {
         var response = self
         if writesScopesAsArray, authority.environment != "id.twitch.tv", fault == nil {
@@ -31,10 +32,11 @@ extension TokenResponse {
 }
 
 extension TokenGrant {
-    /// How long the access token of a sign-in counts as good where the server does not say.
+    /// The lifetime of a sign-in's access token if the server states none, in seconds.
     ///
-    /// Deviation: GitHub's tokens for OAuth apps have no end, no `expires_in` and no refresh token. After an hour a person
-    /// would have to sign in for a token that is still good, so that it is kept, and the resource's 401 tells when it is not.
+    /// Deviation: GitHub's tokens for OAuth apps never expire, and come without `expires_in` and without a refresh
+    /// token. With a lifetime of an hour, the person would have to sign in again while the token is still good. So the
+    /// token is kept until the resource answers 401.
     static func unstatedLifetime(of response: TokenResponse, _ authority: Authority) -> Int {
         authority.issuesIDTokens || response.refreshToken != nil ? usualLifetime : JSONObject.maximumDuration
     }

@@ -4,12 +4,12 @@ import Logging
 import OAuthWire
 
 extension GrantValidation {
-    /// The response to a refresh. Without ID token, without keys to verify it, or with another nonce or access token in it,
-    /// the earlier claims stay.
+    /// Decides about the response to a refresh. The earlier claims stay if the response has no ID token, if no keys can
+    /// verify it, or if it belongs to another nonce or access token.
     ///
     /// - Parameters:
-    ///   - keysFailure: Why the keys could not be had a moment ago.
-    ///   - willFetch: Is called before keys are fetched, which may take as long as a request may.
+    ///   - keysFailure: The reason why fetching the keys failed a moment ago.
+    ///   - willFetch: Called before keys are fetched, which may take as long as one request.
     func refreshGrant(
         _ response: TokenResponse,
         request: SilentRequest,
@@ -46,7 +46,7 @@ extension GrantValidation {
                     context.logger.debug("The ID token of a refresh has another nonce or access token and is left out")
                 }
             } catch let error as AuthenticationError where error.code != .invalidIDToken {
-                // The keys could not be had. Whose token it says it is counts all the same.
+                // The keys could not be fetched. The unverified ID token must still name the same person.
                 guard isAboutThePerson(response, request, snapshot) else { throw mismatch }
                 context.logger.debug(
                     "The ID token of a refresh could not be verified now and is left out",
@@ -72,7 +72,7 @@ extension GrantValidation {
         )
     }
 
-    /// No longer than a request may take, however many are needed: the lease of the refresh lasts no longer.
+    /// Takes no longer than one request may take, however many are needed, because the lease lasts no longer.
     private func claims(
         of idToken: String,
         _ expectation: IDTokenExpectation,
@@ -98,7 +98,7 @@ extension GrantValidation {
 
     /// Fetches the keys that most ID tokens are verified with, unless fresh ones are kept.
     ///
-    /// - Returns: Why they could not be had.
+    /// - Returns: The error if the keys could not be fetched.
     func fetchKeys(_ metadata: AuthorityMetadata, of authority: Authority) async -> AuthenticationError? {
         guard let place = metadata.jwksLocations(for: environment.clientID, of: authority).first else { return nil }
         do {
@@ -111,11 +111,11 @@ extension GrantValidation {
         }
     }
 
-    /// Whether nothing in an answer that is not believed says that it is about somebody else.
+    /// Whether nothing in an unverified response names another person.
     func isAboutThePerson(_ response: TokenResponse, _ request: SilentRequest, _ snapshot: CredentialSnapshot) -> Bool {
         let before = snapshot.credentials
         let earlier = before.idToken(inRealm: request.need.tenant)?.claims.string("sub")
-        // What cannot be read names nobody.
+        // An ID token that cannot be read names no person.
         let answered = response.idToken.flatMap { try? JSONWebToken(compact: $0) }?.claims.string("sub")
         if let earlier, let answered, !WireText.areSame(earlier, answered) { return false }
         return (try? checkSamePerson(response, request.authority, before.accountID)) != nil
@@ -139,21 +139,23 @@ extension GrantValidation {
 }
 
 extension IDTokenClaims {
-    /// Whether a refresh's ID token, right in all else, may take the place of the `earlier` one: it leaves out the nonce, or
-    /// has the same.
+    /// Whether a refresh's ID token, valid in all else, may replace the `earlier` one. It must have the same nonce, or
+    /// none.
     ///
-    /// Deviation: Gitea and Forgejo keep one nonce for a person and a client, the newest sign-in's, and put it into every ID
-    /// token. Once the person signs in on a second computer, each refresh on the first brings a nonce that is not its own.
-    /// OpenID Connect Core §12.2 forbids to use such a token, and it is not used; the access token needs none.
+    /// Deviation: Gitea and Forgejo keep one nonce for each person and client, that of the newest sign-in, and put it
+    /// into every ID token. After the person signs in on a second computer, each refresh on the first one brings a
+    /// nonce of the second. OpenID Connect Core §12.2 forbids the use of such an ID token, so it is not used. The
+    /// access token needs no nonce.
     fileprivate func isUsable(after earlier: JSONWebToken?) -> Bool {
         guard let nonce, let expected = earlier?.claims.string("nonce") else { return true }
         return constantTimeEquals(nonce, expected)
     }
 
-    /// Whether they say nothing of another access token than the one that came with them.
+    /// Whether the ID token has no hash of another access token than the one that came with it.
     ///
-    /// Deviation: asked once more within its grace period, django-oauth-toolkit answers with the access token that it gave
-    /// before, and an ID token made for one that it has thrown away. The ID token is not used; the access token needs none.
+    /// Deviation: if a refresh token is sent again within its grace period, django-oauth-toolkit answers with the
+    /// access token that it gave before, and with an ID token for an access token that it has discarded. That ID token
+    /// is not used. The access token needs none.
     fileprivate func belong(to accessToken: String?, in idToken: String) -> Bool {
         guard let accessToken, let token = try? JSONWebToken(compact: idToken), let algorithm = token.signatureAlgorithm
         else { return true }
@@ -162,11 +164,11 @@ extension IDTokenClaims {
 }
 
 extension AccountCredentials {
-    /// The earlier ID token, whose `sub` a refresh must repeat, and its `nonce` to replace it. Entra's differ from tenant to
-    /// tenant.
+    /// The earlier ID token. A refresh must repeat its `sub`, and its `nonce` to replace it. Entra's ID tokens differ
+    /// from tenant to tenant.
     func idToken(inRealm realm: String?) -> JSONWebToken? {
         let profile = realm.map { realm in profiles.first { $0.realm == realm } } ?? profiles.first
-        // It was verified when it came; one that can no longer be read binds to nobody.
+        // It was verified when it came. An ID token that can no longer be read imposes no `sub`.
         return profile?.idToken.flatMap { try? JSONWebToken(compact: $0) }
     }
 }

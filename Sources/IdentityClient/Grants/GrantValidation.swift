@@ -7,7 +7,7 @@ struct GrantValidation: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
 
-    /// The response to a code. An OpenID Connect provider has to say who the person is.
+    /// Decides about the response to an authorization code. An OpenID Connect provider must name the person.
     func signInGrant(
         _ response: TokenResponse,
         authority: Authority,
@@ -111,8 +111,8 @@ struct GrantValidation: Sendable {
 }
 
 extension IDTokenClaims {
-    /// Whether `client_info` may name the same person. In the person's home tenant both have the same identifier; what
-    /// another tenant calls the person cannot be compared.
+    /// Whether `client_info` may name the same person. The person has the same identifier in both in the home tenant.
+    /// The identifier in another tenant cannot be compared.
     fileprivate func mayBe(about info: ClientInfo, at authority: Authority) -> Bool {
         guard let oid, let tid, WireText.areSame(tid.lowercased(), info.utid.lowercased()) else { return true }
         return WireText.areSame(authority.objectID(fromUID: info.uid.lowercased()), oid.lowercased())

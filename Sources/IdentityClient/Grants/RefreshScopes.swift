@@ -1,10 +1,11 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Which scopes a refresh names.
+/// The scopes that a refresh names.
 ///
-/// Microsoft's refresh tokens are good for any resource, so the wanted scopes are always named. Elsewhere a refresh
-/// without scopes yields what was granted (RFC 6749 §6), and only a wish beyond that is named. What the person declined
-/// is no such wish: to name it would be refused each time. But who wants nothing else has no use for what was granted.
+/// A Microsoft refresh token is good for any resource, so a refresh there always names the requested scopes. Elsewhere,
+/// a refresh without scopes yields the granted ones (RFC 6749 §6). There, the scopes are named only if one of them was
+/// neither granted nor declined, or if none of them was granted. A declined scope is not named again, because the
+/// server would refuse it each time.
 struct RefreshScopes: Sendable {
     private let request: SilentRequest
     private let isNamed: Bool
@@ -20,17 +21,17 @@ struct RefreshScopes: Sendable {
         isNamed = request.authority.isMicrosoft || !isAnswered || !isUseful
     }
 
-    /// What the answer is filed under, so that the next call for the same is answered by it, whatever was granted.
+    /// The scopes that the answer is stored under. The next call for the same scopes finds it, whatever was granted.
     var requested: [String] { request.scopes }
 
-    /// What is granted where the answer does not say: what was asked for, or what was granted before.
+    /// The granted scopes if the answer does not state them: the earlier grant. `nil` stands for the requested scopes.
     var implied: [String]? { isNamed || granted.isEmpty ? nil : granted }
 
     func sent(defaults: [String]) -> [String] {
         isNamed ? request.scopes.appendingMissing(defaults) : []
     }
 
-    /// A scope beyond what was granted is for the person to agree to. Nobody can agree to an API that is not known.
+    /// Turns the refusal of a scope beyond the grant into a request for the person's consent.
     func explaining(_ error: AuthenticationError) -> AuthenticationError {
         guard error.code == .invalidScope, error.serverError?.error == "invalid_scope",
             !request.authority.isMicrosoft, isNamed

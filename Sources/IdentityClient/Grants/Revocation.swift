@@ -3,15 +3,15 @@
 import Logging
 import OAuthWire
 
-/// Tells the server that a token is not wanted any more.
+/// Tells the server that a token is no longer needed.
 ///
 /// - SeeAlso: [RFC 7009](https://www.rfc-editor.org/rfc/rfc7009)
 struct Revocation: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
 
-    /// For a refresh token that came after its account was signed out, or with a sign-in that was refused. Best effort: it is
-    /// dropped either way.
+    /// Revokes a refresh token that arrived after its account was signed out, or with a sign-in that was refused.
+    /// Errors are ignored: the token is discarded either way.
     func revokeUnwanted(_ token: String?, _ authority: Authority, _ metadata: AuthorityMetadata) async {
         guard let token else { return }
         do {
@@ -22,8 +22,8 @@ struct Revocation: Sendable {
         }
     }
 
-    /// Takes the refresh tokens of a sign-out back, each in the name of the client that it was issued to. One that fails
-    /// does not keep the others.
+    /// Revokes the refresh tokens of a signed-out account, each in the name of the client that received it. If one
+    /// fails, the others are still revoked.
     func revoke(
         _ held: [AccountCredentials],
         _ authority: Authority,
@@ -63,7 +63,7 @@ struct Revocation: Sendable {
             context: context,
             authority: authority
         )
-        // The status says all (RFC 7009 §2.2): a token that the server does not know counts as revoked.
+        // The status alone decides (RFC 7009 §2.2): a token that the server does not know counts as revoked.
         guard !(200..<300).contains(answer.status) else { return }
         let words = (try? JSONObject(parsing: answer.body)).flatMap(ErrorResponse.init)  // often there is no body
         guard answer.status < 500, answer.status != 429, answer.status != 408 else {

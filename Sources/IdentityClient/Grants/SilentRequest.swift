@@ -1,21 +1,22 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Which refresh callers may share.
+/// Identifies the refreshes that several callers may share.
 struct RefreshKey: Hashable, Sendable {
     var authority: Authority
     var scopes: Set<String>
     var claims: String?
     var isForced: Bool
-    /// Seconds. Who wants less may be given what another process has put there, which is not enough for who wants more.
+    /// The least remaining lifetime, in seconds. A caller with a lower limit may accept a token from another process
+    /// that a caller with a higher limit may not.
     var minimumValidity: Int64
 }
 
-/// A silent acquisition that was checked, in the form the refresh needs.
+/// A silent request after validation, in the form that the refresh needs.
 struct SilentRequest: Sendable {
     let id: RecordID
-    /// With the tenant that is really meant in place of `common` or `organizations`.
+    /// The authority, with the account's tenant in place of `common` or `organizations`.
     let authority: Authority
-    /// In the order they are sent.
+    /// The scopes in the order in which they are sent.
     let scopes: [String]
     let claims: String?
     let isForced: Bool
@@ -31,7 +32,8 @@ struct SilentRequest: Sendable {
         )
     }
 
-    /// What a refusal of the refresh token is about beside the token: at Microsoft's providers one is good for many APIs.
+    /// Identifies the refused request beside its refresh token, because a Microsoft refresh token is good for many
+    /// APIs.
     var refusalKey: String { authority.isMicrosoft ? throttleKey + (claims.map { "|" + $0 } ?? "") : "" }
 
     /// Names the request for the throttle.

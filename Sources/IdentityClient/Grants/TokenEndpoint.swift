@@ -4,9 +4,9 @@ import OAuthWire
 
 /// Redeems a code or a refresh token.
 ///
-/// A code is sent once: a second time would look like theft. A refresh token is sent once more after an ambiguous answer,
-/// because a server with a grace period then answers the same again; a program can turn that off. If nothing was sent, there
-/// is no such answer.
+/// A code is sent only once, because a second attempt would look like theft. A refresh token is sent once more after an
+/// ambiguous answer, because a server with a grace period then gives the same answer again. A program can turn that
+/// off. If the request was never sent, the failure is not ambiguous.
 /// - SeeAlso: [RFC 6749 §4.1.3](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3) and
 ///   [§6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
 struct TokenEndpoint: Sendable {
@@ -23,7 +23,7 @@ struct TokenEndpoint: Sendable {
         }
     }
 
-    /// Redeems a refresh token. A request that may have reached the server without an answer is ambiguous.
+    /// Redeems a refresh token. The outcome is ambiguous if the request may have reached the server and no answer came.
     func redeemRefreshToken(_ form: [(String, String)]) async throws -> EndpointOutcome<TokenResponse> {
         do {
             return try await send(form, grant: .refreshToken)
@@ -32,7 +32,7 @@ struct TokenEndpoint: Sendable {
         }
     }
 
-    /// One question and its answer, whatever it is.
+    /// Sends one request and returns the outcome, whatever it is.
     func send(_ form: [(String, String)], grant: RedeemedGrant) async throws -> EndpointOutcome<TokenResponse> {
         let answer = try await client.post(
             form,
@@ -63,7 +63,7 @@ extension TokenEndpoint {
 }
 
 extension AuthenticationError {
-    /// Whether the request may have been acted on although no answer came.
+    /// Whether the server may have acted on the request although no answer came.
     fileprivate var mayHaveReachedTheServer: Bool {
         if let failure = underlyingError as? CurlFailure, !failure.wasSent { return false }
         return ![.nameNotResolved, .tlsFailed, .proxyFailed, .transportUnavailable].contains(code)

@@ -2,7 +2,7 @@
 
 package import Logging
 
-/// What is to be said about what a provider publishes before it is used.
+/// Warnings about a provider's published metadata, given before the provider is used.
 package enum ProviderInspection {
     /// Reads the provider's configuration, and believes it or not, as a sign-in does.
     ///

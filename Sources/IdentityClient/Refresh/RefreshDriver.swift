@@ -3,10 +3,10 @@
 import Logging
 import OAuthWire
 
-/// Performs the actions of one ``RefreshMachine``, and tells it what came of them.
+/// Performs the actions of one ``RefreshMachine``, and reports the results to it.
 ///
-/// It decides nothing about tokens: what is done next is the machine's to say. It keeps the credentials, answers and errors
-/// that the machine names.
+/// The driver makes no decision about tokens: the machine chooses each next step. The driver keeps the credentials,
+/// answers and errors that the machine refers to.
 actor RefreshDriver {
     let environment: FlowEnvironment
     let throttling: RefreshThrottling
@@ -21,14 +21,14 @@ actor RefreshDriver {
     private var listener: RefreshWait?
     private var pauses = 0
     private var renewal: Task<Void, Never>?
-    /// The refresh token of an answer that is being stored while the answer is looked at.
+    /// The write of a new refresh token that runs while the rest of the answer is checked.
     private var rotation: Task<Void, Never>?
     private var isValidating = false
     private var unsavedEnd: Promise<Void>?
-    /// The errors that the machine names by their numbers, as they came and as the caller is told of them.
+    /// The errors that the machine refers to by number, each as it was thrown and as the caller receives it.
     private var faults: [(error: any Error, told: any Error)] = []
     private var outcome: RefreshOutcome?
-    /// The record that was read last, or is there after a commit; and its token for the caller.
+    /// The record that was read last or is stored after a commit, and its token for the caller.
     var snapshot: CredentialSnapshot?
     private var found: CachedAccessToken?
     /// The use of one refresh token.
@@ -60,14 +60,14 @@ actor RefreshDriver {
 
     /// Performs actions until the caller can be answered.
     ///
-    /// - Returns: What is left to do after that.
+    /// - Returns: The actions that are still to do afterwards.
     func run(_ actions: [RefreshMachine.Action]? = nil) async -> [RefreshMachine.Action] {
         await drive(actions ?? machine.handle(.begin))
     }
 
-    /// Performs what is left to do, until the lease is given back or the task is cancelled.
+    /// Performs the remaining actions until the lease is released or the task is cancelled.
     ///
-    /// - Returns: The lease that is still held then.
+    /// - Returns: The lease if it is still held.
     func goOn(_ actions: [RefreshMachine.Action]) async -> RefreshLeaseStore.Held? {
         _ = await drive(actions)
         return lease
@@ -111,7 +111,7 @@ actor RefreshDriver {
             await renewal?.value
             return .leaseRenewed(try await renewNow())
         case .renewLeaseMeanwhile:
-            // A process that lost the lease stores the answer all the same.
+            // A process that has lost the lease still stores the answer.
             renewal = Task { _ = try? await renewNow() }
             return nil
         case .release:
@@ -128,7 +128,7 @@ actor RefreshDriver {
         }
     }
 
-    /// A replacement that was begun is left to its end: one that was cancelled may be done or not.
+    /// Finishes a replacement that has begun, because a cancelled one may or may not have been done.
     private func renewNow() async throws -> Bool {
         guard let lease else { return false }
         let request = environment.client.deadline
@@ -192,7 +192,8 @@ actor RefreshDriver {
         return .done
     }
 
-    /// Tells the machine that keys or endpoints are fetched before the answer is believed. A check that was given up is over.
+    /// Tells the machine that keys or endpoints are fetched before the answer is accepted. Does nothing if the check
+    /// has been given up.
     func willFetch() async {
         guard isValidating else { return }
         let before = rotation
@@ -229,7 +230,7 @@ actor RefreshDriver {
     }
 }
 
-// What the machine decides by.
+// The facts that the machine decides by.
 extension RefreshDriver {
     private func read() async throws {
         snapshot = try await environment.store.snapshot(for: request.id)
@@ -266,7 +267,7 @@ extension RefreshDriver {
         return fault
     }
 
-    /// What the caller gets, once the machine has finished.
+    /// Returns the caller's token, or throws the caller's error, after the machine has finished.
     func result() throws -> AcquiredToken {
         switch outcome {
         case .found:

@@ -3,19 +3,19 @@
 import Logging
 import OAuthWire
 
-/// The use of one refresh token: what it was read from, and what came of it so far.
+/// The use of one refresh token: the record that it was read from, and the results so far.
 struct RefreshExchange: Sendable {
-    /// What was stored when the refresh token was read.
+    /// The record when the refresh token was read.
     let snapshot: CredentialSnapshot
     let sent: CachedRefreshToken
     let scopes: RefreshScopes
     var metadata: AuthorityMetadata?
-    /// Why the keys could not be had: then they are not asked for again with the answer in hand.
+    /// The reason why fetching the keys failed. If it is set, the keys are not requested again after the answer.
     var keysFailure: AuthenticationError?
     var response: TokenResponse?
-    /// The refresh token of the answer; `nil` if it brings none, or says that it is about another person.
+    /// The refresh token of the answer; `nil` if the answer has none, or names another person.
     var rotatedSecret: String?
-    /// The new refresh token, once it is stored by itself.
+    /// The new refresh token, after it has been stored separately.
     var rotated: CachedRefreshToken?
     var grant: TokenGrant?
     /// The access token of the grant.
@@ -46,7 +46,7 @@ extension RefreshDriver {
         exchange?.metadata = metadata
     }
 
-    /// Has the keys at hand before the refresh token is spent, where an ID token is to be expected.
+    /// Fetches the keys before the refresh token is spent, if an ID token is expected.
     func fetchKeys() async {
         guard let exchange, let metadata = exchange.metadata, request.authority.issuesIDTokens,
             exchange.snapshot.credentials.profiles.contains(where: { $0.idToken != nil })
@@ -82,7 +82,7 @@ extension RefreshDriver {
         }
     }
 
-    /// Decides whether the answer is believed.
+    /// Decides whether the answer is accepted.
     func believe() async throws {
         guard let exchange, let response = exchange.response, let metadata = exchange.metadata else { return }
         let grant = try await validation.refreshGrant(
@@ -96,7 +96,7 @@ extension RefreshDriver {
         self.exchange?.grant = grant
     }
 
-    /// Stores the new refresh token by itself. If that fails, it is stored with the rest of the answer.
+    /// Stores the new refresh token separately. If that fails, the token is stored with the rest of the answer.
     func commitRotation() async throws {
         guard let exchange, let secret = exchange.rotatedSecret else { return }
         let (base, sent, now) = (exchange.snapshot.credentials, exchange.sent, environment.clock.unixSeconds)
@@ -127,7 +127,7 @@ extension RefreshDriver {
         )
     }
 
-    /// Tells the server that the tokens of an answer are not wanted any more.
+    /// Tells the server that the tokens of an answer are no longer needed.
     func revoke() async {
         guard let metadata = exchange?.metadata else { return }
         await Revocation(environment: environment, context: context).revokeUnwanted(
@@ -138,7 +138,7 @@ extension RefreshDriver {
     }
 }
 
-// What is remembered of errors.
+// The memory of errors.
 extension RefreshDriver {
     func forgetRefusals() {
         guard let exchange else { return }
@@ -156,10 +156,10 @@ extension RefreshDriver {
         throttling.note(error, for: request.throttleKey, stored, at: environment.clock.unixSeconds)
     }
 
-    /// Remembers with the record that the server refused the refresh token, or removes one that it declared dead; if it is
-    /// still the one that is stored.
+    /// Stores in the record that the server refused the refresh token, or removes a refresh token that the server
+    /// declared invalid for good. Does nothing if another refresh token is stored by now.
     ///
-    /// The caller has to know of the refusal: a cache that fails here does not hide it.
+    /// A cache that fails here does not hide the refusal from the caller.
     func remember(_ error: any Error) async {
         guard let exchange, let error = error as? AuthenticationError else { return }
         let (sent, key, now) = (exchange.sent, request.refusalKey, environment.clock.unixSeconds)
@@ -185,7 +185,8 @@ extension RefreshExchange {
 }
 
 extension RecordFacts {
-    /// - Parameter refusalKey: Tells requests apart that the refresh token is good for; empty if there is one.
+    /// - Parameter refusalKey: Distinguishes the requests that the refresh token is good for; empty if there is only
+    ///   one.
     package init(_ credentials: AccountCredentials, for need: CredentialRequest, refusalKey: String, at now: Int64) {
         self.init(signInID: credentials.signInID, token: credentials.refreshToken.map { Self.digest($0.secret) })
         if case .valid = credentials.selection(for: need, at: now) { answers = true }
@@ -218,7 +219,7 @@ extension RefreshLeaseStore {
 }
 
 extension AuthenticationError {
-    /// Whether the provider says that the refresh token will never be good again.
+    /// Whether the provider says that the refresh token will never be valid again.
     var isOfADeadToken: Bool {
         ["bad_token", "user_account_deleted"].contains(serverError?.suberror)
     }
@@ -231,7 +232,8 @@ extension AuthenticationError {
         )
     }
 
-    /// The account is there, and its refresh token no more: another process was told that it is dead.
+    /// The account is there without its refresh token, because another process learned that the token is invalid for
+    /// good.
     static func withoutToken(_ context: RequestContext) -> AuthenticationError {
         AuthenticationError(
             .noTokensFound,
@@ -240,7 +242,8 @@ extension AuthenticationError {
         )
     }
 
-    /// A refresh token that any process was refused with is not sent again for a while, unless the caller forces it.
+    /// Any process's refusal of a refresh token counts: the token is not sent again for a while, unless the caller
+    /// forces it.
     static func refused(for seconds: Int64, _ context: RequestContext) -> AuthenticationError {
         AuthenticationError(
             .signInExpired,

@@ -1,14 +1,14 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What does not change during a refresh.
+/// The settings that stay the same during a refresh.
 package struct RefreshRules: Hashable, Sendable {
-    /// Whether an access token in the cache does not do: the refresh is forced, or claims are asked for.
+    /// Whether an access token in the cache is not enough: the refresh is forced, or the request has claims.
     package var skipsAccessToken = false
-    /// Whether a refresh token that was refused is sent all the same.
+    /// Whether a refused refresh token is sent again.
     package var isForced = false
-    /// Whether a refresh token is sent once more if the answer leaves open whether the server acted.
+    /// Whether a refresh token is sent once more if it is unknown whether the server acted on the first request.
     package var retries = true
-    /// Milliseconds.
+    /// The duration of a lease, in milliseconds.
     package var leaseDuration: Int64
     package var mutations: Set<RefreshMutation> = []
 
@@ -17,16 +17,16 @@ package struct RefreshRules: Hashable, Sendable {
     }
 }
 
-/// A record, as far as the machine decides by it.
+/// The facts about a record that the machine decides by.
 package struct RecordFacts: Hashable, Sendable {
     package var signInID: String
     /// A digest of the refresh token.
     package var token: String?
-    /// Whether it has an access token that answers the request.
+    /// Whether the record has an access token that answers the request.
     package var answers = false
-    /// The seconds for which the refresh token is not sent, because it was refused.
+    /// The seconds for which a refused refresh token is not sent again.
     package var refusedFor: Int64?
-    /// Whether a newer version of the library wrote it.
+    /// Whether a newer version of the library wrote the record.
     package var isNewer = false
 
     package init(signInID: String, token: String?) {
@@ -35,20 +35,20 @@ package struct RecordFacts: Hashable, Sendable {
     }
 }
 
-/// An error, as far as the machine decides by it.
+/// The facts about an error that the machine decides by.
 package struct RefreshFault: Hashable, Sendable {
-    /// Names the error, which the driver keeps.
+    /// The number of the error, which the driver keeps.
     package var number = 0
     package var needsPerson = false
-    /// Whether the server wants no requests now.
+    /// Whether the server accepts no requests for now.
     package var isUnavailable = false
-    /// Whether it is about the refresh token itself.
+    /// Whether the error is about the refresh token itself.
     package var refusesTheToken = false
 
     package init() {}
 }
 
-/// What a refresh comes to.
+/// The outcome of a refresh.
 package enum RefreshOutcome: Hashable, Sendable {
     /// The record that was read last has a token.
     case found
@@ -57,7 +57,7 @@ package enum RefreshOutcome: Hashable, Sendable {
     case failed(RefreshFault)
     case removed, withoutToken, newerVersion
     case refused(seconds: Int64)
-    /// Others held the lease for too long; one took it over; the cache accepts no change.
+    /// Other processes held the lease for too long; another process took it over; the cache accepts no change.
     case waitedTooLong, takenOver, notAccepted
 }
 
@@ -66,26 +66,26 @@ extension RefreshMachine {
         case begin
         case leaseRead(LeaseSight)
         case leaseTaken(Bool)
-        /// Whether the lease outlasts one more request; `false` if another process has taken it over.
+        /// Whether the lease now outlasts one more request; `false` if another process has taken it over.
         case leaseRenewed(Bool)
         case recordRead(RecordFacts?)
-        /// The cache told of a change.
+        /// The cache reported a change.
         case hint
         case timeUp
         case done
         case failed(RefreshFault)
-        /// Tokens came. The digest is of a refresh token that is new, and not another person's.
+        /// Tokens arrived. The digest is that of a refresh token that is new and does not belong to another person.
         case answered(rotated: String?)
-        /// The answer leaves open whether the server acted.
+        /// It is unknown whether the server acted on the request.
         case ambiguous(RefreshFault)
-        /// Something is to be fetched before the answer is believed.
+        /// Keys or endpoints are fetched before the answer is accepted.
         case willFetch
         case believed
-        /// The record after a commit, in the cache or in memory; `nil` if the account is gone.
+        /// The record after a commit, in the cache or in memory; `nil` if the account was removed.
         case committed(RecordFacts?)
-        /// Whether something of the account is not in the cache.
+        /// Whether a write of the account has not reached the cache.
         case unsaved(Bool)
-        /// Nothing is unsaved any more.
+        /// Every write has reached the cache.
         case written
         case neverToBeWritten
         /// The next refresh in this process takes the lease over.
@@ -97,21 +97,21 @@ extension RefreshMachine {
     }
 
     package enum Action: Hashable, Sendable {
-        /// The refresh token that a commit replaces: the one that was sent, or the new one where it is stored already.
+        /// The refresh token that a commit replaces: the one that was sent, or the new one if it is stored already.
         package enum CommitBase: Hashable, Sendable { case sent, rotated }
 
         case readLease, takeLease, renewLease, release
-        /// Renews the lease while the answer is looked at. It comes to no event.
+        /// Renews the lease while the answer is checked. No event follows.
         case renewLeaseMeanwhile
-        /// Begins to listen to the cache. It comes to no event.
+        /// Begins to listen to the cache. No event follows.
         case listen
-        /// Waits for a hint of the cache, or a while.
+        /// Waits until the cache reports a change or some time has passed.
         case wait
-        /// Loads the transport while the record is read. It comes to no event.
+        /// Loads the transport while the record is read. No event follows.
         case prepare
         case readRecord
         case checkThrottling, findProvider, fetchKeys, send, validate
-        /// Forgets the refusals in a row. It comes to no event.
+        /// Resets the count of consecutive refusals. No event follows.
         case forgetRefusals
         case commitRotation
         case commit(base: CommitBase)
@@ -119,7 +119,7 @@ extension RefreshMachine {
         case note(RefreshFault, of: CommitBase)
         case remember(RefreshFault)
         case lookForUnsaved
-        /// Answers the caller. It comes to no event.
+        /// Answers the caller. No event follows.
         case finish(RefreshOutcome)
         case waitForWrite(milliseconds: Int64)
         case save

@@ -2,12 +2,12 @@
 
 /// The order of the steps of one refresh in one process, from the first look at the lease to the last write.
 ///
-/// It is a value without clock, input, output and randomness: it takes what happened, and gives what is done next.
-/// Credentials and errors stay with ``RefreshDriver``. The machine knows only what it decides by, so that every order of
-/// the steps of several processes can be explored.
+/// The machine is a value without clock, input, output or randomness: it takes an event and returns the next actions.
+/// Credentials and errors stay with ``RefreshDriver``. The machine holds only the facts that it decides by, so that a
+/// test can explore every order of the steps of several processes.
 ///
-/// The order is: take the lease, read again, find the provider, redeem, commit, give the lease back. The refresh token
-/// decides the commit, not the lease. The lease is kept while something that came of the refresh is not written.
+/// The order is: take the lease, read again, find the provider, redeem, commit, release the lease. The refresh token
+/// decides about the commit, not the lease. The lease is kept while a result of the refresh is not written.
 package struct RefreshMachine: Hashable, Sendable {
     private enum Phase: Hashable {
         case idle, ended
@@ -23,24 +23,24 @@ package struct RefreshMachine: Hashable, Sendable {
     private let rules: RefreshRules
     private var phase = Phase.idle
     private let hasKeptLease: Bool
-    /// The nonce of another process's lease, and since when it was seen.
+    /// The nonce of another process's lease, and the time when this process first saw it.
     private var seenLease: String?
     private var seenSince: Int64 = 0
-    /// Milliseconds since the first look at the lease.
+    /// The milliseconds since the first look at the lease.
     private var elapsed: Int64 = 0
     private var isListening = false
     /// The record whose refresh token is sent.
     private var base: RecordFacts?
-    /// The refresh token that was refused, and how.
+    /// The refresh token that was refused, and the error.
     private var refusedToken: String?
     private var refusal: RefreshFault?
     private var isSuperseded = false
     private var requests = 0
-    /// The new refresh token of an answer, and whether it is stored by itself.
+    /// The new refresh token of an answer, and whether it is stored separately.
     private var rotatedToken: String?
     private var hasStoredRotation = false
     private var outcome: RefreshOutcome?
-    /// Milliseconds until an unsaved write is tried again.
+    /// The milliseconds until an unsaved write is tried again.
     private var pause: Int64 = 200
 
     package init(_ rules: RefreshRules, hasKeptLease: Bool = false) {
@@ -51,7 +51,7 @@ package struct RefreshMachine: Hashable, Sendable {
     /// Whether nothing is left to do.
     package var hasEnded: Bool { phase == .ended }
 
-    /// Returns what is done next: each action in turn. The event that comes of the last one is handled next.
+    /// Returns the next actions, in order. The next event is the result of the last action.
     package mutating func handle(_ event: Event) -> [Action] {
         switch phase {
         case .idle, .renewingKeptLease, .readingLease, .settling, .takingLease, .waiting, .settlingAfterHint:
@@ -75,10 +75,10 @@ extension RefreshMachine {
         case (.idle, .begin):
             return hasKeptLease ? go(.renewingKeptLease, .renewLease) : go(.readingLease, .readLease)
         case (.renewingKeptLease, .leaseRenewed(false)): return go(.readingLease, .readLease)
-        // A kept lease that can't be renewed, on a full disk, counts until it runs out.
+        // A kept lease that cannot be renewed, for example on a full disk, remains valid until it expires.
         case (.renewingKeptLease, _): return read()
         case (.readingLease, .leaseRead(let sight)): return judge(sight)
-        // Another process may have done the work.
+        // Another process may have refreshed already.
         case (.settling, .recordRead(let record)):
             if has(.doesNotReadUnderTheLease) { base = record }
             return record?.answers == true ? end(.found) : go(.takingLease, .takeLease)
@@ -87,7 +87,7 @@ extension RefreshMachine {
         case (.takingLease, .leaseTaken(true)):
             return has(.doesNotReadUnderTheLease) && base != nil ? begin(base) : read()
         case (.takingLease, .leaseTaken(false)): return wait()
-        // The new token is there before the lease is given back.
+        // The other process stores the new token before it releases the lease.
         case (.waiting, .hint) where !rules.skipsAccessToken: return go(.settlingAfterHint, .readRecord)
         case (.waiting, .hint), (.waiting, .timeUp): return go(.readingLease, .readLease)
         case (_, .failed(let fault)): return end(.failed(fault))
@@ -108,13 +108,13 @@ extension RefreshMachine {
 
     private mutating func wait() -> [Action] {
         guard elapsed < rules.leaseDuration * 3 else { return end(.waitedTooLong) }
-        // What changed before the cache was listened to is seen by looking again.
+        // Another look finds changes from before the process began to listen.
         if isListening { return go(.waiting, .wait) }
         isListening = true
         return go(.readingLease, .listen, .readLease)
     }
 
-    /// Under the lease: begins anew with what is stored now.
+    /// Starts again under the lease, with the record that is stored now.
     private mutating func read() -> [Action] {
         (seenLease, seenSince, elapsed, isListening) = (nil, 0, 0, false)
         (base, requests, rotatedToken, hasStoredRotation) = (nil, 0, nil, false)
@@ -122,17 +122,17 @@ extension RefreshMachine {
     }
 }
 
-// The request: what is stored is read again under the lease, and its refresh token redeemed.
+// The request: the record is read again under the lease, and its refresh token is redeemed.
 extension RefreshMachine {
     private mutating func request(_ event: Event) -> [Action] {
         switch (phase, event) {
         case (.reading, .recordRead(let record)): return begin(record)
         case (.reading, .failed(let fault)): return release(.failed(refusal ?? fault))
         case (.checking, .done): return renew(before: .findProvider)
-        // It was noted when it came.
+        // The pause was recorded when the error came.
         case (.checking, .failed(let fault)): return failed(fault)
         case (.findingProvider, .done): return renew(before: .fetchKeys)
-        // If the provider publishes that it wants no requests now, nothing is sent to its token endpoint either.
+        // If the server of the metadata accepts no requests for now, the token endpoint gets none either.
         case (.findingProvider, .failed(let fault)): return fault.isUnavailable ? note(fault) : failed(fault)
         case (.fetchingKeys, .done): return renew(before: .send)
         case (.renewing(let next), .leaseRenewed(true)): return proceed(to: next)
@@ -176,7 +176,7 @@ extension RefreshMachine {
     }
 }
 
-// The answer: the new refresh token is stored first, if anything is waited for before the answer is believed.
+// The answer: the new refresh token is stored first if keys or endpoints are fetched before the answer is accepted.
 extension RefreshMachine {
     private mutating func store(_ event: Event) -> [Action] {
         switch (phase, event) {
@@ -191,7 +191,7 @@ extension RefreshMachine {
                 return go(.committing, .release, .forgetRefusals, .commit(base: commitBase))
             }
             return go(.committing, .forgetRefusals, .commit(base: commitBase))
-        // It gives no access token and no claims; but the server has spent the refresh token that was sent.
+        // The answer yields no access token and no claims, but the server has spent the refresh token that was sent.
         case (.validating, .failed(let fault)):
             guard rotatedToken != nil, !hasStoredRotation, !has(.forgetsTheRotatedToken) else { return note(fault) }
             return go(.storingRotationOfFault(fault), .commitRotation)
@@ -217,12 +217,12 @@ extension RefreshMachine {
 
     private var commitBase: Action.CommitBase { hasStoredRotation ? .rotated : .sent }
 
-    /// What became of the record. The refresh token decides: one that was stored meanwhile stays.
+    /// Handles the record after a commit. A different refresh token that was stored in the meantime stays.
     private mutating func committed(_ record: RecordFacts?) -> [Action] {
         guard let record else { return go(.revoking, .revoke) }
         let token = rotatedToken ?? base?.token
         if record.signInID == base?.signInID || record.token == token { return release(.granted) }
-        // Another sign-in took this one's place. Its tokens stay, and it is asked for what was asked for.
+        // Another sign-in replaced this one. Its tokens stay, and the request is tried with them.
         if has(.takesASignInForASignOut) { return release(.removed) }
         guard !isSuperseded else { return release(.notAccepted) }
         isSuperseded = true
@@ -233,7 +233,8 @@ extension RefreshMachine {
         go(.noting(fault), .note(fault, of: commitBase))
     }
 
-    /// After a refusal what is stored is read again: if another process stored another refresh token, that is tried once.
+    /// Reads the record again after a refusal. If another process has stored a different refresh token, that token is
+    /// tried once.
     private mutating func failed(_ fault: RefreshFault) -> [Action] {
         guard fault.needsPerson, refusal == nil || has(.sendsARefusedTokenAgain) else { return release(.failed(fault)) }
         (refusal, refusedToken) = (fault, base?.token)
@@ -241,11 +242,11 @@ extension RefreshMachine {
     }
 }
 
-// The end: the lease is given back last, at once or when everything is written.
+// The end: the lease is released last, at once or when everything is written.
 //
-// If the new refresh token can't be written, the one in the cache is spent. Another process that got the lease would send
-// it again, and the provider would take that for theft. So the write is tried again and again, and the lease renewed
-// meanwhile. The next refresh in this process takes the lease over.
+// If the new refresh token cannot be written, the refresh token in the cache is spent. Another process with the lease
+// would send it again, which looks like theft to the provider. So the write is repeated and the lease renewed until the
+// write succeeds. The next refresh in this process takes over the lease.
 extension RefreshMachine {
     private mutating func giveBack(_ event: Event) -> [Action] {
         switch (phase, event) {
@@ -260,13 +261,13 @@ extension RefreshMachine {
         case (.awaitingWrite, .timeUp):
             pause = min(pause * 2, 5000)
             return go(.saving, .save)
-        // The next refresh in this process takes the lease over.
+        // The next refresh in this process takes over the lease.
         case (.awaitingWrite, _): return go(.ended)
-        // A newer version of the library wrote the record, and knows better which refresh token counts.
+        // A newer version of the library wrote the record, and decides which refresh token counts.
         case (.saving, .neverToBeWritten): return go(.releasingTheAwaited, .release)
         case (.saving, _): return go(.renewingTheAwaited, .renewLease)
         case (.renewingTheAwaited, .leaseRenewed(false)): return go(.ended)
-        // A lease that can't be renewed counts until it runs out.
+        // A lease that cannot be renewed remains valid until it expires.
         case (.renewingTheAwaited, _): return go(.awaitingWrite, .waitForWrite(milliseconds: pause))
         case (.releasingTheAwaited, _): return go(.ended)
         default: return unexpected(event)
@@ -299,7 +300,7 @@ extension RefreshMachine {
 
     private func has(_ mutation: RefreshMutation) -> Bool { rules.mutations.contains(mutation) }
 
-    /// An event that the driver can't give in this phase.
+    /// Handles an event that the driver cannot send in this phase.
     private func unexpected(_ event: Event) -> [Action] {
         assertionFailure("A refresh that is \(phase) got \(event).")
         return []

@@ -2,13 +2,13 @@
 
 import Synchronization
 
-/// Lets one refresh of a credential run at a time in this process, and callers with the same key share it.
+/// Runs one refresh of a credential at a time in this process. Callers with the same key share a refresh.
 ///
-/// A caller joins a refresh of the same key. Who forces a refresh joins only one that has not begun. The work runs in a
-/// task of its own: no caller's cancellation ends it.
+/// A caller joins a refresh with the same key. A caller that forces a refresh joins only a refresh that has not begun.
+/// Each refresh runs in a task of its own, so that no caller's cancellation ends it.
 ///
-/// A refresh that ends because the network is silent ends those that wait behind it, too: each of them would wait as
-/// long, one after the other. Who asks afterwards tries anew.
+/// If a refresh fails because the network does not answer, the refreshes queued behind it fail as well, because each
+/// would wait as long in turn. A later call tries again.
 final class RefreshQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private final class Flight: Sendable {
         let key: Key
@@ -30,7 +30,7 @@ final class RefreshQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// The flights of each credential; the first one is under way.
+    /// The flights of each credential. The first one is running.
     private let queues = Mutex<[CacheKey: [Flight]]>([:])
 
     func run(
@@ -42,9 +42,10 @@ final class RefreshQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         try await enqueue(key, of: credential, isForced: isForced, work).result.value()
     }
 
-    /// Begins the work, and lets nobody wait for it.
+    /// Begins the work without waiting for it.
     ///
-    /// - Parameter failed: Is told how it failed, also where it never came to run. Where it joins one that is there, it is never called.
+    /// - Parameter failed: Called with the error if the work fails or never runs. It is not called if the work joins a
+    ///   flight that is already there.
     func start(
         _ key: Key,
         of credential: CacheKey,
@@ -54,7 +55,7 @@ final class RefreshQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         _ = enqueue(key, of: credential, isForced: false, work, failed: failed)
     }
 
-    /// Waits until everything that is under way or queued now has ended.
+    /// Waits until everything that is running or queued now has ended.
     func finish() async throws {
         let pending = queues.withLock { $0.values.flatMap(\.self) }
         for flight in pending {
@@ -94,7 +95,7 @@ final class RefreshQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 queues[credential] = rest.isEmpty ? nil : rest
                 return (ended, rest.first)
             }
-            // Who waits for one of them finds it noted that all have failed.
+            // The failure of each flight is recorded before its callers resume.
             if case .failure(let error) = outcome { for flight in ended { flight.failed(error) } }
             for flight in ended { flight.result.finish(outcome) }
             if let next { begin(next, of: credential) }

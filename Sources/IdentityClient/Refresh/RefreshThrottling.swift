@@ -2,17 +2,17 @@
 
 import Synchronization
 
-/// The pauses of this process in which a refresh is not sent: one table, and one rule.
+/// The pauses during which this process sends no refresh.
 ///
 /// - A server that asks to wait (`Retry-After`) is obeyed, for an hour at most.
-/// - Five refusals of the same request within a minute are enough: for a minute after the last of them it is not sent.
-///   Another refresh token, or a new sign-in, makes it another request. A failure that never reached the server does not
-///   count, so that a program which comes back online goes on at once.
-/// - A token that is still good is not renewed for a minute after that has failed.
+/// - After five refusals of the same request within a minute, the request is not sent for a minute. Another refresh
+///   token or a new sign-in makes it a different request. A failure that never reached the server does not count, so
+///   that a program continues at once when it is online again.
+/// - If the early renewal of a valid token fails, it is not tried again for a minute.
 final class RefreshThrottling: Sendable {
     /// The subject of a pause.
     enum Subject: Hashable {
-        /// A request that the server wants no more of now.
+        /// A request that the server does not accept for now.
         case server(String)
         /// A request with its refresh token, which the server refuses.
         case refusals(String)
@@ -20,13 +20,13 @@ final class RefreshThrottling: Sendable {
         case renewal(CacheKey)
     }
 
-    /// Up to five times at which a subject failed, and the seconds of pause that follow them.
+    /// Up to five times at which a subject failed, and the length of the pause after them, in seconds.
     private struct Entry {
         var times: [Int64]
         var pause: Int64
         var error: AuthenticationError?
 
-        /// The seconds that are left. A clock that was set back must not make them more than they can have been.
+        /// Returns the seconds that are left. A clock that was set back does not make the pause longer.
         func remaining(of subject: Subject, at now: Int64) -> Int64? {
             guard let last = times.last else { return nil }
             let longest = if case .server = subject { ServerWait.longest } else { pause }
@@ -37,10 +37,10 @@ final class RefreshThrottling: Sendable {
 
     private let entries = Mutex<[Subject: Entry]>([:])
     private static let maximumRefusals = 5
-    /// Seconds.
+    /// The length of a pause, in seconds.
     private static let pause: Int64 = 60
 
-    /// Returns whether a token that is still good may be renewed.
+    /// Returns whether a valid token may be renewed early.
     func mayRenew(_ key: CacheKey, at now: Int64) -> Bool {
         entry(.renewal(key), at: now) == nil
     }
@@ -49,7 +49,7 @@ final class RefreshThrottling: Sendable {
         entries.withLock { $0[.renewal(key)] = Entry(times: [now], pause: Self.pause) }
     }
 
-    /// - Throws: `.throttled` while the server wants no such request.
+    /// - Throws: `.throttled` while the server accepts no such request.
     func checkWait(for request: String, at now: Int64, context: RequestContext) throws {
         guard let (_, remaining) = entry(.server(request), at: now) else { return }
         throw AuthenticationError(
@@ -60,8 +60,8 @@ final class RefreshThrottling: Sendable {
         )
     }
 
-    /// - Throws: After five refusals in a minute the last refusal's code where a person or the set-up can change it, else
-    ///   `.requestLoop`; with the last refusal beneath.
+    /// - Throws: After five refusals in a minute, an error with the last refusal as its underlying error. Its code is
+    ///   that of the refusal if a person or the configuration can resolve it, otherwise `.requestLoop`.
     func checkRefusals(of request: String, at now: Int64, context: RequestContext) throws {
         guard let (entry, remaining) = entry(.refusals(request), at: now), let error = entry.error,
             entry.times.count >= Self.maximumRefusals, let first = entry.times.first, let last = entry.times.last,
@@ -80,7 +80,7 @@ final class RefreshThrottling: Sendable {
         )
     }
 
-    /// Notes an error of a request under its name, and under the one that its refresh token is part of.
+    /// Records an error of a request, both for the request and for the request with its refresh token.
     func note(_ error: AuthenticationError, for request: String, _ refusals: String, at now: Int64) {
         entries.withLock { entries in
             if let wait = error.retryAfter {
@@ -97,7 +97,7 @@ final class RefreshThrottling: Sendable {
         }
     }
 
-    /// The request goes on with another refresh token: its refusals count for that.
+    /// Moves the refusals to the name of the request with another refresh token.
     func moveRefusals(from request: String, to other: String) {
         entries.withLock { entries in
             if let known = entries.removeValue(forKey: .refusals(request)) { entries[.refusals(other)] = known }
@@ -120,7 +120,7 @@ final class RefreshThrottling: Sendable {
 }
 
 extension AuthenticationError {
-    /// Whether the server said something that it will say again.
+    /// Whether the server would give the same answer again.
     fileprivate var isTheServersAnswer: Bool {
         guard code != .accountRemoved, code != .requestLoop else { return false }
         let families: [Code] = [.interactionRequired, .serverUnavailable, .invalidResponse, .configuration]
@@ -129,13 +129,13 @@ extension AuthenticationError {
 }
 
 extension SilentRequest {
-    /// The record in which the processes that share the credential tell each other how long the server wants no such request.
+    /// The key of the record that tells the other processes how long the server accepts no such request.
     func waitKey(_ store: CredentialStore) -> CacheKey {
         let name = Digest.hexadecimal(of: ["retry-after", store.key(for: id).name, throttleKey])
         return CacheKey(group: store.group, kind: .lease, name: name)
     }
 
-    /// Names the request with its sign-in and refresh token, whose refusals are counted.
+    /// The name under which the refusals of the request with its sign-in and refresh token are counted.
     func refusalsKey(_ credentials: AccountCredentials, _ token: CachedRefreshToken) -> String {
         Digest.hexadecimal(of: [throttleKey, claims ?? "", credentials.signInID, token.secret])
     }

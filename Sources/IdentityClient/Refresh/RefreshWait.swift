@@ -2,16 +2,17 @@
 
 import Synchronization
 
-/// The pauses of a process that waits while another one refreshes: until the cache tells of a change, or until it is
-/// time to look again all the same.
+/// The pauses of a process that waits while another process refreshes. A pause ends when the cache reports a change, or
+/// when it is time to look again.
 ///
-/// A holder that dies changes nothing, and a hint may be lost: so who has hints looks as well, only less often.
+/// A lease holder that dies reports no change, and a hint may be lost. So a process with hints also looks again, only
+/// less often.
 final class RefreshWait: Sendable {
     /// How a pause ended.
     enum End: Sendable {
-        /// The cache told of a change.
+        /// The cache reported a change.
         case hint
-        /// Its time was up.
+        /// The time was up.
         case time
     }
 
@@ -20,9 +21,9 @@ final class RefreshWait: Sendable {
     private let clock = ContinuousClock()
     private let begin: ContinuousClock.Instant
 
-    /// Begins to listen: what changes from now on ends a pause.
+    /// Begins to listen: a change from now on ends a pause.
     ///
-    /// - Parameter keys: What is waited for, all of one group.
+    /// - Parameter keys: The keys of the records to watch, all in one group.
     init(for keys: Set<CacheKey>, in cache: any TokenCache) {
         begin = clock.now
         listener = Mutex(nil)
@@ -39,7 +40,7 @@ final class RefreshWait: Sendable {
 
     var hasHints: Bool { listener.withLock { $0 != nil } }
 
-    /// Pauses for the `count`th time, counted from 0. A change since the pause before ends it at once.
+    /// Pauses for the `count`th time, counted from 0. A change since the previous pause ends the pause at once.
     ///
     /// - Throws: `CancellationError`.
     func pause(_ count: Int) async throws -> End {
@@ -51,7 +52,7 @@ final class RefreshWait: Sendable {
         }
         defer { timer.cancel() }
         let end = try await pause.value()
-        // What changes from here on is for the next pause; what changed until here, the caller will see.
+        // A change from here on ends the next pause. The caller sees earlier changes when it looks.
         next.withLock { $0 = Promise() }
         return end
     }
@@ -60,7 +61,7 @@ final class RefreshWait: Sendable {
         next.withLock { $0 }.finish(.success(.hint))
     }
 
-    /// 5, 10 and then 20 ms in the first two seconds, 200 ms in the end; where there are hints, no less than 40.
+    /// Returns 5, 10 and then 20 ms in the first two seconds, and 200 ms in the end; with hints, at least 40 ms.
     static func maximumPause(_ count: Int, after elapsed: Duration, hasHints: Bool) -> Duration {
         let growing = min(5 << min(count, 6), elapsed < .seconds(2) ? 20 : 200)
         return .milliseconds(hasHints ? max(40, growing) : growing)

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// The refreshes of one application object: their queue, their pauses, and the leases that wait for a write.
+/// The refreshes of one application object: their queue, their pauses, and the leases kept until a write succeeds.
 final class TokenRefresher: Sendable {
     let environment: FlowEnvironment
     let queue = RefreshQueue<RefreshKey, AcquiredToken>()
@@ -14,7 +14,7 @@ final class TokenRefresher: Sendable {
         leases = LeasesAwaitingWrite(store: environment.store)
     }
 
-    /// Redeems the refresh token, once for all processes that share it, and stores what it yields.
+    /// Redeems the refresh token, once for all processes that share it, and stores the result.
     func refresh(_ request: SilentRequest, _ context: RequestContext) async throws -> AcquiredToken {
         let driver = RefreshDriver(
             request,
@@ -28,20 +28,21 @@ final class TokenRefresher: Sendable {
         return try await driver.result()
     }
 
-    /// - Throws: `.signInExpired` for a while after any process was refused with the refresh token, unless the caller forces it.
+    /// - Throws: `.signInExpired` for a while after the server refused the refresh token to any process, unless the
+    ///   caller forces the refresh.
     func checkIsNotRefused(_ token: CachedRefreshToken, for request: SilentRequest, _ context: RequestContext) throws {
         let now = environment.clock.unixSeconds
         guard !request.isForced, let seconds = token.refusedFor(request.refusalKey, at: now) else { return }
         throw AuthenticationError.refused(for: seconds, context)
     }
 
-    /// Waits until refreshes that are under way have ended and what could not be written before is written.
+    /// Waits until the running refreshes have ended and the failed writes have been repeated.
     func finish() async throws {
         try await queue.finish()
         do {
             try await environment.store.saveUnsaved()
         } catch {
-            // Other accounts' may have been written.
+            // Writes of other accounts may have succeeded.
             await leases.finish()
             throw error
         }
@@ -49,34 +50,34 @@ final class TokenRefresher: Sendable {
     }
 }
 
-/// The leases of refreshes whose refresh token could not be written, until it is.
+/// The leases of refreshes whose new refresh token is not written yet.
 final class LeasesAwaitingWrite: Sendable {
     private let store: CredentialStore
-    /// Each gives the lease that is still held when it is cancelled.
+    /// Each task returns the lease if it is still held when the task is cancelled.
     private let tasks = Mutex<[RecordID: Task<RefreshLeaseStore.Held?, Never>]>([:])
 
     init(store: CredentialStore) {
         self.store = store
     }
 
-    /// What could not be written is gone with the store, and there is nothing to try any more.
+    /// The unsaved writes disappear with the store, so that there is nothing left to try.
     deinit {
         for task in tasks.withLock({ $0 }).values { task.cancel() }
     }
 
-    /// Keeps a lease until `task` has given it back.
+    /// Keeps a lease until `task` has released it.
     func keep(_ id: RecordID, by task: Task<RefreshLeaseStore.Held?, Never>) {
         tasks.withLock { $0[id] = task }
     }
 
-    /// The lease that is kept for the credentials, if there is one. The caller gives it back.
+    /// Returns the lease that is kept for the credentials, if there is one. The caller releases it.
     func take(_ id: RecordID) async -> RefreshLeaseStore.Held? {
         guard let task = tasks.withLock({ $0.removeValue(forKey: id) }) else { return nil }
         task.cancel()
         return await task.value
     }
 
-    /// Waits until the leases of what is written by now are given back.
+    /// Waits until the leases whose writes have succeeded by now are released.
     func finish() async {
         for (id, task) in tasks.withLock({ $0 }) where store.unsaved(id) == nil { _ = await task.value }
     }

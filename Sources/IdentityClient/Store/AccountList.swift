@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// The accounts of one provider, each once and sorted by username: what several clients and policies know of a person is
-/// merged.
+/// The accounts of one provider, each once and sorted by username. The views of several clients and policies of the
+/// same person are merged.
 struct AccountList: Sendable {
     private let scope: String
     private var views: [Account.ID: [CredentialSnapshot]] = [:]
@@ -13,7 +13,7 @@ struct AccountList: Sendable {
         accounts = views.values.map(Self.merged).sorted(by: Self.precedes)
     }
 
-    /// Puts `new` in the place of `old`, at the cost of two searches in the sorted list.
+    /// Replaces `old` with `new`, at the cost of two searches in the sorted list.
     mutating func replace(_ old: CredentialSnapshot?, with new: CredentialSnapshot?) {
         if let old, covers(old) { change(old.account.id) { $0.removeAll { $0.key == old.key } } }
         if let new, covers(new) { change(new.account.id) { $0.append(new) } }
@@ -33,7 +33,7 @@ struct AccountList: Sendable {
         accounts.insert(account, at: place(of: account))
     }
 
-    /// Where an account is, or belongs.
+    /// The position of an account, or the position to insert it at.
     private func place(of account: Account) -> Int {
         var range = accounts.indices
         while let middle = range.isEmpty ? nil : range.lowerBound + range.count / 2 {
@@ -44,13 +44,14 @@ struct AccountList: Sendable {
         return range.lowerBound
     }
 
-    /// Identifiers by their bytes: of two that `<` takes for equal, the search would find the wrong one.
+    /// Compares identifiers by their bytes. If `<` took two different identifiers for equal, the search would find the
+    /// wrong account.
     private static func precedes(_ first: Account, _ second: Account) -> Bool {
         let (name, other) = (first.username ?? "", second.username ?? "")
         return name == other ? first.id.rawValue.utf8.lexicographicallyPrecedes(second.id.rawValue.utf8) : name < other
     }
 
-    /// In one order, so that merging gives the same value as long as the records are the same.
+    /// Merges in a fixed order, so that the value stays the same while the records do.
     private static func merged(_ views: [CredentialSnapshot]) -> Account {
         guard views.count > 1 else { return views[0].account }
         let views = views.sorted {

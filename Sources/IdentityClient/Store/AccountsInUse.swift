@@ -2,9 +2,9 @@
 
 package import OAuthWire
 
-/// Which account a program works with, which it worked with before, and who has signed out: a pure value.
+/// The account that a program works with, the previous one, and the signed-out ones, as a pure value.
 package struct AccountsInUse: Hashable, Sendable {
-    /// As much of an account as is remembered after it was signed out.
+    /// The part of an account that is remembered after it was signed out.
     package struct Mention: Hashable, Sendable {
         package var id: Account.ID
         package var environment: String
@@ -14,11 +14,11 @@ package struct AccountsInUse: Hashable, Sendable {
 
     package var current: Mention?
     package var previous: Mention?
-    /// The last ones first.
+    /// The signed-out accounts, the most recent first.
     package var signedOut: [Mention] = []
-    /// Whether somebody has signed out and nobody in since.
+    /// Whether an account was signed out and no sign-in has followed.
     package var asksAgain = false
-    /// Members another version wrote.
+    /// Members that another version of the library wrote.
     package var unknown = JSONObject()
     package var version = Self.currentVersion
 
@@ -29,11 +29,11 @@ package struct AccountsInUse: Hashable, Sendable {
 }
 
 extension AccountsInUse {
-    /// `account` is the one to work with from now on.
+    /// Makes `account` the current one.
     package mutating func choose(_ account: Account) {
         let chosen = Mention(account)
         if let current, current.id != chosen.id { previous = current }
-        // Whoever comes back after signing out is not their own predecessor.
+        // An account that comes back after signing out does not become its own predecessor.
         if previous?.id == chosen.id { previous = nil }
         current = chosen
     }
@@ -45,7 +45,7 @@ extension AccountsInUse {
     }
 
     package mutating func signOut(_ account: Account) {
-        // Where none was chosen, it was the current one for being the only one.
+        // If no account was chosen, this one was current as the only one.
         if (current?.id ?? account.id) == account.id {
             previous = Mention(account)
             current = nil
@@ -55,10 +55,10 @@ extension AccountsInUse {
         asksAgain = true
     }
 
-    /// The accounts to work with, given those that are signed in.
+    /// The current and the previous account, given the accounts that are signed in.
     ///
-    /// One that another program of the group has signed out is the previous one.
-    /// - Returns: `nil` when there are several, and none of them was chosen.
+    /// An account that another program of the group has signed out becomes the previous one.
+    /// - Returns: `nil` if there are several accounts and none of them was chosen.
     package func accounts(among signedIn: [Account]) -> CurrentAccount? {
         if let current, let account = signedIn.first(where: { $0.id == current.id }) {
             return CurrentAccount(current: account, previous: previous.map { $0.account(among: signedIn) })
@@ -68,11 +68,11 @@ extension AccountsInUse {
         return CurrentAccount(current: signedIn.first, previous: before.map { $0.account(among: signedIn) })
     }
 
-    /// Whether the next sign-in has to ask, although the browser may still know the person.
+    /// Whether the next sign-in must prompt, although the browser may still have a session of the person.
     ///
     /// - Parameters:
-    ///   - wanted: The account or username that the sign-in names; `nil` when it names none.
-    ///   - isSignedIn: Whether the current account is.
+    ///   - wanted: The account or username that the sign-in names; `nil` if it names none.
+    ///   - isSignedIn: Whether the current account is signed in.
     package func mustAsk(for wanted: (id: Account.ID?, username: String?)?, isSignedIn: Bool) -> Bool {
         guard let wanted else { return asksAgain || current != nil && !isSignedIn }
         let username = wanted.username?.lowercased()
@@ -102,7 +102,7 @@ extension AccountsInUse.Mention {
 extension AccountsInUse {
     /// Reads a record.
     ///
-    /// - Throws: `JSONError` or `WireError` when the bytes are not such a record.
+    /// - Throws: `JSONError` or `WireError` if the bytes are not such a record.
     package init(decoding bytes: [UInt8]) throws {
         var json = try JSONObject(parsing: bytes)
         version = json.integer("v") ?? Self.currentVersion

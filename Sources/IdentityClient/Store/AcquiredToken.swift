@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 
-/// An access token that was had, and where from.
+/// An acquired access token and its source.
 struct AcquiredToken: Sendable {
     let snapshot: CredentialSnapshot
     let token: CachedAccessToken
@@ -29,7 +29,7 @@ extension AuthenticationResult {
     }
 
     private static func declined(_ requested: Set<Scope>, token: CachedAccessToken, rule: ScopeRule) -> Set<Scope> {
-        // A token is given only to who asked for no more than was granted, or for what was asked for then.
+        // A token with declined scopes answers only a request for granted scopes, or for the same scopes as before.
         guard !token.declinesNothing else { return [] }
         var declined: Set<Scope> = []
         for scope in requested {

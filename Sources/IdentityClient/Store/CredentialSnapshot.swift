@@ -2,16 +2,16 @@
 
 import FoundationEssentials
 
-/// One account's credentials as they were read: the bytes to compare with, and what they mean.
+/// One account's credentials as they were read: the bytes for comparison, and their decoded form.
 package final class CredentialSnapshot: Sendable {
     package let key: CacheKey
-    /// `nil` while the credentials could not be written and live in memory only.
+    /// The record; `nil` while the credentials could not be written and exist in memory only.
     package let record: CacheRecord?
     package let credentials: AccountCredentials
     package let account: Account
-    /// Whether they are in the cache; else why not.
+    /// Whether the credentials are in the cache, and if not, why.
     package let persistence: AuthenticationResult.Persistence
-    /// What a program is given for each access token while it is good and nothing was declined.
+    /// The result for each access token, handed out while the token is valid and no scope was declined.
     private let results: [AuthenticationResult]
 
     init(
@@ -30,22 +30,22 @@ package final class CredentialSnapshot: Sendable {
         }
     }
 
-    /// What the credentials can do for a request; the way of a hit, which copies nothing.
+    /// Selects the credentials for a request. This is the path of a cache hit, which copies nothing.
     func selection(for request: CredentialRequest, at now: Int64) -> CredentialSelection {
         credentials.selection(for: request, at: now)
     }
 
-    /// A token of these credentials as it is handed out from the cache.
+    /// The result for a token of these credentials that comes from the cache.
     func result(for token: CachedAccessToken) -> AuthenticationResult? {
         credentials.accessTokens.firstIndex { $0 === token }.map { results[$0] }
     }
 
-    /// What counts against the memory that is kept.
+    /// The bytes that count toward the memory limit.
     var size: Int { record?.bytes.count ?? 0 }
 }
 
 extension AuthenticationResult {
-    /// Hands out a token of `credentials`.
+    /// Creates the result that hands out a token of `credentials`.
     init(
         _ token: CachedAccessToken,
         of credentials: AccountCredentials,

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-// Records beside those of the accounts. Nothing of them is kept in memory: they are read seldom.
+// Records beside those of the accounts. None is kept in memory, because they are rarely read.
 extension CredentialStore {
     /// A record of the kind `application`.
     func applicationRecord(_ key: CacheKey) async throws -> CacheRecord? {
@@ -12,7 +12,7 @@ extension CredentialStore {
         try await wrapping { try await cache.records(of: .application, in: group) }
     }
 
-    /// Reads, changes and writes until no one else wrote in between.
+    /// Reads, changes and writes until no other process wrote in between.
     func updateApplicationRecord(_ key: CacheKey, _ change: (CacheRecord?) throws -> CacheRecord?) async throws {
         for _ in 0..<Self.maximumAttempts {
             let record = try await applicationRecord(key)
@@ -25,7 +25,7 @@ extension CredentialStore {
     }
 }
 
-/// What a client remembers of the accounts it works with.
+/// The record of the accounts that a client works with.
 struct AccountsInUseRecord: Sendable {
     let store: CredentialStore
     let key: CacheKey
@@ -39,7 +39,7 @@ struct AccountsInUseRecord: Sendable {
         )
     }
 
-    /// What is remembered. A record that cannot be read remembers nothing.
+    /// Reads the remembered accounts. A record that cannot be read counts as empty.
     func value() async throws -> AccountsInUse {
         Self.decoded(try await store.applicationRecord(key)) ?? AccountsInUse()
     }
@@ -48,7 +48,7 @@ struct AccountsInUseRecord: Sendable {
         try await store.updateApplicationRecord(key) { record in
             let known = Self.decoded(record)
             var value = known ?? AccountsInUse()
-            // A newer version knows better what to write.
+            // A record of a newer version stays as it is.
             guard value.version <= AccountsInUse.currentVersion else { return record }
             change(&value)
             return known == value ? record : CacheRecord(bytes: value.encoded())

@@ -4,10 +4,10 @@ import Synchronization
 
 // Writes that must not be lost.
 extension CredentialStore {
-    /// Writes what must not be lost: if the write fails, the result is kept in memory, and written with the next acquisition.
-    /// `persistence` of what is returned tells which. A record that is damaged gives way to a sign-in.
+    /// Writes credentials that must not be lost. If the write fails, the result is kept in memory and written with the
+    /// next acquisition. `persistence` of the returned snapshot says which. A sign-in replaces a damaged record.
     ///
-    /// - Returns: The credentials as they now are, or `nil` if the account was signed out.
+    /// - Returns: The credentials after the commit, or `nil` if the account was signed out.
     package func commit(_ id: RecordID, _ write: AccountWrite, at now: Int64) async throws -> CredentialSnapshot? {
         let key = key(for: id)
         let (earlier, signOuts, isKnown) = state.withLock { state in
@@ -28,13 +28,14 @@ extension CredentialStore {
             return await keep(writes, write.credentials(at: now), of: id, (earlier, signOuts), after: failure)
         }
         guard let earlier else { return snapshot }
-        // A sign-out forgets the earlier one itself: what it held counts as signed out.
+        // A sign-out removes the earlier commit itself, and counts its tokens as signed out.
         guard isSignedIn(key, since: signOuts) else { return try await withdraw(earlier, id) }
         saved(earlier, id)
         return snapshot
     }
 
-    /// Keeps in memory what could not be written; nothing if the account was signed out meanwhile, and not in again.
+    /// Keeps a failed write in memory. Keeps nothing if the account was signed out in the meantime and not signed in
+    /// again.
     private func keep(
         _ writes: PendingWrites,
         _ credentials: AccountCredentials,
@@ -45,7 +46,7 @@ extension CredentialStore {
         let (key, earlier) = (key(for: id), before.earlier)
         let isSignedOut = earlier != nil && !isSignedIn(key, since: before.signOuts)
         let commit = state.withLock { state -> Unsaved? in
-            // Another one may have failed meanwhile: this one comes after it.
+            // Another write may have failed in the meantime. This one comes after it.
             let last = state.unsaved[id]
             if last == nil, isSignedOut, credentials.signInID == earlier?.signInID { return nil }
             var (writes, credentials) = (writes, credentials)
@@ -67,7 +68,7 @@ extension CredentialStore {
             state.unsaved[id] = commit
             return commit
         }
-        // That may have been done, too. If it can't be found out, nothing is left to do.
+        // The earlier write may have succeeded, too. If that cannot be found out, nothing is left to do.
         if let earlier, isSignedOut { _ = try? await withdraw(earlier, id) }
         return commit?.snapshot
     }

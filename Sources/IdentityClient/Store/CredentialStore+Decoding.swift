@@ -25,7 +25,8 @@ extension CredentialStore {
         }
     }
 
-    /// Not damaged, and not to be set aside: another program, or this one before, reads it with a key.
+    /// An encrypted record is not damaged and is not set aside: another program, or this program
+    /// earlier, has a key for it.
     private static func encrypted(_ cause: any Error) -> AuthenticationError {
         AuthenticationError(
             .cacheUndecryptable,
@@ -48,7 +49,8 @@ extension CredentialStore {
         }
     }
 
-    /// Runs a call of the cache; whatever it throws becomes a cache error. Inlined, because a hit would feel two calls more.
+    /// Runs a call of the cache and turns each error into a cache error. It is inlined, because two more calls would
+    /// slow down a hit.
     @inline(__always)
     func wrapping<Value: Sendable>(_ call: () async throws -> Value) async throws -> Value {
         do {

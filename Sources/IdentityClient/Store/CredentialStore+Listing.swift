@@ -3,15 +3,15 @@
 import Synchronization
 
 extension CredentialStore {
-    /// All credentials in the group, those of other clients too. Only records that changed are decoded.
+    /// Returns all credentials in the group, including those of other clients. Decodes only records that changed.
     ///
-    /// A damaged record is set aside and reported once, one of a newer version left alone and reported once; the next
-    /// call lists the others.
+    /// A damaged record is set aside and reported once. A record of a newer version is left alone and reported once.
+    /// The next call lists the others.
     package func allSnapshots() async throws -> Listing {
         try await listing(of: allRecords())
     }
 
-    /// The credentials in the group that can be read, and what is to be reported of others.
+    /// Returns the readable credentials in the group, and an error to report about the others.
     func readableSnapshots() async throws -> (Listing, AuthenticationError?) {
         let records = try await allRecords()
         var failure: AuthenticationError?
@@ -30,7 +30,8 @@ extension CredentialStore {
 
     private func listing(of records: [CacheKey: CacheRecord]) async throws -> Listing {
         var (listing, unsaved) = state.withLock { state in
-            // What another process has signed out meanwhile is not listed, though it is not forgotten here yet.
+            // An account that another process has signed out in the meantime is not listed, although this process has
+            // not forgotten it yet.
             (state.listing, state.unsaved.values.filter { records[$0.snapshot.key] != nil || !$0.writes.hadRecord })
         }
         if listing.records != records {
@@ -41,7 +42,7 @@ extension CredentialStore {
         return listing.changed(unsaved.map { ($0.snapshot.key, $0.snapshot) }, records: records)
     }
 
-    /// What became of the records that are new, gone or different.
+    /// Returns the changes for records that are new, removed or different.
     private func changes(from known: Listing, to records: [CacheKey: CacheRecord]) async throws -> [Listing.Change] {
         let reported = state.withLock { state in
             state.reported = state.reported.filter { records[$0.key] != nil }
@@ -59,7 +60,7 @@ extension CredentialStore {
         return changes + known.records.keys.filter { records[$0] == nil }.map { ($0, nil) }
     }
 
-    /// Reads a record; one that cannot be read is remembered, so that it is reported once.
+    /// Reads a record. Remembers a record that cannot be read, so that it is reported only once.
     private func reporting(_ record: CacheRecord, key: CacheKey) async throws -> CredentialSnapshot {
         do {
             return try await decode(record, key: key)
@@ -73,13 +74,13 @@ extension CredentialStore {
         error.code == .cacheCorrupt || error.code == .cacheNewerVersion
     }
 
-    /// The records of a group, and what they mean. The same object as before while no record changed.
+    /// The records of a group in decoded form. The object stays the same while no record changes.
     package final class Listing: Sendable {
         typealias Change = (key: CacheKey, snapshot: CredentialSnapshot?)
 
         let records: [CacheKey: CacheRecord]
         package let snapshots: [CacheKey: CredentialSnapshot]
-        /// What a program is shown, computed when it is first asked for.
+        /// The account lists that a program sees, each computed on first use.
         private let lists: Mutex<[String: AccountList]>
 
         init(
@@ -92,7 +93,7 @@ extension CredentialStore {
             self.lists = Mutex(lists)
         }
 
-        /// The accounts of one provider, as a program is shown them.
+        /// The accounts of one provider, as a program sees them.
         func accounts(inScope scope: String) -> [Account] {
             if let known = lists.withLock({ $0[scope] }) { return known.accounts }
             let list = AccountList(snapshots.values, inScope: scope)
@@ -100,10 +101,10 @@ extension CredentialStore {
             return list.accounts
         }
 
-        /// What there is after `changes`; the lists that were asked for are patched rather than made anew.
+        /// Returns the listing after `changes`. Lists that were computed already are patched, not computed again.
         func changed(_ changes: [Change], records: [CacheKey: CacheRecord]) -> Listing {
             var snapshots = snapshots
-            // Each patch moves half a list on average: many cost more than to sort it.
+            // Each patch moves half a list on average, so that many patches cost more than sorting it.
             var lists = changes.count > snapshots.count / 16 + 1 ? [:] : lists.withLock { $0 }
             for (key, snapshot) in changes {
                 for scope in lists.keys { lists[scope]?.replace(snapshots[key], with: snapshot) }

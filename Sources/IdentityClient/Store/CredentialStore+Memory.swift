@@ -2,9 +2,9 @@
 
 import Synchronization
 
-// The decoded records that are kept, the least recently used ones going first.
+// The decoded records in memory. The least recently used ones are dropped first.
 extension CredentialStore {
-    /// The bytes of decoded records that are kept.
+    /// The limit for the bytes of decoded records in memory.
     private static let memoryLimit = 4 * 1024 * 1024
 
     func entry(for id: RecordID, in state: inout State) -> Entry {

@@ -2,14 +2,14 @@
 
 import Synchronization
 
-// Removals, which win over saves that are under way.
+// Removals, which take precedence over saves that are running.
 extension CredentialStore {
-    /// Removes a record, and gives what it held; nothing where it could not be read, or was not there.
+    /// Removes a record and returns its credentials; none if the record was not there or could not be read.
     ///
-    /// What could not be written before counts as held.
+    /// Writes that failed before count as part of the record.
     package func take(_ key: CacheKey) async throws -> (wasThere: Bool, credentials: [AccountCredentials]) {
-        // Before the record is read: a save that ends later takes back what it has written, and of one that has ended
-        // by now the record is read.
+        // The sign-out begins before the record is read. A save that ends later withdraws its write; a save that has
+        // ended by now is part of the record.
         state.withLock { $0.signOuts[key, default: SignOuts()].begin() }
         defer { state.withLock { $0.endSignOut(of: key) } }
         for _ in 0..<Self.maximumAttempts {
@@ -18,9 +18,9 @@ extension CredentialStore {
                 guard try await remove(record, key) else { continue }
                 forget(key)
             }
-            // Not before: where the removal fails, it is the only copy.
+            // Not earlier, because memory has the only copy if the removal fails.
             let unsaved = forgetUnsaved(key).map(\.snapshot.credentials)
-            // One that is damaged is gone all the same.
+            // A damaged record is removed as well.
             let held = record.flatMap {
                 try? AccountCredentials(decoding: $0.bytes, rule: Authority.scopeRule(forPartition:))
             }
@@ -33,7 +33,7 @@ extension CredentialStore {
         do {
             return try await wrapping { try await cache.replace(record, with: nil, for: key) }
         } catch let failure as AuthenticationError where .cache ~= failure.code {
-            // One whose answer did not come in time may be done all the same, and what it held is known here only.
+            // A removal whose answer came too late may have succeeded, and its credentials are known only here.
             do {
                 if try await wrapping({ try await cache.record(for: key) }) == nil { return true }
             } catch {}  // the first failure counts
@@ -41,13 +41,13 @@ extension CredentialStore {
         }
     }
 
-    /// Whether nobody has begun to sign the account out here since the sign-outs were counted.
+    /// Whether no sign-out of the account has begun in this process since the sign-outs were counted.
     func isSignedIn(_ key: CacheKey, since count: Int?) -> Bool {
         count != nil && state.withLock { $0.signOutCount(of: key) } == count
     }
 
-    /// Removes what a commit has written, or may have, although the account was signed out meanwhile. A sign-in that
-    /// came after that stays.
+    /// Removes the result of a commit whose account was signed out in the meantime, even if it is unknown whether the
+    /// commit succeeded. A later sign-in stays.
     func withdraw(_ commit: Unsaved, _ id: RecordID) async throws -> CredentialSnapshot? {
         try await update(id) { $0?.signInID == commit.signInID ? nil : $0 }
     }
@@ -57,13 +57,13 @@ extension CredentialStore {
 struct SignOuts {
     private var count = 0
     private var underWay = 0
-    /// How many writes have counted, and will count again.
+    /// The number of writes that have counted the sign-outs and will count them again.
     var watchers = 0
 
-    /// Whether there is nothing to know of them any more.
+    /// Whether this value is no longer needed.
     var isOver: Bool { underWay == 0 && watchers == 0 }
 
-    /// How many have begun; `nil` while one is under way.
+    /// The number of sign-outs that have begun; `nil` while one is running.
     var settledCount: Int? { underWay == 0 ? count : nil }
 
     mutating func begin() {
@@ -77,7 +77,7 @@ struct SignOuts {
 }
 
 extension CredentialStore.State {
-    /// How often the account was signed out here; `nil` while it is being signed out.
+    /// The number of times that the account was signed out in this process; `nil` while a sign-out is running.
     func signOutCount(of key: CacheKey) -> Int? {
         signOuts.isEmpty ? 0 : (signOuts[key] ?? SignOuts()).settledCount
     }

@@ -2,33 +2,33 @@
 
 import Synchronization
 
-/// The writes of an account that failed, until they are done.
+/// The failed writes of an account, until they succeed.
 struct Unsaved: Sendable {
     /// The account as it is in memory.
     let snapshot: CredentialSnapshot
     let writes: PendingWrites
-    /// Comes when it is written or forgotten, and no later one has taken its place.
+    /// Fulfilled when the writes have succeeded or are forgotten, and no later ones have replaced them.
     let end: Promise<Void>
-    /// While its write is stuck: when it is tried again though what is in memory would do.
+    /// While a write is stuck, the time when it is tried again although memory has an answer.
     var nextAttempt: ContinuousClock.Instant?
 
     var signInID: String { snapshot.credentials.signInID }
 }
 
-// What could not be written, until it is.
+// Failed writes, until they succeed.
 extension CredentialStore {
-    /// What could not be written of one account.
+    /// Returns the failed writes of one account.
     func unsaved(_ id: RecordID) -> Unsaved? {
         state.withLock { $0.unsaved[id] }
     }
 
-    /// Writes what could not be written of one account, if there is anything.
+    /// Repeats the failed writes of one account, if there are any.
     func saveUnsaved(_ id: RecordID) async throws {
         guard unsaved(id) != nil else { return }
         if let failure = try await save(id).failure { throw failure }
     }
 
-    /// Writes what could not be written before. One that fails does not keep the others.
+    /// Repeats all failed writes. If one fails, the others are still tried.
     ///
     /// - Throws: The first failure.
     package func saveUnsaved() async throws {
@@ -43,16 +43,16 @@ extension CredentialStore {
         if let failure { throw failure }
     }
 
-    /// Writes what could not be written before; where that fails again, it serves on from memory.
+    /// Repeats the failed writes. If they fail again, the account is still served from memory.
     func retry(_ id: RecordID) async throws -> CredentialSnapshot? {
         try await save(id).snapshot
     }
 
-    /// Returns what is in memory of an account whose write is stuck, while the write rests; `nil` once it is due again, to
+    /// Returns the account in memory while its write is stuck and rests. When the write is due again, returns `nil` to
     /// the one caller that then tries it.
     ///
-    /// Storage that is busy takes seconds to say so, and a silent call that memory answers need not wait for it. Never for
-    /// a refresh token that is sent: another process may have redeemed that one.
+    /// Busy storage takes seconds to report that, and a silent call that memory can answer need not wait for it. This
+    /// is never done for a refresh token that is sent, because another process may have redeemed it.
     func stuck(_ id: RecordID) -> CredentialSnapshot? {
         state.withLock { state in
             guard !state.unsaved.isEmpty, let commit = state.unsaved[id], let next = commit.nextAttempt else {
@@ -65,8 +65,8 @@ extension CredentialStore {
         }
     }
 
-    /// What there is after an attempt to write, and why that failed. A write that was begun goes on without a caller who
-    /// is cancelled: somebody has to see whether the account was signed out meanwhile.
+    /// Tries to write, and returns the account afterwards with the error if the write failed. A write that has begun
+    /// continues if its caller is cancelled, because it must check whether the account was signed out in the meantime.
     private func save(_ id: RecordID) async throws -> (snapshot: CredentialSnapshot?, failure: AuthenticationError?) {
         try await regardlessOfCancellation { [self] in try await attempt(id) }
     }
@@ -79,9 +79,9 @@ extension CredentialStore {
             return (state.unsaved[id], state.signOutCount(of: key))
         }
         defer { state.withLock { $0.endWatch(of: key) } }
-        // Written by another call, or forgotten.
+        // Another call has written it or forgotten it.
         guard let commit else { return (try await snapshot(for: id), nil) }
-        // Being signed out. If that fails, it is still to be written.
+        // The account is being signed out. If that fails, the write is still needed.
         guard let signOuts else { return (commit.snapshot, nil) }
         var wanted: AccountCredentials?
         let outcome: Result<CredentialSnapshot?, any Error>
@@ -93,7 +93,7 @@ extension CredentialStore {
             }
             outcome = .success(snapshot)
         } catch { outcome = .failure(error) }
-        // A write that failed may have been done as well.
+        // A write that failed may still have taken effect.
         guard isSignedIn(key, since: signOuts) else {
             return (try await withdraw(commit, id) ?? unsaved(id)?.snapshot, nil)
         }
@@ -103,8 +103,8 @@ extension CredentialStore {
             return (snapshot, nil)
         } catch let failure as AuthenticationError where .cache ~= failure.code {
             state.withLock { $0.unsaved[id]?.nextAttempt = nextAttempt(after: failure) }
-            // Where the record can be read, it counts: another process may have redeemed the refresh token in memory.
-            // A newer version's is not for this one to build on.
+            // A readable record counts, because another process may have redeemed the refresh token in memory. A record
+            // of a newer version must not be changed here.
             guard let wanted, failure.code != .cacheNewerVersion else { return (commit.snapshot, failure) }
             let snapshot = CredentialSnapshot(
                 key: key,
@@ -116,12 +116,13 @@ extension CredentialStore {
         }
     }
 
-    /// When a write is tried again that took seconds to fail; the others fail at once.
+    /// The time of the next attempt after a write that took seconds to fail. A write that failed at once is not
+    /// delayed.
     func nextAttempt(after failure: AuthenticationError) -> ContinuousClock.Instant? {
         failure.code == .cacheBusy || failure.code == .keyringTimedOut ? .now + pause : nil
     }
 
-    /// Forgets a commit that is written, unless a newer one took its place meanwhile.
+    /// Forgets a commit that is written, unless a newer commit has replaced it.
     func saved(_ commit: Unsaved, _ id: RecordID) {
         let isLast = state.withLock { state in
             guard state.unsaved[id]?.snapshot === commit.snapshot else { return false }

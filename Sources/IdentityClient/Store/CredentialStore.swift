@@ -10,14 +10,15 @@ package final class CredentialStore: Sendable {
     let clientID: String
     let state = Mutex(State())
 
-    /// How often a write is tried. Each refusal means that another one succeeded, so that nobody honest comes near it.
+    /// The limit of attempts to write. Each refused attempt means that another process succeeded, so that real programs
+    /// stay far below it.
     static let maximumAttempts = 1000
-    /// How long a write that is stuck is left alone by who has an answer in memory.
+    /// The time for which a stuck write is left alone if memory has an answer.
     let pause: Duration
 
     struct State {
         var entries: [RecordID: Entry] = [:]
-        /// What was asked for last: to compare is quicker than to hash.
+        /// The entry of the latest request, because a comparison is quicker than a hash.
         var latest: Entry?
         var bytes = 0
         var tick: UInt64 = 0
@@ -27,7 +28,7 @@ package final class CredentialStore: Sendable {
         var reported: [CacheKey: CacheRecord] = [:]
     }
 
-    /// Guarded by the lock; an object, so that a hit finds it with one lookup.
+    /// Guarded by the lock. It is an object, so that a hit finds it with one lookup.
     final class Entry {
         let location: Location
         var snapshot: CredentialSnapshot?
@@ -38,7 +39,7 @@ package final class CredentialStore: Sendable {
         }
     }
 
-    /// Where one account's record is; an object, so that a hit copies no strings out of the lock.
+    /// The location of one account's record. It is an object, so that a hit copies no strings out of the lock.
     final class Location: Sendable {
         let id: RecordID
         let key: CacheKey
@@ -56,7 +57,7 @@ package final class CredentialStore: Sendable {
         self.pause = pause
     }
 
-    /// The credentials under `id`, at the cost of one lookup. What could not be written before is written first.
+    /// Returns the credentials under `id`, at the cost of one lookup. Failed writes are repeated first.
     package func snapshot(for id: RecordID) async throws -> CredentialSnapshot? {
         let (location, known, isUnsaved) = state.withLock { state in
             let entry = entry(for: id, in: &state)
@@ -85,12 +86,13 @@ package final class CredentialStore: Sendable {
         id.key(in: group, clientID: clientID)
     }
 
-    /// Reads, changes and writes until no one else wrote in between.
+    /// Reads, changes and writes until no other process wrote in between.
     ///
-    /// - Returns: The credentials as they now rest, or `nil` when `change` removed them or there are none.
+    /// - Returns: The stored credentials, or `nil` if `change` removed them or there are none.
     ///
-    /// - Parameter replacesDamaged: Whether a record that is damaged gives way: to a new sign-in's it does.
-    /// - Throws: `.cacheNewerVersion` where a newer version of the library wrote the record, unless it is to be removed.
+    /// - Parameter replacesDamaged: Whether a damaged record is overwritten, as it is by a new sign-in.
+    /// - Throws: `.cacheNewerVersion` if a newer version of the library wrote the record and `change` does not remove
+    ///   it.
     package func update(
         _ id: RecordID,
         replacesDamaged: Bool = false,

@@ -2,7 +2,7 @@
 
 import OAuthWire
 
-/// Which record of a client holds an account's credentials: the authority's partition and the account.
+/// Identifies the record of a client that holds an account's credentials, by the authority's partition and the account.
 package struct RecordID: Hashable, Sendable {
     package let partition: String
     package let accountID: String

@@ -2,20 +2,20 @@
 
 import OAuthWire
 
-/// The record of one credential's lease: takes, renews and gives it back by compare-and-replace.
+/// Takes, renews and releases the lease of one credential by compare-and-replace of its record.
 struct RefreshLeaseStore: Sendable {
     let cache: any TokenCache
     let key: CacheKey
-    /// Longer than a request may take.
+    /// The duration of a lease, longer than a request may take.
     let duration: Duration
 
-    /// A lease that is held, until it is given back or runs out.
+    /// A lease that this process holds until it is released or expires.
     struct Held: Sendable {
         let record: CacheRecord
         let lease: RefreshLease
     }
 
-    /// Returns what is there, and what this process sees of it.
+    /// Returns the record of the lease, and this process's view of it.
     func read(since begin: ContinuousClock.Instant) async throws -> (record: CacheRecord?, sight: LeaseSight) {
         let record = try await cache.record(for: key)
         let lease = record.flatMap(RefreshLease.init)
@@ -30,7 +30,7 @@ struct RefreshLeaseStore: Sendable {
         return (record, sight)
     }
 
-    /// Returns a new lease, or `nil` if the record is no longer the one that was read.
+    /// Returns a new lease, or `nil` if the record has changed since it was read.
     func take(over record: CacheRecord?) async throws -> Held? {
         let lease = RefreshLease(
             nonce: SecureRandom.token(bytes: 16),
@@ -42,20 +42,20 @@ struct RefreshLeaseStore: Sendable {
         return try await cache.replace(record, with: mine, for: key) ? Held(record: mine, lease: lease) : nil
     }
 
-    /// Returns the lease, renewed if it would not outlast one more request; `nil` if another process took it over.
+    /// Returns the lease, renewed if it would not outlast one more request; `nil` if another process has taken it over.
     func renewed(_ held: Held, toOutlast request: Duration) async throws -> Held? {
         if held.lease.outlasts(request.milliseconds, at: ProcessTable.bootTime()) { return held }
         return try await take(over: held.record)
     }
 
-    /// Gives the lease back. One that can't be given back runs out by itself.
+    /// Releases the lease. A lease that cannot be released expires by itself.
     func release(_ held: Held) async {
         _ = try? await cache.replace(held.record, with: nil, for: key)
     }
 }
 
 extension RefreshLease {
-    /// Whether it no longer binds this process, which has seen it for so long.
+    /// Whether the lease no longer binds this process, which has seen it for that long.
     package func isOver(seenFor: Duration) -> Bool {
         let me = ProcessTable.current()
         return isOver(

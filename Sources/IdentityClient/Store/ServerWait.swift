@@ -2,21 +2,21 @@
 
 import OAuthWire
 
-/// A wait that a server asked for, and when it began by the clock of the process that was told.
+/// A wait that a server asked for, and its beginning by the clock of the process that received the answer.
 ///
-/// It is kept in the cache for all processes that would ask the same, as a record of the kind `lease`: small, not synced,
-/// and worth nothing after a crash. Only the server's own `Retry-After` gets there. A refresh goes on where it cannot be
-/// read or written.
+/// The wait is shared through the cache with all processes that would send the same request. It is a record of the kind
+/// `lease`: small, not synced, and worthless after a crash. Only the server's own `Retry-After` is stored. A refresh
+/// continues if the record cannot be read or written.
 struct ServerWait: Hashable, Sendable {
     var notedAt: Int64
     var seconds: Int64
 
-    /// Seconds.
+    /// The longest wait, in seconds.
     static let longest: Int64 = 3600
 
-    /// The whole seconds that are left; `nil` when it is over.
+    /// The whole seconds that are left; `nil` when the wait is over.
     ///
-    /// A clock that was set back, or another process's that is ahead, must not make a wait longer than it can have been.
+    /// A clock that was set back, or the fast clock of another process, does not make the wait longer than it was.
     func remaining(at now: Int64) -> Int64? {
         let left = notedAt + min(seconds, Self.longest) - now
         return left > 0 && seconds > 0 && notedAt <= now ? left : nil
@@ -24,7 +24,7 @@ struct ServerWait: Hashable, Sendable {
 }
 
 extension ServerWait {
-    /// Both members are bounded here, so that no sum of them can overflow: each process that shares the cache can write one.
+    /// Limits both members, so that no sum of them can overflow: any process that shares the cache can write them.
     init?(_ record: CacheRecord) {
         guard let json = try? JSONObject(parsing: record.bytes),  // a damaged one binds no process
             let notedAt = json.roundedDown("noted_at"), let seconds = json.roundedDown("seconds"),
@@ -43,7 +43,7 @@ extension ServerWait {
 
     /// Reads the wait under `key`.
     ///
-    /// - Throws: `.throttled` while the server wants no such request.
+    /// - Throws: `.throttled` while the server accepts no such request.
     static func check(_ key: CacheKey, in cache: any TokenCache, at now: Int64, context: RequestContext) async throws {
         guard let record = try? await cache.record(for: key) else { return }
         let wait = ServerWait(record)
@@ -60,13 +60,13 @@ extension ServerWait {
         )
     }
 
-    /// Stores the wait that `error` asks for, and removes those that are over.
+    /// Stores the wait that `error` asks for, and removes waits that are over.
     static func note(_ error: AuthenticationError, under key: CacheKey, in cache: any TokenCache, at now: Int64) async {
         guard .serverUnavailable ~= error.code, let wait = error.retryAfter, wait > .zero else { return }
         let record = ServerWait(notedAt: now, seconds: wait.components.seconds).encoded()
-        // This process remembers it without the cache as well.
+        // This process also remembers the wait without the cache.
         _ = try? await cache.replace(try? cache.record(for: key), with: record, for: key)
-        // Those that no process has asked for since would stay for ever.
+        // Without this, waits for requests that no process repeats would stay forever.
         guard let records = try? await cache.records(of: .lease, in: key.group) else { return }
         for (key, record) in records {
             guard let wait = ServerWait(record), wait.notedAt <= now, wait.remaining(at: now) == nil else { continue }

@@ -2,12 +2,12 @@
 
 import FoundationEssentials
 
-/// What a program keeps with its accounts, each account's in a record of its own.
+/// The data that a program keeps with its accounts, in one record for each account.
 struct UserDataRecords: Sendable {
     let store: CredentialStore
     let scope: String
 
-    /// The most that is kept for one account, as JSON.
+    /// The largest data of one account, in bytes of JSON.
     static let limit = 64 * 1024
 
     fileprivate struct Envelope<Value> {
@@ -26,7 +26,7 @@ struct UserDataRecords: Sendable {
         try Self.decoded(try await store.applicationRecord(key(for: id)))
     }
 
-    /// Whatever was there is overwritten, in whichever form it was.
+    /// Overwrites the existing data, whatever its form.
     func set(_ value: (some Encodable)?, of id: Account.ID) async throws {
         let record = try value.map { try Self.encoded($0) }
         try await store.updateApplicationRecord(key(for: id)) { _ in record }

@@ -33,7 +33,7 @@ struct HTMLForm {
         submitsItself = html[end.upperBound...].contains("document.forms[0].submit()")
     }
 
-    /// What a person reads on a page: the content of its `main`, or all of it, without the tags.
+    /// The text that a person reads on a page: the content of its `main` or of the whole page, without the tags.
     static func text(of html: String) -> String {
         let begin = html.firstRange(of: "<main>")?.upperBound ?? html.startIndex
         let parts: [Substring] = html[begin...].split(separator: "<").map { part in

@@ -3,8 +3,8 @@
 public import IdentityClient
 
 extension TestIdentityProvider {
-    /// What a program in this process needs to sign in here: the provider's authority, transport and clock, and the browser
-    /// with its receiver.
+    /// A configuration for a program in this process that signs in here: the provider's authority, transport and clock,
+    /// and the browser with its receiver.
     ///
     /// ```swift
     /// let provider = try TestIdentityProvider(clock: ManualClock())
@@ -13,9 +13,9 @@ extension TestIdentityProvider {
     /// ```
     ///
     /// - Parameters:
-    ///   - browser: Who signs in. The loopback interface is used where it was made without a receiver.
-    ///   - clientID: One that the provider knows; `provider.add(_:)` makes others known.
-    ///   - cache: Where tokens rest; a new one in memory unless given.
+    ///   - browser: The browser that signs in. The loopback interface is used if it was made without a receiver.
+    ///   - clientID: A client ID that the provider knows; `provider.add(_:)` registers others.
+    ///   - cache: The cache for the tokens; a new one in memory unless given.
     public func configuration(
         browser: ScriptedBrowser,
         clientID: ClientID = "test-client",
