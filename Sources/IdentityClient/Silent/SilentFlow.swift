@@ -6,8 +6,13 @@ import OAuthWire
 /// The flow that acquires a token from the cache if possible, otherwise by a refresh.
 struct SilentFlow: Sendable {
     let refresher: TokenRefresher
+    /// The refresher's. A hit reads it several times, and counts one reference for all of them.
+    private let environment: FlowEnvironment
 
-    private var environment: FlowEnvironment { refresher.environment }
+    init(refresher: TokenRefresher) {
+        self.refresher = refresher
+        environment = refresher.environment
+    }
 
     func run(_ parameters: SilentParameters) async throws -> AuthenticationResult {
         try parameters.authority?.checkFits(environment.configuration.authority)
