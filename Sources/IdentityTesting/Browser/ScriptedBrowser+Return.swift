@@ -44,7 +44,7 @@ extension ScriptedBrowser {
         }
         let page = try await deliver(items, to: base, isPosted, opening)
         let again = redirectFaults.contains { if case .twice = $0.kind { true } else { false } }
-        if again { _ = try? await deliver(items, to: base, isPosted, opening) }  // by now nobody need listen
+        if again { _ = try? await deliver(items, to: base, isPosted, opening) }  // the listener may have gone by now
         return page
     }
 
