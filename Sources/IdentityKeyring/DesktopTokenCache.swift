@@ -17,7 +17,7 @@ public import Logging
 /// Whether there is a keyring is found out by asking it, within five seconds, and only when nothing is remembered.
 public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     /// How often a call follows the tokens to another store.
-    private static let patience = 4
+    private static let maximumAttempts = 4
     /// Made anew each time, for the time in it.
     private static var moving: AuthenticationError {
         AuthenticationError(.cacheBusy, "The sign-ins are moved from store to store. Try again.")
@@ -25,7 +25,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
 
     let stores: DesktopStores
     let inUse: StoresInUse
-    private let turns = Turns()
+    private let mutex = KeyedMutex()
 
     /// Names the program. Nothing is read or asked before the first use.
     ///
@@ -138,7 +138,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     public func record(for key: CacheKey) async throws -> CacheRecord? {
         guard key.kind != .lease else { return try await inUse.store(for: key.group).cache.record(for: key) }
         var current = try await inUse.current(for: key.group)
-        for _ in 0..<Self.patience {
+        for _ in 0..<Self.maximumAttempts {
             if let record = try await current.cache.record(for: key) { return record }
             // Where nothing is, another process may just have moved it from.
             let next = try await inUse.current(for: key.group)
@@ -164,7 +164,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         let known = try await inUse.store(for: key.group)
         guard known.store != .memory else { return try await known.cache.replace(expected, with: new, for: key) }
         try await settle(key.group)
-        return try await turns.take(key) {
+        return try await mutex.withLock(key) {
             // Until this is done, nobody moves the tokens.
             let lock = try await stores.moveLocks().take(for: key)
             defer { lock.end() }
@@ -179,7 +179,7 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
     /// - Throws: As ``openedStore(for:)``, and what the store throws.
     public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
         var known = try await inUse.current(for: group)
-        for _ in 0..<Self.patience {
+        for _ in 0..<Self.maximumAttempts {
             let records = try await known.cache.records(of: kind, in: group)
             let current = try await inUse.current(for: group)
             if current.isStill(known) { return records }

@@ -21,7 +21,7 @@ final class KeyringConnector: Sendable {
     private let changed: @Sendable (BusConnection.Signal?) -> Void
     private let state = Mutex(State())
     /// A bus lets a connection wait for 128 answers.
-    private let gate = Turnstile(width: 32)
+    private let gate = AsyncSemaphore(width: 32)
 
     init(_ settings: KeyringSettings, changed: @escaping @Sendable (BusConnection.Signal?) -> Void) {
         self.settings = settings
@@ -85,8 +85,8 @@ final class KeyringConnector: Sendable {
 
     /// Does `work` with the link, and once more with a new one if it turns out that the old one was dead.
     func withLink<Value: Sendable>(_ work: (KeyringLink) async throws -> Value) async throws -> Value {
-        try await gate.enter()
-        defer { gate.pass() }
+        try await gate.wait()
+        defer { gate.signal() }
         let first = try await link()
         do {
             return try await work(first)

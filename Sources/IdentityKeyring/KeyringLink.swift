@@ -79,14 +79,14 @@ final class KeyringLink: Sendable {
         bus.subscribe(to: service) { changed($0) }
         // An owner that comes is the answer to our first call; one that goes takes the session along.
         bus.whenOwnerLeaves(service, reach)
-        let patience = Duration.seconds(600)
-        try await introduce(on: bus, startsKeyring, within: patience)
+        let timeout = Duration.seconds(600)
+        try await introduce(on: bus, startsKeyring, within: timeout)
         // Whoever needs the collection and does not have it asks again, and is told what is wrong.
-        let collection = ScopedTask { try await defaultCollection(on: bus, within: patience) }
-        let named = ScopedTask { await provider(on: bus, within: patience) }
+        let collection = ScopedTask { try await defaultCollection(on: bus, within: timeout) }
+        let named = ScopedTask { await provider(on: bus, within: timeout) }
         let session: SecretSession
         do {
-            session = try await SecretSession.open(on: bus, within: patience)
+            session = try await SecretSession.open(on: bus, within: timeout)
         } catch let failure as GLibFailure {
             throw failure.during("Service.OpenSession", of: try? await named.value())
         }

@@ -26,7 +26,7 @@ final class KeyringPrompter: Sendable {
     private let needsPerson = Mutex(false)
     private let state = Mutex(State.none)
     /// Those who would open a dialog pass one by one.
-    private let turnstile = Turnstile()
+    private let semaphore = AsyncSemaphore()
     private let place: KeyringPlace
     private let quickestPerson: Duration
 
@@ -59,10 +59,10 @@ final class KeyringPrompter: Sendable {
             throw obstacle.error
         }
         let end = ContinuousClock.now + deadline
-        try await turnstile.enter()
+        try await semaphore.wait()
         let dialog: Promise<Void>?
         do {
-            defer { turnstile.pass() }
+            defer { semaphore.signal() }
             dialog = try await self.dialog(for: obstacle, link, until: end, within: timeout)
         }
         try await dialog?.value()
@@ -76,16 +76,16 @@ final class KeyringPrompter: Sendable {
         until end: ContinuousClock.Instant,
         within timeout: Duration
     ) async throws -> Promise<Void>? {
-        let patience: Duration
+        let timeout: Duration
         switch state.withLock({ $0 }) {
         case .open(let result): return result
         case .over(let code): throw Self.unanswered(code)
-        case .none: patience = ContinuousClock.now.duration(to: end)
-        case .elsewhere: patience = .zero
+        case .none: timeout = ContinuousClock.now.duration(to: end)
+        case .elsewhere: timeout = .zero
         }
         let right: HeldLock
         do {
-            right = try await place.rightToPrompt(within: patience)
+            right = try await place.rightToPrompt(within: timeout)
         } catch AuthenticationError.Code.cacheBusy {
             state.withLock { $0 = .elsewhere }
             throw AuthenticationError.keyringDialogElsewhere

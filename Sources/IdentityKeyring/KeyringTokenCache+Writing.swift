@@ -34,7 +34,7 @@ extension KeyringTokenCache {
             let collection = try await openCollection(for: key)
             do {
                 return try await connector.bounded(by: connector.settings.writeTimeout) {
-                    try await self.turns.take(key) { try await work(collection) }
+                    try await self.mutex.withLock(key) { try await work(collection) }
                 }
             } catch let obstacle as Obstacle {
                 guard !isLast else { throw obstacle.error }

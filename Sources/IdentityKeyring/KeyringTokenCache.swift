@@ -31,7 +31,7 @@ public final class KeyringTokenCache: TokenCache, CorruptRecordKeeping {
     let hints: KeyringHints
     let prompter: KeyringPrompter
     let place: KeyringPlace
-    let turns = Turns()
+    let mutex = KeyedMutex()
 
     /// Names the program. Nothing is loaded or asked before the first use.
     ///

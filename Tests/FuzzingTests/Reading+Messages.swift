@@ -39,7 +39,7 @@ extension Reading {
             precondition((1...2048).contains(response.requestURI.utf8.count), "an empty or endless reference")
             precondition(response.expiresIn > 0, "a reference without a lifetime")
             let items = [("request_uri", response.requestURI)]
-            guard let url = try? EndpointURL.appending(items, to: "https://h/a"), URL(string: url) != nil else {
+            guard let url = try? FormURLEncoded.appending(items, to: "https://h/a"), URL(string: url) != nil else {
                 preconditionFailure("a reference that cannot stand in an address")
             }
         }
@@ -47,7 +47,7 @@ extension Reading {
 
     static func discovery(_ bytes: [UInt8]) {
         guard let json = object(bytes) else { return }
-        _ = try? ProviderMetadata(json)
+        _ = try? DiscoveryDocument(json)
         _ = try? InstanceDiscoveryResponse(json)
         _ = ProviderDocument(decoding: CacheRecord(bytes: bytes))
     }

@@ -40,7 +40,7 @@ extension Reading {
             let waited = RefreshLease.Observation(
                 observer: lease.holder,
                 bootTime: .min,
-                seenFor: RefreshLease.longest,
+                seenFor: RefreshLease.maximumDuration,
                 holderIsDead: false
             )
             precondition(lease.isOver(for: waited), "a lease that binds for ever")
@@ -48,7 +48,7 @@ extension Reading {
         if let wait = ServerWait(CacheRecord(bytes: bytes)) {
             for time in [0, now, wait.notedAt, .max] {
                 let left = wait.remaining(at: time)
-                let longest = ServerWait.longest
+                let longest = ServerWait.maximum
                 precondition(left.map { (1...longest).contains($0) } ?? true, "a wait that is too long")
             }
         }

@@ -83,7 +83,7 @@ struct InMemoryRedirectReceiverTests {
         let items = client.authorizationItems([
             "redirect_uri": listener.redirectURI.absoluteString, "response_mode": mode.rawValue,
         ])
-        let address = try EndpointURL.appending(items, to: "https://login.example.test/authorize")
+        let address = try FormURLEncoded.appending(items, to: "https://login.example.test/authorize")
         try await browser.open(#require(URL(string: address)))
 
         let forged = try await listener.receive()

@@ -42,7 +42,7 @@ struct LoopbackProviderTests {
         let items = client.authorizationItems([
             "redirect_uri": "http://127.0.0.1:\(server.port)/done", "response_mode": mode,
         ])
-        let url = try EndpointURL.appending(items, to: authority.description + "/authorize")
+        let url = try FormURLEncoded.appending(items, to: authority.description + "/authorize")
         let browser = ScriptedBrowser(provider: nil)
         browser.redirectFaults = [.strayRequest(), .forgedFirst("state", value: "guessed"), .twice]
         try await browser.open(#require(URL(string: url)))
@@ -70,7 +70,7 @@ struct LoopbackProviderTests {
         #expect(provider.loopbackAuthority == authority)
         let url = try #require(authority.configurationURLs.first.flatMap { URL(string: $0) })
         let page = try await ScriptedBrowser(provider: nil).visit(url)
-        let metadata = try ProviderMetadata(try JSONObject(parsing: Array(page.body.utf8)))
+        let metadata = try DiscoveryDocument(try JSONObject(parsing: Array(page.body.utf8)))
         #expect(authority.accepts(publishedIssuer: metadata.issuer))
         #expect(metadata.tokenEndpoint?.hasPrefix(authority.base.origin) == true)
     }

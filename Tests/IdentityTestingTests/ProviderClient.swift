@@ -55,7 +55,7 @@ struct ProviderClient {
     }
 
     func authorize(_ changes: [String: String?] = [:]) async throws -> Answer {
-        try await get(EndpointURL.appending(authorizationItems(changes), to: authorizePath))
+        try await get(FormURLEncoded.appending(authorizationItems(changes), to: authorizePath))
     }
 
     /// The code that an automatically approving provider issues.

@@ -78,9 +78,9 @@ struct ProviderFaultTests {
         let provider = try TestIdentityProvider()
         let client = ProviderClient(provider: provider)
         provider.failNext(.discovery, with: .insecureEndpoints, .changing("issuer", to: #""https://evil.example""#))
-        let insecure = try ProviderMetadata(try await client.get("/.well-known/openid-configuration").json)
+        let insecure = try DiscoveryDocument(try await client.get("/.well-known/openid-configuration").json)
         #expect(insecure.tokenEndpoint == "http://login.example.test/token")
-        let other = try ProviderMetadata(try await client.get("/.well-known/openid-configuration").json)
+        let other = try DiscoveryDocument(try await client.get("/.well-known/openid-configuration").json)
         #expect(other.issuer == "https://evil.example")
     }
 

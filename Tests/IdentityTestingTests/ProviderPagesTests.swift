@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct ProviderPagesTests {
     private func url(_ client: ProviderClient, _ changes: [String: String?] = [:]) throws -> URL {
-        let text = try EndpointURL.appending(client.authorizationItems(changes), to: client.base + "/authorize")
+        let text = try FormURLEncoded.appending(client.authorizationItems(changes), to: client.base + "/authorize")
         return try #require(URL(string: text))
     }
 
@@ -185,10 +185,10 @@ struct ProviderPagesTests {
         let items = [
             ("post_logout_redirect_uri", ProviderClient.redirectURI), ("state", "s"), ("client_id", "test-client"),
         ]
-        let answer = try await client.get(EndpointURL.appending(items, to: "/logout"))
+        let answer = try await client.get(FormURLEncoded.appending(items, to: "/logout"))
         #expect(answer.headers[.location] == ProviderClient.redirectURI + "?state=s")
         let elsewhere = [("post_logout_redirect_uri", "https://evil.example/")]
-        #expect(try await client.get(EndpointURL.appending(elsewhere, to: "/logout")).headers[.location] == nil)
+        #expect(try await client.get(FormURLEncoded.appending(elsewhere, to: "/logout")).headers[.location] == nil)
     }
 
     @Test func speaksOfB2CsPasswordResetInItsDescription() async throws {
@@ -200,7 +200,7 @@ struct ProviderPagesTests {
             browser.followsRedirects = false
             let items = ProviderClient(provider: provider).authorizationItems()
             let endpoint = try #require(provider.authority.templates?.authorizationEndpoint)
-            try await browser.open(#require(URL(string: EndpointURL.appending(items, to: endpoint))))
+            try await browser.open(#require(URL(string: FormURLEncoded.appending(items, to: endpoint))))
             guard case .error(let error) = try await redirect(browser).outcome else {
                 Issue.record("no error")
                 continue

@@ -11,11 +11,11 @@ struct ProviderProfileTests {
         .openIDConnect, .entra, .externalID, .b2c, .b2c(tenant: "contoso.onmicrosoft.com", policies: ["signin"]), .adfs,
     ]
 
-    private func document(_ url: String, of provider: TestIdentityProvider) async throws -> ProviderMetadata {
+    private func document(_ url: String, of provider: TestIdentityProvider) async throws -> DiscoveryDocument {
         let address = try #require(WebAddress(url))
         let client = ProviderClient(provider: provider, base: address.origin)
         let path = address.path + (address.query.map { "?" + $0 } ?? "")
-        return try ProviderMetadata(try await client.get(path).json)
+        return try DiscoveryDocument(try await client.get(path).json)
     }
 
     @Test(arguments: profiles)

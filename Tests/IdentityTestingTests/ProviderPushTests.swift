@@ -33,7 +33,7 @@ struct ProviderPushTests {
         _ requestURI: String,
         _ more: [(String, String)] = [("client_id", "test-client")]
     ) async throws -> ProviderClient.Answer {
-        try await client.get(EndpointURL.appending(more + [("request_uri", requestURI)], to: "/authorize"))
+        try await client.get(FormURLEncoded.appending(more + [("request_uri", requestURI)], to: "/authorize"))
     }
 
     @Test(

@@ -61,7 +61,7 @@ struct ProviderUserFlowTests {
         setup.browser.behaviour = .signUp
         let items = ProviderClient(provider: setup.provider).authorizationItems()
         let endpoint = try #require(setup.provider.authority.templates?.authorizationEndpoint)
-        let url = try #require(URL(string: EndpointURL.appending(items, to: endpoint)))
+        let url = try #require(URL(string: FormURLEncoded.appending(items, to: endpoint)))
         let page = try await setup.browser.visit(url)
         #expect(page.body.contains("There is an account with this username already."))
     }

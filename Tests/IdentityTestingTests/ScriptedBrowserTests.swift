@@ -15,7 +15,7 @@ struct ScriptedBrowserTests {
         let browser = ScriptedBrowser(provider: provider)
         browser.followsRedirects = false
         let client = ProviderClient(provider: provider)
-        let address = try EndpointURL.appending(client.authorizationItems(), to: client.base + "/authorize")
+        let address = try FormURLEncoded.appending(client.authorizationItems(), to: client.base + "/authorize")
         let url = try #require(URL(string: address))
         let opening = Task { try await browser.open(url) }
         try await provider.waitForRequest(.authorization)

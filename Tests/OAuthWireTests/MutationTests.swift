@@ -43,7 +43,7 @@ import Testing
             _ = ErrorResponse(object)
             _ = try? DeviceAuthorizationResponse(object)
             _ = try? PushedAuthorizationResponse(object)
-            _ = try? ProviderMetadata(object)
+            _ = try? DiscoveryDocument(object)
             _ = try? InstanceDiscoveryResponse(object)
             _ = try? JSONWebKeySet(object)
             _ = try? IDTokenClaims(object).atHashMatches(accessToken: "a", algorithm: .rs256)

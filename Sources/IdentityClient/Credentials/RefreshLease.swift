@@ -19,7 +19,7 @@ package struct RefreshLease: Hashable, Sendable {
 
     /// The longest lease, in milliseconds. A longer lease is cut to this, so that a damaged or hostile lease does not
     /// bind forever.
-    package static let longest: Int64 = 120_000
+    package static let maximumDuration: Int64 = 120_000
 }
 
 extension RefreshLease {

@@ -14,7 +14,7 @@ package struct RefreshRefusal: Hashable, Sendable {
     package var pause: Int64
 
     private static let maximumCount = 1000
-    private static let longest: Int64 = 3600
+    private static let maximumPause: Int64 = 3600
     /// The most refusals that are stored with one refresh token.
     static let most = 8
 
@@ -22,11 +22,11 @@ package struct RefreshRefusal: Hashable, Sendable {
         self.digest = digest
         self.at = at
         self.count = max(1, min(count, Self.maximumCount))
-        self.pause = max(0, min(pause, Self.longest))
+        self.pause = max(0, min(pause, Self.maximumPause))
     }
 
     /// Returns the pause in seconds: one minute after the first refusal, and twice as long after each further refusal.
-    static func pause(after count: Int) -> Int64 { min(60 << Int64(max(0, min(count - 1, 6))), longest) }
+    static func pause(after count: Int) -> Int64 { min(60 << Int64(max(0, min(count - 1, 6))), maximumPause) }
 }
 
 extension CachedRefreshToken {

@@ -4,7 +4,7 @@ import OAuthWire
 
 extension ClientConfiguration {
     /// Returns the scopes to request in addition to the program's own.
-    func scopesToAdd(for authority: Authority, _ metadata: AuthorityMetadata) -> [String] {
+    func scopesToAdd(for authority: Authority, _ metadata: ProviderMetadata) -> [String] {
         if let defaultScopes = compatibility.defaultScopes { return defaultScopes.map(\.rawValue).sorted() }
         if case .oauth2 = authority.kind { return [] }
         return ["openid", "profile", "offline_access"].filter { scope in

@@ -14,7 +14,7 @@ extension GrantValidation {
         _ response: TokenResponse,
         request: SilentRequest,
         snapshot: CredentialSnapshot,
-        metadata: AuthorityMetadata,
+        metadata: ProviderMetadata,
         scopes: RefreshScopes,
         keysFailure: AuthenticationError?,
         willFetch: @escaping @Sendable () async -> Void
@@ -76,7 +76,7 @@ extension GrantValidation {
     private func claims(
         of idToken: String,
         _ expectation: IDTokenExpectation,
-        _ metadata: AuthorityMetadata,
+        _ metadata: ProviderMetadata,
         _ willFetch: @escaping @Sendable () async -> Void
     ) async throws -> IDTokenClaims {
         do {
@@ -99,7 +99,7 @@ extension GrantValidation {
     /// Fetches the keys that most ID tokens are verified with, unless fresh ones are kept.
     ///
     /// - Returns: The error if the keys could not be fetched.
-    func fetchKeys(_ metadata: AuthorityMetadata, of authority: Authority) async -> AuthenticationError? {
+    func fetchKeys(_ metadata: ProviderMetadata, of authority: Authority) async -> AuthenticationError? {
         guard let place = metadata.jwksLocations(for: environment.clientID, of: authority).first else { return nil }
         do {
             try await withDeadline(environment.client.deadline) { [environment, context] in

@@ -11,7 +11,7 @@ struct GrantValidation: Sendable {
     func signInGrant(
         _ response: TokenResponse,
         authority: Authority,
-        metadata: AuthorityMetadata,
+        metadata: ProviderMetadata,
         nonce: String?,
         essentialACR: [String]? = nil,
         maxAge: Int?,
@@ -64,7 +64,7 @@ struct GrantValidation: Sendable {
 
     func expectation(
         _ authority: Authority,
-        _ metadata: AuthorityMetadata,
+        _ metadata: ProviderMetadata,
         _ response: TokenResponse
     ) -> IDTokenExpectation {
         var expectation = IDTokenExpectation(

@@ -12,7 +12,7 @@ struct Revocation: Sendable {
 
     /// Revokes a refresh token that arrived after its account was signed out, or with a sign-in that was refused.
     /// Errors are ignored: the token is discarded either way.
-    func revokeUnwanted(_ token: String?, _ authority: Authority, _ metadata: AuthorityMetadata) async {
+    func revokeUnwanted(_ token: String?, _ authority: Authority, _ metadata: ProviderMetadata) async {
         guard let token else { return }
         do {
             guard let endpoint = try await endpoint(authority, metadata) else { return }
@@ -27,7 +27,7 @@ struct Revocation: Sendable {
     func revoke(
         _ held: [AccountCredentials],
         _ authority: Authority,
-        _ metadata: AuthorityMetadata
+        _ metadata: ProviderMetadata
     ) async throws -> SignOutResult.Outcome {
         let tokens = held.compactMap { credentials in
             credentials.refreshToken.map { (secret: $0.secret, clientID: credentials.clientID) }
@@ -45,7 +45,7 @@ struct Revocation: Sendable {
         return failure.map { .failed($0) } ?? .succeeded
     }
 
-    private func endpoint(_ authority: Authority, _ metadata: AuthorityMetadata) async throws -> String? {
+    private func endpoint(_ authority: Authority, _ metadata: ProviderMetadata) async throws -> String? {
         try await environment.resolver.revocationEndpoint(of: authority, metadata, context: context)
     }
 
@@ -54,7 +54,7 @@ struct Revocation: Sendable {
         of clientID: String,
         at endpoint: String,
         _ authority: Authority,
-        _ metadata: AuthorityMetadata
+        _ metadata: ProviderMetadata
     ) async throws {
         let answer = try await environment.client.post(
             RevocationRequestMessage.items(clientID: clientID, token: token),

@@ -12,7 +12,7 @@ import OAuthWire
 struct TokenEndpoint: Sendable {
     let client: EndpointClient
     let authority: Authority
-    let metadata: AuthorityMetadata
+    let metadata: ProviderMetadata
     let clock: any WallClock
     let context: RequestContext
 
@@ -49,7 +49,7 @@ extension TokenEndpoint {
     init(
         _ environment: FlowEnvironment,
         _ authority: Authority,
-        _ metadata: AuthorityMetadata,
+        _ metadata: ProviderMetadata,
         _ context: RequestContext
     ) {
         self.init(

@@ -22,7 +22,7 @@ struct AuthorityResolver: Sendable {
         isRefetch: Bool = false,
         context: RequestContext,
         willFetch: @Sendable () async -> Void = {}
-    ) async throws -> AuthorityMetadata {
+    ) async throws -> ProviderMetadata {
         let urls = authority.configurationURLs
         guard !urls.isEmpty else { return try templates(of: authority) }
         try await checkTrust(in: authority, context: context, willFetch)
@@ -51,7 +51,7 @@ struct AuthorityResolver: Sendable {
     /// here, for a revocation, and counts if it names the same issuer.
     func revocationEndpoint(
         of authority: Authority,
-        _ metadata: AuthorityMetadata,
+        _ metadata: ProviderMetadata,
         context: RequestContext
     ) async throws -> String? {
         if let endpoint = metadata.revocationEndpoint { return endpoint }
@@ -106,11 +106,11 @@ struct AuthorityResolver: Sendable {
     private func believing(
         _ authority: Authority,
         _ context: RequestContext
-    ) -> @Sendable (JSONObject) throws -> AuthorityMetadata {
-        { json in try AuthorityMetadata(published: json, by: authority, correlationID: context.correlationID) }
+    ) -> @Sendable (JSONObject) throws -> ProviderMetadata {
+        { json in try ProviderMetadata(published: json, by: authority, correlationID: context.correlationID) }
     }
 
-    private func templates(of authority: Authority) throws -> AuthorityMetadata {
+    private func templates(of authority: Authority) throws -> ProviderMetadata {
         guard let templates = authority.templates else {
             throw AuthenticationError(.configuration, "The authority names no endpoints.")
         }

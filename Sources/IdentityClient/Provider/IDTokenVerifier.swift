@@ -17,7 +17,7 @@ struct IDTokenVerifier: Sendable {
     func claims(
         of compact: String,
         expecting expectation: IDTokenExpectation,
-        metadata: AuthorityMetadata,
+        metadata: ProviderMetadata,
         context: RequestContext,
         willFetch: @Sendable () async -> Void = {}
     ) async throws -> IDTokenClaims {
@@ -37,7 +37,7 @@ struct IDTokenVerifier: Sendable {
     private func verifySignature(
         of token: JSONWebToken,
         _ expectation: IDTokenExpectation,
-        _ metadata: AuthorityMetadata,
+        _ metadata: ProviderMetadata,
         _ context: RequestContext,
         _ willFetch: @Sendable () async -> Void
     ) async throws -> SignatureAlgorithm {
@@ -92,11 +92,11 @@ struct IDTokenVerifier: Sendable {
     private func metadata(
         admitting algorithm: SignatureAlgorithm,
         _ expectation: IDTokenExpectation,
-        _ metadata: AuthorityMetadata,
+        _ metadata: ProviderMetadata,
         _ context: RequestContext,
         _ willFetch: @Sendable () async -> Void
-    ) async throws -> AuthorityMetadata {
-        let admits = { (metadata: AuthorityMetadata) in metadata.idTokenAlgorithms?.contains(algorithm) ?? true }
+    ) async throws -> ProviderMetadata {
+        let admits = { (metadata: ProviderMetadata) in metadata.idTokenAlgorithms?.contains(algorithm) ?? true }
         if admits(metadata) { return metadata }
         let authority = expectation.authority
         if authority.idTokenAlgorithms == nil {

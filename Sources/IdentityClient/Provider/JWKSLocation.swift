@@ -9,7 +9,7 @@ struct JWKSLocation: Hashable, Sendable {
     var isRefetch = false
 }
 
-extension AuthorityMetadata {
+extension ProviderMetadata {
     /// The locations, which are tried in order until a key fits; empty if no keys are published.
     ///
     /// Most applications of Entra ID need only the common set. An application with claims mapping has its own signing

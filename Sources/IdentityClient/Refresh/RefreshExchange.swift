@@ -9,7 +9,7 @@ struct RefreshExchange: Sendable {
     let snapshot: CredentialSnapshot
     let sent: CachedRefreshToken
     let scopes: RefreshScopes
-    var metadata: AuthorityMetadata?
+    var metadata: ProviderMetadata?
     /// The reason why fetching the keys failed. If it is set, the keys are not requested again after the answer.
     var keysFailure: AuthenticationError?
     var response: TokenResponse?

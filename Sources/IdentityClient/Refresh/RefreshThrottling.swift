@@ -29,9 +29,9 @@ final class RefreshThrottling: Sendable {
         /// Returns the seconds that are left. A clock that was set back does not make the pause longer.
         func remaining(of subject: Subject, at now: Int64) -> Int64? {
             guard let last = times.last else { return nil }
-            let longest = if case .server = subject { ServerWait.longest } else { pause }
+            let maximum = if case .server = subject { ServerWait.maximum } else { pause }
             let remaining = last + pause - now
-            return remaining > 0 && remaining <= longest ? remaining : nil
+            return remaining > 0 && remaining <= maximum ? remaining : nil
         }
     }
 
@@ -84,7 +84,7 @@ final class RefreshThrottling: Sendable {
     func note(_ error: AuthenticationError, for request: String, _ refusals: String, at now: Int64) {
         entries.withLock { entries in
             if let wait = error.retryAfter {
-                let pause = min(wait.components.seconds, ServerWait.longest)
+                let pause = min(wait.components.seconds, ServerWait.maximum)
                 entries[.server(request)] = Entry(times: [now], pause: pause)
             }
             guard error.isTheServersAnswer else { return }

@@ -44,10 +44,10 @@ final class RefreshWait: Sendable {
     ///
     /// - Throws: `CancellationError`.
     func pause(_ count: Int) async throws -> End {
-        let longest = Self.maximumPause(count, after: begin.duration(to: clock.now), hasHints: hasHints)
+        let timeout = Self.maximumPause(count, after: begin.duration(to: clock.now), hasHints: hasHints)
         let pause = next.withLock { $0 }
         let timer = Task {
-            try await Task.sleep(for: longest)
+            try await Task.sleep(for: timeout)
             pause.finish(.success(.time))
         }
         defer { timer.cancel() }

@@ -72,6 +72,6 @@ extension AuthorizationPreparation {
     }
 
     private func url(with items: [(String, String)]) throws -> URL {
-        try BrowserAddress.url("authorization address", at: metadata.authorizationEndpoint, with: items)
+        try URL.forBrowser("authorization address", at: metadata.authorizationEndpoint, with: items)
     }
 }

@@ -12,7 +12,7 @@ struct AuthorizationPreparation: Sendable {
     let environment: FlowEnvironment
     let parameters: InteractiveParameters
     let authority: Authority
-    let metadata: AuthorityMetadata
+    let metadata: ProviderMetadata
     let context: RequestContext
     /// The prompt to request: the program's choice, or the choice that a previous sign-out requires.
     private let prompt: Prompt

@@ -30,7 +30,7 @@ public final class AuthorizationRequest: Sendable {
 
     let parameters: InteractiveParameters
     let authority: Authority
-    let metadata: AuthorityMetadata
+    let metadata: ProviderMetadata
     let scopes: [String]
     let state: String
     let nonce: String?
@@ -47,7 +47,7 @@ public final class AuthorizationRequest: Sendable {
         message: AuthorizationRequestMessage,
         parameters: InteractiveParameters,
         authority: Authority,
-        metadata: AuthorityMetadata,
+        metadata: ProviderMetadata,
         tokenScopes: [String],
         proofKey: ProofKey,
         correlationID: UUID

@@ -12,7 +12,7 @@ struct DeviceCodeRequest: Sendable {
     let context: RequestContext
     let parameters: DeviceCodeParameters
     let authority: Authority
-    let metadata: AuthorityMetadata
+    let metadata: ProviderMetadata
     let scopes: [String]
     let claims: String?
 

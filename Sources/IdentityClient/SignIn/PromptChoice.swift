@@ -27,7 +27,7 @@ struct PromptChoice: Sendable {
         }
     }
 
-    private func isSignedIn(_ account: AccountsInUse.Mention?) async throws -> Bool {
+    private func isSignedIn(_ account: AccountsInUse.Entry?) async throws -> Bool {
         guard let account else { return false }
         let accounts = try await environment.store.allSnapshots().snapshots.values
         return accounts.contains { $0.account.id == account.id }

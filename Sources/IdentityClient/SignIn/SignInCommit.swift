@@ -8,7 +8,7 @@ struct SignInCommit: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
     let authority: Authority
-    let metadata: AuthorityMetadata
+    let metadata: ProviderMetadata
     /// The account that the program asked for, if any.
     let wanted: Account?
     /// The scopes that the program requested.

@@ -11,7 +11,7 @@ extension FlowEnvironment {
         scopes: Set<Scope>,
         requiresPersistence: Bool,
         _ context: RequestContext
-    ) async throws -> (Authority, AuthorityMetadata) {
+    ) async throws -> (Authority, ProviderMetadata) {
         let authority = named ?? configuration.authority
         try named?.checkFits(configuration.authority)
         try configuration.checkNamesOpenID(scopes, at: authority)

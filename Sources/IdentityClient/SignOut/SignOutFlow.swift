@@ -27,7 +27,7 @@ struct SignOutFlow: Sendable {
         _ held: [AccountCredentials],
         of account: Account,
         _ parameters: SignOutParameters
-    ) async throws -> Result<(AuthorityMetadata, SignOutResult.Outcome), AuthenticationError>? {
+    ) async throws -> Result<(ProviderMetadata, SignOutResult.Outcome), AuthenticationError>? {
         guard parameters.revokesTokens || parameters.endsBrowserSession else { return nil }
         let authority = environment.configuration.authority.resolved(for: account.id)
         do {
@@ -43,10 +43,10 @@ struct SignOutFlow: Sendable {
     private func atProvider(
         _ account: Account,
         _ removed: AccountRemoval.Removed,
-        _ answer: Result<(AuthorityMetadata, SignOutResult.Outcome), AuthenticationError>?,
+        _ answer: Result<(ProviderMetadata, SignOutResult.Outcome), AuthenticationError>?,
         _ parameters: SignOutParameters
     ) async throws -> SignOutResult {
-        let (metadata, revocation): (AuthorityMetadata, SignOutResult.Outcome)
+        let (metadata, revocation): (ProviderMetadata, SignOutResult.Outcome)
         switch answer {
         case nil: return SignOutResult(wasSignedIn: removed.wasThere)
         case .failure(let error):

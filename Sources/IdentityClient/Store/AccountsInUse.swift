@@ -5,17 +5,17 @@ package import OAuthWire
 /// The account that a program works with, the previous one, and the signed-out ones, as a pure value.
 package struct AccountsInUse: Hashable, Sendable {
     /// The part of an account that is remembered after it was signed out.
-    package struct Mention: Hashable, Sendable {
+    package struct Entry: Hashable, Sendable {
         package var id: Account.ID
         package var environment: String
         package var homeAccountID: String
         package var username: String?
     }
 
-    package var current: Mention?
-    package var previous: Mention?
+    package var current: Entry?
+    package var previous: Entry?
     /// The signed-out accounts, the most recent first.
-    package var signedOut: [Mention] = []
+    package var signedOut: [Entry] = []
     /// Whether an account was signed out and no sign-in has followed.
     package var asksAgain = false
     /// Members that another version of the library wrote.
@@ -31,7 +31,7 @@ package struct AccountsInUse: Hashable, Sendable {
 extension AccountsInUse {
     /// Makes `account` the current one.
     package mutating func choose(_ account: Account) {
-        let chosen = Mention(account)
+        let chosen = Entry(account)
         if let current, current.id != chosen.id { previous = current }
         // An account that comes back after signing out does not become its own predecessor.
         if previous?.id == chosen.id { previous = nil }
@@ -47,11 +47,11 @@ extension AccountsInUse {
     package mutating func signOut(_ account: Account) {
         // If no account was chosen, this one was current as the only one.
         if (current?.id ?? account.id) == account.id {
-            previous = Mention(account)
+            previous = Entry(account)
             current = nil
         }
         signedOut.removeAll { $0.id == account.id }
-        signedOut = Array(([Mention(account)] + signedOut).prefix(Self.maximumSignedOut))
+        signedOut = Array(([Entry(account)] + signedOut).prefix(Self.maximumSignedOut))
         asksAgain = true
     }
 
@@ -78,13 +78,13 @@ extension AccountsInUse {
         let username = wanted.username?.lowercased()
         var absent = signedOut
         if let current, !isSignedIn { absent.append(current) }
-        return absent.contains { mention in
-            wanted.id.map { $0 == mention.id } ?? (username != nil && username == mention.username?.lowercased())
+        return absent.contains { entry in
+            wanted.id.map { $0 == entry.id } ?? (username != nil && username == entry.username?.lowercased())
         }
     }
 }
 
-extension AccountsInUse.Mention {
+extension AccountsInUse.Entry {
     package init(_ account: Account) {
         id = account.id
         environment = account.environment
@@ -106,10 +106,10 @@ extension AccountsInUse {
     package init(decoding bytes: [UInt8]) throws {
         var json = try JSONObject(parsing: bytes)
         version = json.integer("v") ?? Self.currentVersion
-        current = try json.object("current").map(Mention.init(decoding:))
-        previous = try json.object("previous").map(Mention.init(decoding:))
+        current = try json.object("current").map(Entry.init(decoding:))
+        previous = try json.object("previous").map(Entry.init(decoding:))
         signedOut = try (json.array("signed_out") ?? []).compactMap { value in
-            if case .object(let object) = value { try Mention(decoding: object) } else { nil }
+            if case .object(let object) = value { try Entry(decoding: object) } else { nil }
         }
         asksAgain = json.bool("asks_again") ?? false
         for name in ["v", "current", "previous", "signed_out", "asks_again"] { json[name] = nil }
@@ -128,7 +128,7 @@ extension AccountsInUse {
     }
 }
 
-extension AccountsInUse.Mention {
+extension AccountsInUse.Entry {
     init(decoding json: JSONObject) throws {
         guard let id = json.string("account_id"), let environment = json.string("environment") else {
             throw WireError.missing("account_id or environment")

@@ -11,7 +11,7 @@ extension RefreshLease {
             let start = json.string("start")
         else { return nil }
         let holder = ProcessIdentity(bootID: bootID, pidNamespace: namespace, pid: pid, startTime: start)
-        self.init(nonce: nonce, duration: min(duration, Self.longest), holder: holder, deadline: deadline)
+        self.init(nonce: nonce, duration: min(duration, Self.maximumDuration), holder: holder, deadline: deadline)
     }
 
     package func encoded() -> CacheRecord {

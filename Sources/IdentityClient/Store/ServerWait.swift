@@ -12,13 +12,13 @@ struct ServerWait: Hashable, Sendable {
     var seconds: Int64
 
     /// The longest wait, in seconds.
-    static let longest: Int64 = 3600
+    static let maximum: Int64 = 3600
 
     /// The whole seconds that are left; `nil` when the wait is over.
     ///
     /// A clock that was set back, or the fast clock of another process, does not make the wait longer than it was.
     func remaining(at now: Int64) -> Int64? {
-        let left = notedAt + min(seconds, Self.longest) - now
+        let left = notedAt + min(seconds, Self.maximum) - now
         return left > 0 && seconds > 0 && notedAt <= now ? left : nil
     }
 }
@@ -30,7 +30,7 @@ extension ServerWait {
             let notedAt = json.roundedDown("noted_at"), let seconds = json.roundedDown("seconds"),
             (0...253_402_300_799).contains(notedAt)  // to the year 9999
         else { return nil }
-        self.init(notedAt: notedAt, seconds: min(max(0, seconds), Self.longest))
+        self.init(notedAt: notedAt, seconds: min(max(0, seconds), Self.maximum))
     }
 
     func encoded() -> CacheRecord {

@@ -24,7 +24,7 @@ extension ScriptedBrowser {
             default: break
             }
         }
-        let whole = try EndpointURL.appending(items, to: base)
+        let whole = try FormURLEncoded.appending(items, to: base)
         if let url = URL(string: whole) {
             let waiter = state.withLock { state in
                 state.redirects.append(url)
@@ -71,7 +71,7 @@ extension ScriptedBrowser {
         _ isPosted: Bool,
         _ opening: Promise<Void>
     ) async throws -> Page {
-        let whole = try EndpointURL.appending(items, to: base)
+        let whole = try FormURLEncoded.appending(items, to: base)
         let page: Page
         if let receiver, let url = URL(string: whole) {
             let answer = try await receiver.deliver(url, as: isPosted ? .formPost : .query)

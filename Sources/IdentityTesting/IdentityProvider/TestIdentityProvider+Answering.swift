@@ -99,7 +99,7 @@ extension TestIdentityProvider {
             } else if interaction.responseMode == "form_post" {
                 response = ProviderPages.formPost(to: interaction.redirectURI, items)
             } else {
-                let url = try? EndpointURL.appending(items, to: interaction.redirectURI)
+                let url = try? FormURLEncoded.appending(items, to: interaction.redirectURI)
                 response = .redirect(to: url ?? interaction.redirectURI)  // a registered URI has no fragment
             }
         }

@@ -23,7 +23,7 @@ extension TestIdentityProvider {
             body["message"] = .string("To sign in, open \(page) and enter the code \(device.userCode).")
         } else {
             body["verification_uri_complete"] = .string(
-                try EndpointURL.appending([("user_code", device.userCode)], to: page)
+                try FormURLEncoded.appending([("user_code", device.userCode)], to: page)
             )
         }
         return .json(body)
@@ -79,7 +79,7 @@ extension TestIdentityProvider {
         if let target = request["post_logout_redirect_uri"], client?.allows(target) == true {
             let items = request["state"].map { [("state", $0)] } ?? []
             // A registered URI has no fragment, so this never fails.
-            let url = (try? EndpointURL.appending(items, to: target)) ?? target
+            let url = (try? FormURLEncoded.appending(items, to: target)) ?? target
             return .redirect(to: url, headers: [cookie])
         }
         var page = ProviderPages.document("Signed out", "<p>You are signed out of the provider.</p>")

@@ -11,6 +11,25 @@ package enum FormURLEncoded {
         items.map { "\(PercentEncoding.encode($0.0))=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
     }
 
+    /// `endpoint` with `items` added to its query.
+    ///
+    /// The existing query stays byte for byte, as the specification requires: Azure AD B2C names its policy there, and
+    /// decoding and encoding again turned `p=b2c_1%2Bx` into another policy.
+    /// - Throws: `WireError.malformed` when the endpoint has a fragment.
+    /// - SeeAlso: [RFC 6749 §3.1](https://www.rfc-editor.org/rfc/rfc6749#section-3.1)
+    package static func appending(_ items: [(String, String)], to endpoint: String) throws -> String {
+        let bytes = endpoint.utf8
+        guard !bytes.contains(UInt8(ascii: "#")) else { throw WireError.malformed("endpoint: fragment") }
+        guard !items.isEmpty else { return endpoint }
+        let separator =
+            switch (bytes.contains(UInt8(ascii: "?")), bytes.last) {
+            case (false, _): "?"
+            case (true, UInt8(ascii: "?")), (true, UInt8(ascii: "&")): ""
+            default: "&"
+            }
+        return endpoint + separator + encode(items)
+    }
+
     /// The items in `text`, in order, repeated names included; `+` is a space, a name without `=` has an empty value.
     /// - Throws: `WireError.malformed` when the text is longer than `maximumLength` bytes, has more than `maximumItems`
     ///   items, an escape is broken, or the bytes are not UTF-8.

@@ -6,7 +6,7 @@ import IdentityResources
 
 extension CallCommand {
     /// The time until an answer must begin, without `--timeout`. The time for its body has no limit.
-    private static let patience = Duration.seconds(60)
+    private static let defaultTimeout = Duration.seconds(60)
     private static let noLimit = Duration.seconds(1_000_000)
 
     func client(
@@ -18,14 +18,14 @@ extension CallCommand {
     ) -> AuthenticatedClient {
         let transport = PatientTransport(
             base: CurlTransport(timeout: timeout ?? Self.noLimit),
-            patience: timeout ?? Self.patience
+            timeout: timeout ?? Self.defaultTimeout
         )
         return AuthenticatedClient(
             application: application,
             account: account,
             scopes: scopes,
             transport: transport,
-            timeout: timeout ?? Self.patience
+            timeout: timeout ?? Self.defaultTimeout
         ) { host, duration in
             guard duration > .zero else { return }
             console.line("\(host.printable) asks to wait: trying again in \(duration.wholeSeconds) s. Ctrl-C gives up.")

@@ -58,16 +58,16 @@ struct DoctorCommand: ToolCommand {
         }
         let transport = CurlTransport()
         let published = try await Self.outcome {
-            try await ProviderInspection.check(authority, over: transport, deadline: Self.patience, logger: logger)
+            try await ProviderInspection.check(authority, over: transport, deadline: Self.timeout, logger: logger)
         }
         let theirs = try await Self.outcome {
-            try await ProviderClock.seconds(of: authority, over: transport, deadline: Self.patience, logger: logger)
+            try await ProviderClock.seconds(of: authority, over: transport, deadline: Self.timeout, logger: logger)
         }
         let ours = Int64(Date.now.timeIntervalSince1970)
         return [Examination.provider(authority, published), Examination.clock(theirs, ours: ours)]
     }
 
-    private static let patience = Duration.seconds(10)
+    private static let timeout = Duration.seconds(10)
 
     /// Returns the store of the program's tokens, if it is known, and a finding on whether the store can be read.
     private func tokenStore(_ session: Session, _ choice: CacheChoice) async throws -> (TokenStore?, Finding) {

@@ -9,7 +9,7 @@ import Synchronization
 /// The answer itself may take as long as `base` lets it.
 struct PatientTransport: StreamingHTTPTransport {
     let base: any StreamingHTTPTransport
-    let patience: Duration
+    let timeout: Duration
 
     func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
         try await base.send(request, body: body)
@@ -22,7 +22,7 @@ struct PatientTransport: StreamingHTTPTransport {
             defer { group.cancelAll() }
             group.addTask { try await base.open(request, body: body) }
             group.addTask {
-                try await moves.waitForStandstill(of: patience)
+                try await moves.waitForStandstill(of: timeout)
                 return nil
             }
             guard case let exchange?? = try await group.next() else { throw timedOut(request) }
@@ -34,7 +34,7 @@ struct PatientTransport: StreamingHTTPTransport {
         let host = (request.authority ?? "The API").printable
         return AuthenticationError(
             .networkTimedOut,
-            "\(host) did not begin to answer within \(patience.wholeSeconds) s. Whether it did what was asked is not known."
+            "\(host) did not begin to answer within \(timeout.wholeSeconds) s. Whether it did what was asked is not known."
         )
     }
 }
@@ -47,9 +47,9 @@ private final class LastMove: Sendable {
         time.withLock { $0 = .now }
     }
 
-    func waitForStandstill(of patience: Duration) async throws {
+    func waitForStandstill(of timeout: Duration) async throws {
         while true {
-            let end = time.withLock { $0 } + patience
+            let end = time.withLock { $0 } + timeout
             guard end > .now else { return }
             try await Task.sleep(until: end)
         }

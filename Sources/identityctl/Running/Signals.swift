@@ -11,15 +11,15 @@ final class Signals {
     let endsByBrokenPipe: Bool
 
     /// Calls `onFirst` at the first signal. The program ends at once if the person presses Ctrl-C or Ctrl-\ again at
-    /// least half a second later, or if the program still runs `patience` seconds after the first signal.
-    init(patience: Int, onFirst: @escaping @Sendable () -> Void) {
+    /// least half a second later, or if the program still runs `grace` seconds after the first signal.
+    init(grace: Int, onFirst: @escaping @Sendable () -> Void) {
         let queue = DispatchQueue(label: "identityctl.signals")
         let arrivals = Mutex(SignalArrivals())
         let handle: @Sendable (Int32) -> Void = { number in
             switch arrivals.withLock({ $0.meaning(of: number, at: .now) }) {
             case .first:
                 onFirst()
-                queue.asyncAfter(deadline: .now() + .seconds(patience)) { Self.endAtOnce() }
+                queue.asyncAfter(deadline: .now() + .seconds(grace)) { Self.endAtOnce() }
             case .again: Self.endAtOnce()
             case .nothing: break
             }

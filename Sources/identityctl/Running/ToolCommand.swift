@@ -51,7 +51,7 @@ extension ToolCommand {
             return ExitStatus(for: error)
         }
         let work = Task { try await run(in: session) }
-        let signals = Signals(patience: 7) { work.cancel() }
+        let signals = Signals(grace: 7) { work.cancel() }
         let outcome = await work.result
         await session.finishPendingWork()
         signals.stop()

@@ -69,7 +69,7 @@ import Testing
         #expect(templates.tokenEndpoint == "https://h/t/oauth2/v2.0/token?p=B2C_1%2Bx")
         #expect(templates.endSessionEndpoint == "https://h/t/oauth2/v2.0/logout?p=B2C_1%2Bx")
         #expect(templates.jwksURI == "https://h/t/discovery/v2.0/keys?p=B2C_1%2Bx")
-        let full = try EndpointURL.appending([("state", "s")], to: templates.authorizationEndpoint)
+        let full = try FormURLEncoded.appending([("state", "s")], to: templates.authorizationEndpoint)
         #expect(full == "https://h/t/oauth2/v2.0/authorize?p=B2C_1%2Bx&state=s")
     }
 

@@ -5,8 +5,8 @@ import Testing
 @testable import IdentityClient
 
 @Suite struct KeyPlaceTests {
-    private func metadata(keys: String?) -> AuthorityMetadata {
-        AuthorityMetadata(authorizationEndpoint: "https://h/a", tokenEndpoint: "https://h/t", jwksURI: keys)
+    private func metadata(keys: String?) -> ProviderMetadata {
+        ProviderMetadata(authorizationEndpoint: "https://h/a", tokenEndpoint: "https://h/t", jwksURI: keys)
     }
 
     @Test(arguments: [

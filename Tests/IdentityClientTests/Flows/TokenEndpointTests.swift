@@ -89,7 +89,7 @@ import Testing
         TokenEndpoint(
             client: EndpointClient(transport: transport),
             authority: try .openIDConnect(issuer: "https://h"),
-            metadata: AuthorityMetadata(authorizationEndpoint: "https://h/a", tokenEndpoint: "https://h/t?p=x"),
+            metadata: ProviderMetadata(authorizationEndpoint: "https://h/a", tokenEndpoint: "https://h/t?p=x"),
             clock: StillClock(),
             context: Fixture.context
         )

@@ -53,13 +53,13 @@ import Testing
         ("https://h/a?p=1&", "https://h/a?p=1&x=1%202"),
     ])
     func appendingKeepsTheQueryByteForByte(endpoint: String, expected: String) throws {
-        #expect(try EndpointURL.appending([("x", "1 2")], to: endpoint) == expected)
-        #expect(try EndpointURL.appending([], to: endpoint) == endpoint)
+        #expect(try FormURLEncoded.appending([("x", "1 2")], to: endpoint) == expected)
+        #expect(try FormURLEncoded.appending([], to: endpoint) == endpoint)
     }
 
     @Test func appendingRefusesFragments() {
         #expect(throws: WireError.malformed("endpoint: fragment")) {
-            try EndpointURL.appending([("x", "1")], to: "https://h/a?b#c")
+            try FormURLEncoded.appending([("x", "1")], to: "https://h/a?b#c")
         }
     }
 }

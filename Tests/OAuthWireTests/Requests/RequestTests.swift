@@ -29,7 +29,7 @@ import Testing
             state: "xyz",
             codeChallenge: "ch"
         )
-        let url = try EndpointURL.appending(message.items, to: "https://server.example.com/authorize")
+        let url = try FormURLEncoded.appending(message.items, to: "https://server.example.com/authorize")
         #expect(
             url == "https://server.example.com/authorize?client_id=s6BhdRkqt3&response_type=code"
                 + "&redirect_uri=https%3A%2F%2Fclient.example.com%2Fcb&scope=openid%20mail%20read&state=xyz"

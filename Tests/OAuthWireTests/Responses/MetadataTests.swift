@@ -63,7 +63,7 @@ import Testing
 
     /// RFC 8414 §3.2, shortened, with RFC 9207 §3.
     @Test func readsProviderMetadata() throws {
-        let metadata = try ProviderMetadata(
+        let metadata = try DiscoveryDocument(
             json(
                 #"""
                 {"issuer":"https://server.example.com","authorization_endpoint":"https://server.example.com/authorize",
@@ -91,7 +91,7 @@ import Testing
         #expect(metadata.authorizationResponseIssParameterSupported)
         #expect(metadata.pushedAuthorizationRequestEndpoint == "https://server.example.com/par")
         #expect(metadata.requirePushedAuthorizationRequests)
-        let silent = try ProviderMetadata(json(#"{"issuer":"i","require_pushed_authorization_requests":null}"#))
+        let silent = try DiscoveryDocument(json(#"{"issuer":"i","require_pushed_authorization_requests":null}"#))
         #expect(!silent.authorizationResponseIssParameterSupported && !silent.requirePushedAuthorizationRequests)
     }
 
@@ -113,7 +113,7 @@ import Testing
         ),
     ])
     func refusesMetadataOfWrongTypes(source: String, expected: WireError) {
-        #expect(throws: expected) { try ProviderMetadata(json(source)) }
+        #expect(throws: expected) { try DiscoveryDocument(json(source)) }
     }
 
     /// No decision depends on them.
@@ -122,7 +122,7 @@ import Testing
     ])
     func membersThatNobodyReadsMayBeAnything(source: String) throws {
         let document = JSONObject([("issuer", .string("i"))] + (try json(source)).members)
-        #expect(try ProviderMetadata(document).issuer == "i")
+        #expect(try DiscoveryDocument(document).issuer == "i")
     }
 
     @Test func readsInstanceDiscovery() throws {

@@ -6,7 +6,7 @@
 @MainContext
 public final class Activity {
     /// How long work may take before it is reported: 300 ms.
-    public static let patience = Duration.milliseconds(300)
+    public static let delay = Duration.milliseconds(300)
 
     private let show: @MainContext (Bool) -> Void
     private var task: Task<Void, Never>?
@@ -40,7 +40,7 @@ public final class Activity {
         let mine = number
         let clock = Task { @MainContext [weak self] in
             // The sleep ends early only if the work has ended; the work is then not reported.
-            guard (try? await Task.sleep(for: Self.patience)) != nil, let self, number == mine, isRunning else {
+            guard (try? await Task.sleep(for: Self.delay)) != nil, let self, number == mine, isRunning else {
                 return
             }
             show(true)

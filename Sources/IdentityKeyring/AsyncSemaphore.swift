@@ -3,8 +3,8 @@
 import IdentityClient
 import Synchronization
 
-/// Lets so many tasks through at a time, in the order in which they came.
-final class Turnstile: Sendable {
+/// A semaphore that tasks wait for without blocking a thread, in the order in which they came.
+final class AsyncSemaphore: Sendable {
     private struct State {
         var free: Int
         var waiting: [Promise<Void>] = []
@@ -12,14 +12,14 @@ final class Turnstile: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter width: How many have a turn at the same time.
+    /// - Parameter width: The number of tasks that have a turn at the same time.
     init(width: Int = 1) {
         state = Mutex(State(free: width))
     }
 
-    /// Waits for the caller's turn; it lasts until `pass`.
+    /// Waits for the caller's turn; it lasts until `signal`.
     /// - Throws: `CancellationError`; then there is no turn.
-    func enter() async throws {
+    func wait() async throws {
         let turn: Promise<Void>? = state.withLock { state in
             guard state.free == 0 else {
                 state.free -= 1
@@ -33,13 +33,13 @@ final class Turnstile: Sendable {
             try await turn?.value()
         } catch {
             // A turn that came at the same time goes to the next one.
-            if turn?.finish(.failure(error)) == false { pass() }
+            if turn?.finish(.failure(error)) == false { signal() }
             throw error
         }
     }
 
     /// Ends the turn.
-    func pass() {
+    func signal() {
         while true {
             let next: Promise<Void>? = state.withLock { state in
                 guard !state.waiting.isEmpty else {
@@ -49,7 +49,7 @@ final class Turnstile: Sendable {
                 return state.waiting.removeFirst()
             }
             guard let next else { return }
-            // Whoever was cancelled takes no turn.
+            // A cancelled task takes no turn.
             if next.finish(.success(())) { return }
         }
     }

@@ -3,14 +3,14 @@
 import FoundationEssentials
 import OAuthWire
 
-extension AuthorityMetadata {
+extension ProviderMetadata {
     /// Checks a published configuration.
     ///
     /// - Parameter correlationID: The identifier of the request that needed it, for errors.
     init(published json: JSONObject, by authority: Authority, correlationID: UUID? = nil) throws {
-        let document: ProviderMetadata
+        let document: DiscoveryDocument
         do {
-            document = try ProviderMetadata(json)
+            document = try DiscoveryDocument(json)
         } catch {
             throw AuthenticationError(
                 .malformedResponse,

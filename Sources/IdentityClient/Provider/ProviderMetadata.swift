@@ -3,7 +3,7 @@
 package import OAuthWire
 
 /// An authority's trusted endpoints: published and checked, or derived from its form.
-package struct AuthorityMetadata: Hashable, Sendable {
+package struct ProviderMetadata: Hashable, Sendable {
     /// The issuer that authorization responses and ID tokens name; `nil` if unknown.
     package var issuer: String?
     package var authorizationEndpoint: String

@@ -2,7 +2,7 @@
 
 extension Authority {
     /// The endpoints that follow from the authority's form; `nil` if only the provider knows them.
-    package var templates: AuthorityMetadata? {
+    package var templates: ProviderMetadata? {
         let root: String
         var query = ""
         switch kind {
@@ -14,7 +14,7 @@ extension Authority {
         case .adfs:
             root = url + "oauth2/"
         case .oauth2(let endpoints):
-            var metadata = AuthorityMetadata(
+            var metadata = ProviderMetadata(
                 issuer: endpoints.issuer,
                 authorizationEndpoint: endpoints.authorization,
                 tokenEndpoint: endpoints.token,
@@ -26,7 +26,7 @@ extension Authority {
         case .openIDConnect:
             return nil
         }
-        return AuthorityMetadata(
+        return ProviderMetadata(
             authorizationEndpoint: root + "authorize" + query,
             tokenEndpoint: root + "token" + query,
             deviceAuthorizationEndpoint: root + "devicecode" + query,

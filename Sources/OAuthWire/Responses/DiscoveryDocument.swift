@@ -5,7 +5,7 @@
 /// The types of used members are checked here; a caller that knows the authority checks issuer and endpoints.
 /// - SeeAlso: [OpenID Connect Discovery §3](https://openid.net/specs/openid-connect-discovery-1_0.html),
 ///   [RFC 8414 §2](https://www.rfc-editor.org/rfc/rfc8414#section-2)
-package struct ProviderMetadata: Sendable {
+package struct DiscoveryDocument: Sendable {
     package let issuer: String
     package let authorizationEndpoint: String?
     package let tokenEndpoint: String?

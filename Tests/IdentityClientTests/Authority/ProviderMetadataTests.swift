@@ -8,7 +8,7 @@ import Testing
 
 @testable import IdentityClient
 
-@Suite struct AuthorityMetadataTests {
+@Suite struct ProviderMetadataTests {
     private static func document(_ host: String, issuer: String, _ more: String = "") -> String {
         """
         {"issuer":"\(issuer)","authorization_endpoint":"\(host)/authorize","token_endpoint":"\(host)/token",\
@@ -24,7 +24,7 @@ import Testing
             "pushed_authorization_request_endpoint":"https://h/par","require_pushed_authorization_requests":true
             """
         let json = try Fixture.json(Self.document("https://h", issuer: "https://h", more))
-        let metadata = try AuthorityMetadata(published: json, by: .openIDConnect(issuer: "https://h"))
+        let metadata = try ProviderMetadata(published: json, by: .openIDConnect(issuer: "https://h"))
         #expect(metadata.issuer == "https://h")
         #expect(metadata.authorizationEndpoint == "https://h/authorize" && metadata.tokenEndpoint == "https://h/token")
         #expect(metadata.endSessionEndpoint == "https://h/out" && metadata.revocationEndpoint == "https://h/revoke")
@@ -41,10 +41,10 @@ import Testing
     @Test func takesTheDeviceEndpointThatTheProgramNamesWhereNoneIsPublished() throws {
         let named = try Authority.openIDConnect(issuer: "https://h", deviceAuthorization: "https://h/named")
         let silent = try Fixture.json(Self.document("https://h", issuer: "https://h"))
-        #expect(try AuthorityMetadata(published: silent, by: named).deviceAuthorizationEndpoint == "https://h/named")
+        #expect(try ProviderMetadata(published: silent, by: named).deviceAuthorizationEndpoint == "https://h/named")
         let more = #""device_authorization_endpoint":"https://h/device""#
         let published = try Fixture.json(Self.document("https://h", issuer: "https://h", more))
-        let metadata = try AuthorityMetadata(published: published, by: named)
+        let metadata = try ProviderMetadata(published: published, by: named)
         #expect(metadata.deviceAuthorizationEndpoint == "https://h/device")
     }
 
@@ -72,7 +72,7 @@ import Testing
     func refuses(text: String, code: AuthenticationError.Code) throws {
         let json = try Fixture.json(text)
         let error = #expect(throws: AuthenticationError.self) {
-            try AuthorityMetadata(published: json, by: .openIDConnect(issuer: "https://h"))
+            try ProviderMetadata(published: json, by: .openIDConnect(issuer: "https://h"))
         }
         #expect(error?.code == code)
     }
@@ -81,7 +81,7 @@ import Testing
         let json = try Fixture.json(Self.document("http://h", issuer: "https://h"))
         let id = UUID()
         let error = #expect(throws: AuthenticationError.self) {
-            try AuthorityMetadata(published: json, by: .openIDConnect(issuer: "https://h"), correlationID: id)
+            try ProviderMetadata(published: json, by: .openIDConnect(issuer: "https://h"), correlationID: id)
         }
         #expect(error?.correlationID == id && error?.message.contains("'http://h/") == true)
     }
@@ -89,7 +89,7 @@ import Testing
     @Test func showsAnotherIssuerWithoutWhatATerminalObeys() throws {
         let json = try Fixture.json(Self.document("https://h", issuer: #"https://other\u001b[2J\u202e\n"#))
         let error = #expect(throws: AuthenticationError.self) {
-            try AuthorityMetadata(published: json, by: .openIDConnect(issuer: "https://h"))
+            try ProviderMetadata(published: json, by: .openIDConnect(issuer: "https://h"))
         }
         #expect(error?.message.contains("another issuer, https://other[2J . Check the authority;") == true)
     }
@@ -97,10 +97,10 @@ import Testing
     @Test(arguments: ["authorize", "token", "keys"]) func refusesForeignHostsForEntra(endpoint: String) throws {
         let host = "https://login.microsoftonline.com/common"
         let good = Self.document(host, issuer: "https://login.microsoftonline.com/{tenantid}/v2.0")
-        #expect(throws: Never.self) { try AuthorityMetadata(published: Fixture.json(good), by: .entra()) }
+        #expect(throws: Never.self) { try ProviderMetadata(published: Fixture.json(good), by: .entra()) }
         let bad = good.replacing("\(host)/\(endpoint)", with: "https://login.microsoftonline.us/x")
         let error = #expect(throws: AuthenticationError.self) {
-            try AuthorityMetadata(published: Fixture.json(bad), by: .entra())
+            try ProviderMetadata(published: Fixture.json(bad), by: .entra())
         }
         #expect(error?.code == .untrustedAuthority)
     }
@@ -111,9 +111,9 @@ import Testing
             "https://login.microsoftonline.com/{tenant}",
             issuer: "https://login.microsoftonline.com/{tenantid}/v2.0"
         )
-        let entra = try AuthorityMetadata(published: Fixture.json(text), by: .entra(.tenant("contoso.com")))
+        let entra = try ProviderMetadata(published: Fixture.json(text), by: .entra(.tenant("contoso.com")))
         #expect(entra.tokenEndpoint == "https://login.microsoftonline.com/contoso.com/token")
-        let b2c = try AuthorityMetadata(
+        let b2c = try ProviderMetadata(
             published: Fixture.json(
                 Self.document("https://h/t", issuer: "https://h/x", #""end_session_endpoint":"https://h/out""#)
             ),
