@@ -93,6 +93,10 @@ public struct OpenedStore: Sendable {
     public let reason: Reason
 
     /// Why a store is the one.
+    ///
+    /// ```swift
+    /// if case .fallback(let error) = opened.reason { warn(error.message) }
+    /// ```
     public enum Reason: Sendable {
         /// It was chosen before, and the choice was remembered; or tokens were found in it.
         case remembered

@@ -5,6 +5,12 @@ import OAuthWire
 
 extension RequestBody {
     /// A part of a form.
+    ///
+    /// ```swift
+    /// let body = RequestBody.multipart([
+    ///     .field("title", "Holidays"), .file("image", path: "beach.jpg", contentType: "image/jpeg"),
+    /// ])
+    /// ```
     public struct Part: Sendable {
         let name: String
         let filename: String?

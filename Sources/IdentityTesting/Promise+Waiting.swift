@@ -18,6 +18,10 @@ extension Promise where Value == Void {
 }
 
 /// An event that a test waited for and that did not happen in time.
+///
+/// ```swift
+/// await #expect(throws: WaitTimedOut.self) { try await browser.finalPage(timeout: .milliseconds(10)) }
+/// ```
 public struct WaitTimedOut: Error, CustomStringConvertible, Sendable {
     let what: String
 

@@ -4,6 +4,10 @@ import IdentityClient
 
 extension TokenCacheConformance {
     /// One promise of `TokenCache`, in words.
+    ///
+    /// ```swift
+    /// try await kit.run(.roundTrip)
+    /// ```
     public struct Rule: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The promise as a sentence.
         public let rawValue: String
@@ -78,6 +82,10 @@ extension TokenCacheConformance {
     }
 
     /// A rule that a cache breaks, and the observation that shows it.
+    ///
+    /// ```swift
+    /// do { try await kit.run() } catch let failure as TokenCacheConformance.Failure { print(failure.rule) }
+    /// ```
     public struct Failure: Error, CustomStringConvertible {
         /// The broken rule.
         public let rule: Rule

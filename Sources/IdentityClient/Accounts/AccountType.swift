@@ -10,6 +10,12 @@ import HTTPTypes
 /// ```
 public struct AccountType: Sendable {
     /// The name of a type within a program.
+    ///
+    /// ```swift
+    /// extension AccountType.Name {
+    ///     static let work: Self = "work"
+    /// }
+    /// ```
     public struct Name: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
         /// The program's own word, for example `work`.
         public let rawValue: String

@@ -9,6 +9,11 @@
 /// ```
 public struct StoredAccount: Identifiable, Hashable, Sendable {
     /// The identifier of an account among all types. It is opaque; its two parts may be kept in settings.
+    ///
+    /// ```swift
+    /// let id = StoredAccount.ID(type: "work", account: Account.ID(rawValue: savedIdentifier))
+    /// let account = try await store.accounts().first { $0.id == id }
+    /// ```
     public struct ID: Hashable, Sendable {
         /// The type.
         public let type: AccountType.Name
@@ -47,6 +52,10 @@ public struct StoredAccount: Identifiable, Hashable, Sendable {
 /// ```
 public struct AccountStoreChange: Sendable {
     /// The kind of a change.
+    ///
+    /// ```swift
+    /// if case .acquisitionFailed(let error) = change.kind { show(error.message) }
+    /// ```
     public enum Kind: Sendable {
         /// A person signed in who was not signed in before.
         case added

@@ -38,6 +38,10 @@ public struct InteractionEnvironment: Hashable, Sendable {
 
 extension InteractionEnvironment {
     /// A method to sign in.
+    ///
+    /// ```swift
+    /// if recommendation.method == .manualPaste { try await signInByPasting() }
+    /// ```
     public struct SignInMethod: Hashable, Sendable, CustomStringConvertible {
         /// Its name.
         public let description: String
@@ -54,6 +58,11 @@ extension InteractionEnvironment {
     }
 
     /// A sign-in method, and the reason.
+    ///
+    /// ```swift
+    /// let recommendation = InteractionEnvironment.current().recommendation
+    /// if recommendation.method == nil { print("Sign in at a terminal: \(recommendation.reason).") }
+    /// ```
     public struct Recommendation: Hashable, Sendable {
         /// The recommended method; `nil` if no person is there: the program should end, and tell what a person must do.
         public let method: SignInMethod?

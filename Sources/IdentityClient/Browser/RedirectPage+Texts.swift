@@ -13,6 +13,10 @@ extension RedirectPage {
     /// ```
     public struct Texts: Hashable, Sendable {
         /// The title of a page, and the sentence below it.
+        ///
+        /// ```swift
+        /// texts.failed = .init(title: "Nicht angemeldet", sentence: "Die Anmeldung ist nicht gelungen.")
+        /// ```
         public struct Statement: Hashable, Sendable {
             /// The heading, which is also the tab's name.
             public var title: String

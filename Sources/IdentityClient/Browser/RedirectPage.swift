@@ -7,6 +7,10 @@
 /// ```
 public struct RedirectPage: Hashable, Sendable {
     /// How the sign-in or sign-out ended.
+    ///
+    /// ```swift
+    /// let page = RedirectPage(outcome: error == nil ? .succeeded : .failed, message: error?.message)
+    /// ```
     public enum Outcome: Hashable, Sendable {
         /// The tokens were issued.
         case succeeded

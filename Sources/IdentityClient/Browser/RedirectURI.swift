@@ -12,6 +12,10 @@ public import FoundationEssentials
 /// - SeeAlso: [RFC 8252 §7.3](https://www.rfc-editor.org/rfc/rfc8252#section-7.3)
 public struct RedirectURI: Hashable, Sendable {
     /// The spelling of the loopback host in the address.
+    ///
+    /// ```swift
+    /// configuration.redirectURI = try .loopback(host: .ipv4, ports: 8400...8400)
+    /// ```
     public enum LoopbackHost: String, Hashable, Sendable, CaseIterable {
         /// `localhost`, with listeners on both loopback families. Entra ID, B2C and AD FS expect it.
         case localhost

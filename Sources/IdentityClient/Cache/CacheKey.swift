@@ -34,6 +34,10 @@ public struct CacheKey: Hashable, Sendable {
 
 extension CacheKey {
     /// The purpose of a record. Later versions may add kinds: a cache treats all kinds alike.
+    ///
+    /// ```swift
+    /// let file = "\(key.kind.rawValue)-\(key.name).json"
+    /// ```
     public struct Kind: RawRepresentable, Hashable, Sendable {
         /// The kind as a short lower-case ASCII word.
         public let rawValue: String

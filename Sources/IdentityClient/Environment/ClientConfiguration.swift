@@ -136,6 +136,9 @@ extension ClientConfiguration {
     /// The policy that decides when an authorization request is pushed. If pushing fails, the sign-in fails, and no
     /// browser is opened.
     ///
+    /// ```swift
+    /// configuration.compatibility.pushedAuthorizationRequests = .whenOffered
+    /// ```
     /// - SeeAlso: [RFC 9126](https://www.rfc-editor.org/rfc/rfc9126)
     public enum PushPolicy: Hashable, Sendable {
         /// If the provider publishes that it accepts pushed requests only.

@@ -14,6 +14,10 @@ import OAuthWire
 /// ```
 public struct Account: Identifiable, Hashable, Sendable {
     /// Identifies a person at a provider. Opaque; safe to keep in settings.
+    ///
+    /// ```swift
+    /// settings.lastAccount = account.id.rawValue
+    /// ```
     public struct ID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The identifier: `uid.utid` at Microsoft's providers, else the issuer and the subject joined by `|`.
         public let rawValue: String

@@ -11,6 +11,10 @@ import OAuthWire
 /// ```
 public struct AccountChange: Hashable, Sendable {
     /// The kind of a change.
+    ///
+    /// ```swift
+    /// if change.kind == .removed { closeWindows(of: change.account) }
+    /// ```
     public enum Kind: Hashable, Sendable {
         /// A person signed in who was not signed in before.
         case added

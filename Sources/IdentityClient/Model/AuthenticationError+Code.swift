@@ -5,6 +5,14 @@ extension AuthenticationError {
     ///
     /// A program acts on the first level, which has nine values. A first-level pattern matches all of its second
     /// levels. Later versions may add second levels.
+    ///
+    /// ```swift
+    /// do {
+    ///     result = try await app.acquireTokenSilently(scopes: scopes, account: account)
+    /// } catch AuthenticationError.Code.interactionRequired {
+    ///     result = try await app.acquireTokenInteractively(.init(scopes: scopes, account: account))
+    /// }
+    /// ```
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The code as text: the first level, or both joined by a dot.
         public let rawValue: String

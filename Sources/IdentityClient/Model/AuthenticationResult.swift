@@ -9,6 +9,10 @@ public import FoundationEssentials
 /// ```
 public struct AuthenticationResult: Sendable {
     /// The source of a token.
+    ///
+    /// ```swift
+    /// if result.source == .identityProvider { logger.info("Acquired a new token") }
+    /// ```
     public enum Source: String, Hashable, Sendable {
         /// The token cache.
         case cache
@@ -17,6 +21,10 @@ public struct AuthenticationResult: Sendable {
     }
 
     /// The outcome of writing the tokens to the cache.
+    ///
+    /// ```swift
+    /// if case .failed(let error) = result.persistence { warn("You must sign in again next time. \(error.message)") }
+    /// ```
     public enum Persistence: Sendable {
         /// The tokens are in the cache.
         case persisted

@@ -18,6 +18,10 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The people of Entra ID who may sign in.
+    ///
+    /// ```swift
+    /// let personal = try Authority.entra(.consumers)
+    /// ```
     public enum Audience: Hashable, Sendable {
         /// Work, school and personal accounts (`common`).
         case common
@@ -150,6 +154,10 @@ public struct Authority: Hashable, Sendable, CustomStringConvertible {
 
 extension Authority {
     /// The issuers that the configuration of an OpenID Connect provider may name.
+    ///
+    /// ```swift
+    /// let authority = try Authority.openIDConnect(issuer: "https://id.example.com/realm", issuerPolicy: .sameHost)
+    /// ```
     public enum IssuerPolicy: Hashable, Sendable {
         /// The configured issuer only, compared character by character: a trailing slash counts.
         case exact
@@ -160,6 +168,12 @@ extension Authority {
     }
 
     /// The endpoints of an OAuth 2.0 server.
+    ///
+    /// ```swift
+    /// let authority = try Authority.oauth2(
+    ///     .init(authorization: "https://id.example.com/authorize", token: "https://id.example.com/token")
+    /// )
+    /// ```
     public struct OAuth2Endpoints: Hashable, Sendable {
         /// The address to which the browser sends the person.
         public var authorization: String

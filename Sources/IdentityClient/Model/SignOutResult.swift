@@ -8,6 +8,10 @@
 /// ```
 public struct SignOutResult: Sendable {
     /// The outcome of one part of a sign-out.
+    ///
+    /// ```swift
+    /// if case .unconfirmed = result.browserSession { show("The browser may still be signed in.") }
+    /// ```
     public enum Outcome: Sendable, CustomStringConvertible {
         /// The program did not request this part.
         case notRequested

@@ -106,6 +106,10 @@ public struct InteractiveParameters: Sendable {
     }
 
     /// The policy for a sign-in that is still under way when another begins.
+    ///
+    /// ```swift
+    /// parameters.whenPending = .supersede
+    /// ```
     public enum PendingPolicy: Hashable, Sendable {
         /// The new sign-in waits until the earlier sign-in has ended.
         case wait

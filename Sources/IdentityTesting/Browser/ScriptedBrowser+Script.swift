@@ -5,6 +5,10 @@ import OAuthWire
 
 extension ScriptedBrowser {
     /// The person's behavior on the provider's pages.
+    ///
+    /// ```swift
+    /// browser.behaviour = .deny
+    /// ```
     public struct Behaviour: Hashable, Sendable {
         enum Kind: Hashable, Sendable {
             case approve, deny, cancel, signUp, forgetPassword, abandon
@@ -40,6 +44,10 @@ extension ScriptedBrowser {
     }
 
     /// A disturbance on the way back to the program.
+    ///
+    /// ```swift
+    /// browser.redirectFaults = [.forgedFirst("state", value: "guess")]
+    /// ```
     public struct RedirectFault: Sendable {
         enum Kind: Sendable {
             case strayRequest(String)
@@ -74,6 +82,10 @@ extension ScriptedBrowser {
     }
 
     /// A page that the browser showed.
+    ///
+    /// ```swift
+    /// #expect(try await browser.finalPage().body.contains("Signed in"))
+    /// ```
     public struct Page: Sendable {
         /// The page's address without the query, which may contain a code.
         public var address: String

@@ -4,6 +4,10 @@ import OAuthWire
 
 extension TestIdentityProvider {
     /// A failure of one answer.
+    ///
+    /// ```swift
+    /// provider.failNext(.token, with: .dropAfterCommit, .serverError(status: 503))
+    /// ```
     public struct Fault: Sendable {
         indirect enum Kind: Sendable {
             // Instead of acting.

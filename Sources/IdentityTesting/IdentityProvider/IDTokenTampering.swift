@@ -3,6 +3,10 @@
 import OAuthWire
 
 /// A defect of an ID token.
+///
+/// ```swift
+/// provider.tamperNextIDToken(with: .nonce(nil))
+/// ```
 public struct IDTokenTampering: Sendable {
     enum Kind: Sendable {
         case claim(String, JSONValue?)

@@ -10,6 +10,10 @@ import IdentityClient
 /// ```
 public struct RecordedRequest: Sendable {
     /// A name and a value.
+    ///
+    /// ```swift
+    /// #expect(provider.requests.last?.form.contains(.init(name: "grant_type", value: "refresh_token")) == true)
+    /// ```
     public struct Item: Hashable, Sendable {
         /// The name.
         public var name: String

@@ -7,6 +7,9 @@ import Synchronization
 extension TestIdentityProvider {
     /// The provider's information about an access token, for an API in a test.
     ///
+    /// ```swift
+    /// #expect(provider.introspect(accessToken: result.accessToken)?.person == .alice)
+    /// ```
     /// - SeeAlso: [RFC 7662 §2.2](https://www.rfc-editor.org/rfc/rfc7662#section-2.2)
     public struct Introspection: Sendable {
         /// The program to which the token was issued.

@@ -2,6 +2,10 @@
 
 extension TestIdentityProvider {
     /// The kind of provider to play. Paths, claims and refusals differ between kinds.
+    ///
+    /// ```swift
+    /// let provider = try TestIdentityProvider(profile: .entra)
+    /// ```
     public enum Profile: Hashable, Sendable {
         /// A plain OpenID Connect provider.
         case openIDConnect
@@ -39,6 +43,10 @@ extension TestIdentityProvider {
     }
 
     /// The task of a B2C policy, which the person completes before being sent back signed in.
+    ///
+    /// ```swift
+    /// provider.settings.userFlows["b2c_1_reset"] = .passwordReset
+    /// ```
     public enum UserFlow: Hashable, Sendable {
         /// Sign in.
         case signIn
@@ -51,6 +59,10 @@ extension TestIdentityProvider {
     }
 
     /// Whether authorization requests can or must be pushed (RFC 9126).
+    ///
+    /// ```swift
+    /// provider.settings.pushedAuthorizationRequests = .required
+    /// ```
     public enum PushedAuthorizationRequests: Hashable, Sendable {
         /// The provider has no endpoint for pushed requests.
         case unavailable
@@ -61,6 +73,10 @@ extension TestIdentityProvider {
     }
 
     /// An endpoint of the provider.
+    ///
+    /// ```swift
+    /// #expect(provider.count(of: .token) == 1)
+    /// ```
     public struct Endpoint: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The endpoint's name in records and errors.
         public let rawValue: String

@@ -4,6 +4,10 @@ public import IdentityClient
 
 extension TestIdentityProvider {
     /// A program registered with the provider.
+    ///
+    /// ```swift
+    /// provider.add(TestIdentityProvider.Client(id: "app", redirectURIs: ["myapp://signed-in"]))
+    /// ```
     public struct Client: Hashable, Sendable {
         /// The identifier.
         public var id: ClientID
@@ -32,6 +36,10 @@ extension TestIdentityProvider {
     }
 
     /// A person who can sign in.
+    ///
+    /// ```swift
+    /// provider.revokeSessions(of: .alice)
+    /// ```
     public struct Person: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
         /// The username for the sign-in form, also sent as `preferred_username`.
         public var username: String

@@ -2,6 +2,11 @@
 
 extension TestIdentityProvider {
     /// The provider's behavior. Changes apply from the next request on.
+    ///
+    /// ```swift
+    /// provider.settings.accessTokenLifetime = .seconds(60)
+    /// provider.settings.rotatesRefreshTokens = false
+    /// ```
     public struct Settings: Sendable {
         /// The lifetime of access tokens. The default is an hour.
         public var accessTokenLifetime: Duration = .seconds(3600)

@@ -67,6 +67,10 @@ public enum TokenCacheWorker {
     }
 
     /// The process was not started by the conformance kit.
+    ///
+    /// ```swift
+    /// guard TokenCacheWorker.isWanted else { return print(TokenCacheWorker.NotAWorker()) }
+    /// ```
     public struct NotAWorker: Error, CustomStringConvertible {
         /// The problem and the remedy: pass this program to the conformance kit, which starts it.
         public var description: String {
