@@ -12,8 +12,7 @@ final class DiscoveryCache: Sendable {
     private let clock: any WallClock
     private let memory = Mutex<[String: ProviderDocument]>([:])
     private let refetches = Mutex<[String: Int64]>([:])
-    /// The hosts that did not answer: the end of the pause, in Unix seconds, and the failure.
-    private let pauses = Mutex<[String: (end: Int64, failure: AuthenticationError)]>([:])
+    private let pauses = Mutex<[String: Pause]>([:])
     private let flights = SingleFlight<String, ProviderDocument>()
 
     init(client: EndpointClient, cache: any TokenCache, group: CacheGroup, clock: any WallClock) {
@@ -26,7 +25,9 @@ final class DiscoveryCache: Sendable {
     /// The document at the first of `urls` that has one, accepted by `check`. Only accepted documents are kept.
     ///
     /// After a failure, the cached document or the caller's substitute is used for a minute, or as long as the provider
-    /// requests: otherwise an unreachable host would delay each refresh.
+    /// requests: otherwise an unreachable host would delay each refresh. The pause is stored with the cached document,
+    /// so that it counts for other processes too. If there is a cached document, the caller waits for a newer one only
+    /// a tenth of the time for a request; the request goes on, and its answer serves the next caller.
     ///
     /// - Parameters:
     ///   - isRefetch: Whether to skip a cached document, because it proved outdated.
@@ -43,21 +44,31 @@ final class DiscoveryCache: Sendable {
     ) async throws -> ProviderDocument {
         let now = clock.unixSeconds
         let isRefetch = isRefetch && mayRefetch(urls[0], at: now)
-        let kept = isRefetch ? nil : await kept(urls[0], at: now, check)
-        let pause = pause(of: urls[0], at: now)
-        if let kept, kept.isFresh(at: now) || kept.isUsable(at: now) && pause != nil { return kept }
-        if let pause, pause.isOfABusyProvider, kept == nil, hasSubstitute, !isRefetch { throw pause }
+        var kept = isRefetch ? nil : await kept(urls[0], at: now, check)
+        if kept?.isUsable(at: now) != true { kept = nil }
+        let pause = pauses.withLock { $0[urls[0]] }.flatMap { $0.isOver(at: now) ? nil : $0 }
+        if let kept, kept.isFresh(at: now) || kept.isPaused(at: now) || pause != nil { return kept }
+        if let pause, pause.isRequested || pause.failure.isOfABusyProvider && hasSubstitute && !isRefetch {
+            throw pause.error(at: now, context)
+        }
         await willFetch()
         do {
-            let document = try await flights.run("\(urls[0])\(isRefetch)") { [self] in
-                try await fetch(urls, authority: authority, context: context, check: check)
+            let request = { @Sendable [self] in
+                try await flights.run("\(urls[0])\(isRefetch)") { [self] in
+                    try await fetch(urls, authority: authority, context: context, check: check)
+                }
             }
+            let document =
+                if kept == nil { try await request() } else { try await withDeadline(client.deadline / 10, request) }
             if isRefetch { refetches.withLock { $0[urls[0]] = now } }
             return document
-        } catch let error as AuthenticationError where error.isNoAnswer {
-            let pause = min(max(Self.pause, error.retryAfter?.components.seconds ?? 0), Self.maximumPause)
-            pauses.withLock { $0[urls[0]] = (now + pause, error) }
-            guard let kept, kept.isUsable(at: now) else { throw error }
+        } catch {
+            guard let error = Self.noAnswer(error) else { throw error }
+            let pause = Pause(after: error, at: now)
+            pauses.withLock { $0[urls[0]] = pause }
+            guard var kept else { throw error }
+            kept.pausedUntil = pause.end
+            await keep(kept, urls[0], context)
             context.logger.debug(
                 "Using a published document of an earlier day",
                 metadata: ["identity.error": "\(error.shortDescription)"]
@@ -66,15 +77,46 @@ final class DiscoveryCache: Sendable {
         }
     }
 
-    /// Seconds.
-    private static let pause: Int64 = 60
-    private static let maximumPause: Int64 = 3600
+    /// The time during which a host is not asked, because it did not answer.
+    private struct Pause {
+        let failure: AuthenticationError
+        /// In Unix seconds.
+        let end: Int64
 
-    /// The failure of a host that is not asked now.
-    private func pause(of url: String, at now: Int64) -> AuthenticationError? {
-        guard let (end, failure) = pauses.withLock({ $0[url] }) else { return nil }
-        // Setting the clock back must not lengthen the pause.
-        return end > now && end - now <= Self.maximumPause ? failure : nil
+        init(after failure: AuthenticationError, at now: Int64) {
+            self.failure = failure
+            let seconds = max(60, failure.retryAfter?.components.seconds ?? 0)
+            end = now + min(seconds, ProviderDocument.maximumPause)
+        }
+
+        /// Whether the provider asked for it.
+        var isRequested: Bool { failure.retryAfter != nil }
+
+        func isOver(at now: Int64) -> Bool { !ProviderDocument.isPause(until: end, at: now) }
+
+        func error(at now: Int64, _ context: RequestContext) -> AuthenticationError {
+            AuthenticationError(
+                failure.code,
+                failure.message,
+                retryAfter: isRequested ? .seconds(end - now) : nil,
+                correlationID: context.correlationID,
+                underlyingError: failure.underlyingError,
+                timestamp: failure.timestamp
+            )
+        }
+    }
+
+    /// The error if the provider could not be reached, or another host answered instead; `nil` for a refusal, which is
+    /// an answer.
+    private static func noAnswer(_ error: any Error) -> AuthenticationError? {
+        guard let error = error as? AuthenticationError else {
+            return error is DeadlineExceeded
+                ? AuthenticationError(.networkTimedOut, "The provider did not answer in time.") : nil
+        }
+        let codes: [AuthenticationError.Code] = [
+            .network, .serverUnavailable, .malformedResponse, .unexpectedRedirect, .responseTooLarge,
+        ]
+        return codes.contains { $0 ~= error.code } ? error : nil
     }
 
     /// Once in five minutes, so that a stream of forged tokens does not become a stream of requests.
@@ -146,11 +188,14 @@ final class DiscoveryCache: Sendable {
         }
     }
 
-    /// Best effort: a document that is not kept is fetched again.
+    /// Best effort: a document that is not kept is fetched again. A pause is kept only with the document that it is of,
+    /// because another process may have got a newer one.
     private func keep(_ document: ProviderDocument, _ url: String, _ context: RequestContext) async {
         let key = key(url)
         do {
             let old = try await cache.record(for: key)
+            let isTheSame = old.flatMap(ProviderDocument.init(decoding:))?.fetchedAt == document.fetchedAt
+            guard isTheSame || document.pausedUntil == nil else { return }
             _ = try await cache.replace(old, with: document.encoded(), for: key)
         } catch {
             context.logger.debug("A published document could not be kept in the cache")
@@ -169,12 +214,6 @@ final class DiscoveryCache: Sendable {
 }
 
 extension AuthenticationError {
-    /// Whether the provider could not be reached, or another host answered instead. A refusal is an answer.
-    fileprivate var isNoAnswer: Bool {
-        let codes: [Code] = [.network, .serverUnavailable, .malformedResponse, .unexpectedRedirect, .responseTooLarge]
-        return codes.contains { $0 ~= code }
-    }
-
-    /// Whether the provider is there and does not answer now: where there is no way to it, nothing that is known of it helps.
+    /// Whether the provider is there and does not answer now. If there is no way to it, nothing that is known of it helps.
     var isOfABusyProvider: Bool { .serverUnavailable ~= code || code == .networkTimedOut }
 }

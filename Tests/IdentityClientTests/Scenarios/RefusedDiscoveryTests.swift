@@ -52,6 +52,7 @@ struct RefusedDiscoveryTests {
         // It was not kept, so that the right one counts as soon as it is there.
         setup.provider.failAlways(.discovery, with: nil)
         if code == .unsupported { setup.clock.advance(by: .seconds(2 * 86_400)) }
+        if code == .throttled { setup.clock.advance(by: .seconds(60)) }
         let result = try await application.acquireTokenInteractively(scopes: ["api.read"])
         #expect(result.source == .identityProvider)
     }

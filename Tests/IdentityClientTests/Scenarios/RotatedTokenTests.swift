@@ -112,6 +112,53 @@ struct RotatedTokenTests {
         #expect(setup.provider.count(of: .discovery) == 2 && setup.provider.count(of: .keys) == 2)
     }
 
+    /// Each application object stands for a new process, which knows only the contents of the cache.
+    @Test(arguments: [nil, Duration.seconds(600)])
+    func isNotHeldUpInANewProcessEither(retryAfter: Duration?) async throws {
+        let setup = try TestSetup()
+        let (_, first) = try await setup.signedIn()
+        setup.clock.advance(by: .seconds(2 * 86_400))
+        let fault = retryAfter.map { TestIdentityProvider.Fault.throttled(retryAfter: $0) } ?? .drop
+        setup.provider.failAlways(.discovery, with: fault)
+        setup.provider.failAlways(.keys, with: fault)
+        setup.provider.forgetRequests()
+        let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+        func refresh() async throws {
+            #expect(try await setup.application().acquireTokenSilently(forced).source == .identityProvider)
+        }
+        for _ in 0..<3 { try await refresh() }
+        #expect(setup.provider.count(of: .discovery) == 1 && setup.provider.count(of: .keys) == 1)
+        setup.clock.advance(by: (retryAfter ?? .seconds(60)) - .seconds(1))
+        try await refresh()
+        #expect(setup.provider.count(of: .discovery) == 1 && setup.provider.count(of: .keys) == 1)
+        setup.clock.advance(by: .seconds(1))
+        try await refresh()
+        #expect(setup.provider.count(of: .discovery) == 2 && setup.provider.count(of: .keys) == 2)
+    }
+
+    /// The caller leaves before the request's deadline, so that the late answer serves the next one.
+    @Test func waitsOnlyAShortTimeForANewerDocument() async throws {
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn { $0.requestTimeout = .seconds(5) }
+        setup.clock.advance(by: .seconds(2 * 86_400))
+        setup.provider.forgetRequests()
+        let gate = Gate()
+        setup.provider.failNext(.discovery, with: .held(by: gate))
+        let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)
+        #expect(try await application.acquireTokenSilently(forced).source == .identityProvider)
+        func isPaused() async throws -> Bool {
+            let group = CacheGroup.application(application.configuration.clientID)
+            let records = try await setup.cache.records(of: .provider, in: group).values
+            return records.contains { ProviderDocument(decoding: $0)?.pausedUntil != nil }
+        }
+        #expect(try await isPaused())
+        gate.open()
+        try await wait { try await !isPaused() }
+        setup.clock.advance(by: .seconds(120))
+        #expect(try await application.acquireTokenSilently(forced).source == .identityProvider)
+        #expect(setup.provider.count(of: .discovery) == 1)
+    }
+
     /// The same where nothing is kept and Microsoft's endpoints are known: one that asks its host again holds up no refresh.
     @Test func isNotHeldUpWhereTheEndpointsAreKnownAnyway() async throws {
         let setup = try TestSetup(.entra)
