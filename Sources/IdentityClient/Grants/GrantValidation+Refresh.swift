@@ -35,6 +35,9 @@ extension GrantValidation {
             do {
                 if let keysFailure { throw keysFailure }
                 let claims = try await claims(of: idToken, expectation, metadata, willFetch)
+                if let essential = ClaimsRequest.essentialACR(in: request.claims), !claims.hasACR(in: essential) {
+                    throw insufficientAuthentication(request)
+                }
                 if claims.isUsable(after: earlier), claims.belong(to: response.accessToken, in: idToken) {
                     profile = CachedProfile(
                         claims,
@@ -45,7 +48,9 @@ extension GrantValidation {
                 } else {
                     context.logger.debug("The ID token of a refresh has another nonce or access token and is left out")
                 }
-            } catch let error as AuthenticationError where error.code != .invalidIDToken {
+            } catch let error as AuthenticationError
+                where error.code != .invalidIDToken && error.code != .claimsChallenge
+            {
                 // The keys could not be fetched. The unverified ID token must still name the same person.
                 guard isAboutThePerson(response, request, snapshot) else { throw mismatch }
                 context.logger.debug(
@@ -127,6 +132,19 @@ extension GrantValidation {
             answered.accountID != account
         else { return }
         throw mismatch
+    }
+
+    /// The error of a request that demands a way of authentication which only the person can use.
+    private func insufficientAuthentication(_ request: SilentRequest) -> AuthenticationError {
+        AuthenticationError(
+            .claimsChallenge,
+            """
+            The person did not authenticate in the way that the claims demand (acr). Sign in interactively with these \
+            claims.
+            """,
+            claims: request.claims,
+            correlationID: context.correlationID
+        )
     }
 
     private var mismatch: AuthenticationError {

@@ -49,10 +49,8 @@ package struct IDTokenExpectation: Sendable {
         if let expected = self.subject, !WireText.areSame(expected, claims.subject) {
             throw Self.refused("it is about another person than before (sub)")
         }
-        if let essentialACR {
-            guard let acr = claims.raw.string("acr"), essentialACR.contains(where: { WireText.areSame($0, acr) }) else {
-                throw Self.refused("the person did not authenticate in the way that was demanded (acr)")
-            }
+        if let essentialACR, !claims.hasACR(in: essentialACR) {
+            throw Self.refused("the person did not authenticate in the way that was demanded (acr)")
         }
         if let accessToken, !claims.atHashMatches(accessToken: accessToken, algorithm: algorithm) {
             throw Self.refused("it belongs to another access token (at_hash)")

@@ -71,6 +71,11 @@ package struct IDTokenClaims: Sendable {
         return constantTimeEquals(atHash, Base64URL.encode(Array(digest.prefix(digest.count / 2))))
     }
 
+    /// Whether `acr` is one of `values`.
+    package func hasACR(in values: [String]) -> Bool {
+        raw.string("acr").map { acr in values.contains { WireText.areSame($0, acr) } } ?? false
+    }
+
     private static func text(_ name: String, _ claims: JSONObject) -> String? {
         claims.string(name).flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -130,6 +130,22 @@ struct ProviderDeviationTests {
         #expect(try await application.acquireTokenInteractively(parameters).source == .identityProvider)
     }
 
+    /// The tokens are not given out; the new refresh token is kept.
+    @Test func demandsTheEssentialACROfARefreshsClaims() async throws {
+        let setup = try TestSetup()
+        let (application, first) = try await setup.signedIn()
+        var parameters = SilentParameters(scopes: ["api.read"], account: first.account)
+        parameters.claims = #"{"id_token":{"acr":{"essential":true,"values":["gold"]}}}"#
+        let error = try await expectError(.claimsChallenge) {
+            try await application.acquireTokenSilently(parameters)
+        }
+        #expect(error.claims == parameters.claims && error.message.contains("acr"))
+        setup.provider.tamperNextIDToken(with: .claim("acr", "gold"))
+        #expect(try await application.acquireTokenSilently(parameters).source == .identityProvider)
+        parameters.claims = #"{"id_token":{"acr":{"values":["platinum"]}}}"#
+        #expect(try await application.acquireTokenSilently(parameters).source == .identityProvider)
+    }
+
     private func signOut(
         _ setup: TestSetup,
         _ authority: Authority? = nil
