@@ -17,9 +17,11 @@ extension AccountStore {
     ) async throws -> AuthenticationResult {
         let entry = try entry(name)
         let parameters = entry.type.parameters(change)
-        return try await telling(of: name, parameters.account) {
+        let result = try await telling(of: name, parameters.account) {
             try await entry.application.acquireTokenInteractively(parameters)
         }
+        await warnOfSharedPath(afterSignInWith: entry)
+        return result
     }
 
     /// Signs a person in on another device; see `PublicClientApplication/acquireTokenWithDeviceCode(_:prompt:)`.
@@ -91,10 +93,12 @@ extension AccountStore {
     /// - Throws: The errors of `PublicClientApplication/completeAuthorization(_:with:)`.
     public func handleRedirect(_ url: URL) async throws -> AuthenticationResult? {
         guard let (request, name) = pending.take(answeredBy: url.absoluteString, at: .now) else { return nil }
-        let application = try entry(name).application
-        return try await telling(of: name, request.parameters.account) {
-            try await application.completeAuthorization(request, with: url)
+        let entry = try entry(name)
+        let result = try await telling(of: name, request.parameters.account) {
+            try await entry.application.completeAuthorization(request, with: url)
         }
+        await warnOfSharedPath(afterSignInWith: entry)
+        return result
     }
 
     private func telling<Value: Sendable>(

@@ -12,7 +12,8 @@ import Synchronization
 /// If providers do not name themselves in their answers (RFC 9207), give each configuration a redirect URI with a path
 /// of its own, `http://localhost/shop` for example, as far as the registrations allow. Each sign-in accepts answers at
 /// its own path only, so one provider's answer cannot pass for another's (RFC 9700 §4.4.2). The store logs a warning
-/// about two such configurations with the same path, as far as that is known before the first request.
+/// about such a configuration that has the same path as another provider's: when the store is created, or after the
+/// first sign-in that shows whether the provider names itself.
 ///
 /// ```swift
 /// let store = try AccountStore([
@@ -31,6 +32,8 @@ public final class AccountStore: Sendable {
     let entries: [Entry]
     let pending = PendingAuthorizations()
     let watches = Mutex<[WeakWatch]>([])
+    /// The types of which a warning about their redirect path was logged after a sign-in.
+    let warned = Mutex<Set<AccountType.Name>>([])
 
     /// Creates a store, without network or file access.
     ///

@@ -113,6 +113,17 @@ struct MixUpTests {
         #expect(hostile.count(of: .token) == 0)
     }
 
+    /// Before the first request, nothing shows whether a provider of OpenID Connect names itself.
+    @Test(arguments: [false, true])
+    func warnsAfterTheFirstSignInWhereTheProviderAnnouncesNoName(announces: Bool) async throws {
+        honest.settings.namesIssuerInResponse = announces
+        let store = try AccountStore([type("honest", honest, path: "/"), type("hostile", hostile, path: "")])
+        #expect(warnings.value.isEmpty)
+        for _ in 0..<2 { try await store.acquireTokenInteractively(ofType: "honest") }
+        #expect(warnings.value.count == (announces ? 0 : 1))
+        #expect(warnings.value.allSatisfy { $0.contains("'honest' does not announce") && $0.contains("'hostile'") })
+    }
+
     /// One provider's answers cannot be mixed up with its own.
     @Test func warnsOfNothingAtOneProvider() throws {
         let (first, second) = (try type("one", honest, path: "", authority: unnamed(honest)), "test-client-2")
