@@ -56,6 +56,6 @@ extension AccountStore {
     }
 
     private static var notSignedIn: AuthenticationError {
-        AuthenticationError(.noTokensFound, "Nobody is signed in with this account here.")
+        AuthenticationError(.noTokensFound, "This account is not signed in here.")
     }
 }

@@ -31,7 +31,7 @@ extension PublicClientApplication {
     ///   cannot be read or written; `CancellationError`.
     public func setCurrentAccount(_ account: Account) async throws {
         guard let account = try await self.account(withID: account.id) else {
-            throw AuthenticationError(.noTokensFound, "Nobody is signed in with this account here.")
+            throw AuthenticationError(.noTokensFound, "This account is not signed in here.")
         }
         try await environment.accountsInUse.update { $0.choose(account) }
     }

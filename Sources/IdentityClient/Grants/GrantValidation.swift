@@ -82,16 +82,16 @@ struct GrantValidation: Sendable {
         guard response.accessToken != nil else {
             throw unusable(
                 """
-                The provider gave an ID token and no access token. Ask for a scope of the API that is to be called: some \
-                give an access token for nothing less.
+                The provider issued an ID token and no access token. Request a scope of the API that you call: some \
+                providers issue no access token without one.
                 """
             )
         }
         guard let tokenType = response.tokenType else {
             throw unusable(
                 """
-                The provider does not say of which type its access token is (token_type), so it cannot be used. Ask the \
-                provider's maker to send it: RFC 6749 §5.1 requires it.
+                The provider does not state the type of its access token (token_type), so the token cannot be used. Ask \
+                the provider to send it: RFC 6749 §5.1 requires it.
                 """
             )
         }

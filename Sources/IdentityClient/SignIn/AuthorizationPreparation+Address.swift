@@ -63,8 +63,8 @@ extension AuthorizationPreparation {
             throw AuthenticationError(
                 .malformedResponse,
                 """
-                The provider's answer to the pushed authorization request cannot be used: \(error). Nobody can sign in \
-                there until that is mended; tell its administrator.
+                The provider's answer to the pushed authorization request cannot be used: \(error). Sign-ins fail until \
+                the provider corrects this. Tell its administrator.
                 """,
                 correlationID: context.correlationID
             )

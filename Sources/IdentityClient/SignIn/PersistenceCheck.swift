@@ -17,7 +17,7 @@ struct PersistenceCheck: Sendable {
             try await environment.store.checkWritable()
         } catch let error as AuthenticationError where !isRequired {
             context.logger.debug(
-                "What this sign-in yields cannot be kept now",
+                "The tokens of this sign-in cannot be stored now",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )
         }

@@ -100,7 +100,7 @@ struct SignInCommit: Sendable {
             let id = RecordID(authority: authority, account: identity.accountID)
             do {
                 guard try await environment.store.snapshot(for: id) == nil else { return }
-            } catch { return }  // nobody knows
+            } catch { return }  // unknown whether the person is signed in
         }
         await Revocation(environment: environment, context: context).revokeUnwanted(
             response.refreshToken,
@@ -152,7 +152,7 @@ struct SignInCommit: Sendable {
         } catch {
             let reason = (error as? AuthenticationError)?.shortDescription ?? "\(type(of: error))"
             context.logger.debug(
-                "Who has signed in could not be remembered as the current account",
+                "The signed-in account could not be stored as the current account",
                 metadata: ["identity.error": "\(reason)"]
             )
         }

@@ -155,7 +155,7 @@ struct SilentFlow: Sendable {
     private static func noTokens(_ parameters: SilentParameters) -> AuthenticationError {
         AuthenticationError(
             .noTokensFound,
-            "Nobody is signed in with this account here: sign in interactively.",
+            "This account is not signed in here. Sign in interactively.",
             correlationID: parameters.correlationID
         )
     }

@@ -38,7 +38,7 @@ struct SealedRecord {
         bytes = record.bytes
         self.key = key
         guard Self.isSealed(bytes) else {
-            throw failure("is not encrypted, and this cache takes none that is not. Nobody can say who wrote it")
+            throw failure("is not encrypted, so its author is unknown, and this cache accepts only encrypted records")
         }
         guard bytes.count > Self.magic.count, bytes[Self.magic.count] > 0 else { throw failure("is damaged") }
         guard bytes[Self.magic.count] == Self.version else {
