@@ -82,13 +82,21 @@ package struct WebAddress: Hashable, Sendable {
     /// The nonempty segments of the path.
     package var segments: [String] { path.split(separator: "/").map(String.init) }
 
+    /// Whether the host, in lower case, is this computer by its name alone: `localhost`, `127.0.0.0/8` or `[::1]`.
+    ///
+    /// Only four plain decimal numbers are such an address, because programs read `127.1` and octal forms differently.
     package static func isLoopback(host: String) -> Bool {
         if host == "localhost" || host == "[::1]" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+        return parts.count == 4 && parts[0] == "127"
+            && parts.allSatisfy { part in UInt8(part).map { String($0) == part } ?? false }
     }
 
-    private static func hostAndPort(_ authority: Substring) -> (String, UInt16?)? {
+    /// The host, in lower case and with the brackets of an IPv6 address, and the port.
+    ///
+    /// The grammar is narrower than RFC 3986's, so that no other parser can read a different host: no user information,
+    /// no percent signs and only ASCII letters.
+    static func hostAndPort(_ authority: Substring) -> (String, UInt16?)? {
         var host = authority
         var port: UInt16?
         if let colon = authority.utf8.lastIndex(of: UInt8(ascii: ":")),

@@ -55,6 +55,52 @@ struct CurlRequest: Sendable {
     }
 }
 
+/// The target of a request, checked before libcurl sees it.
+struct RequestTarget: Hashable, Sendable {
+    let url: String
+    /// The host in lower case, without brackets; safe to show.
+    let host: String
+    /// The host as the address has it, with its port if it names one; safe to show.
+    let place: String
+    /// Whether the host is this computer by its name alone.
+    let isLoopback: Bool
+
+    init(_ request: HTTPRequest) throws {
+        guard let scheme = request.scheme?.lowercased(), let authority = request.authority else {
+            throw Self.refusal("The request has no scheme or no host: give it an absolute https address.")
+        }
+        guard let (host, _) = WebAddress.hostAndPort(authority[...]) else {
+            throw Self.refusal(
+                "The request's host is not acceptable: a host name, an IPv4 address or an IPv6 address in brackets, "
+                    + "and a port where one is needed. Names with other letters than ASCII go in their xn-- form."
+            )
+        }
+        self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+        place = authority.lowercased()
+        isLoopback = WebAddress.isLoopback(host: host)
+        guard scheme == "https" || (scheme == "http" && isLoopback) else {
+            throw Self.refusal(
+                "\(host) cannot be reached over this scheme: only https is used, and http for this computer itself "
+                    + "(localhost, 127.0.0.1, [::1])."
+            )
+        }
+        let path = request.path.flatMap { $0.isEmpty ? nil : $0 } ?? "/"
+        guard path.utf8.first == UInt8(ascii: "/"),
+            path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") })
+        else {
+            throw Self.refusal(
+                "The path of the request to \(host) is not acceptable: it starts with a slash, has no fragment, and "
+                    + "everything but visible ASCII is percent-encoded."
+            )
+        }
+        url = "\(scheme)://\(authority)\(path)"
+    }
+
+    private static func refusal(_ message: String) -> AuthenticationError {
+        AuthenticationError(.invalidArgument, message)
+    }
+}
+
 /// The settings of all requests of one transport.
 struct CurlSettings: Sendable {
     var timeoutMilliseconds: Int
@@ -80,6 +126,18 @@ struct CurlSettings: Sendable {
 
     /// The same in libcurl's unit, seconds.
     var stallSeconds: Int { max(1, (stallMilliseconds + 999) / 1000) }
+}
+
+/// A proxy's address from a program. Its descriptions are empty, because it may contain a password.
+struct ProxyAddress: Sendable, CustomStringConvertible, CustomReflectable {
+    let text: String
+
+    /// Whether the address can be passed to libcurl, which checks the rest.
+    var isPlain: Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+
+    var description: String { "ProxyAddress(redacted)" }
+
+    var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension Duration {
