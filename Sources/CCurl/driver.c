@@ -5,48 +5,12 @@
 #include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-// MARK: Threads
-
-struct thread_start {
-    void (*body)(void *);
-    void *context;
-};
-
-static void *thread_main(void *argument) {
-    struct thread_start start = *(struct thread_start *)argument;
-    free(argument);
-    start.body(start.context);
-    return NULL;
-}
-
-int ccurl_thread_start(void (*body)(void *), void *context) {
-    struct thread_start *start = malloc(sizeof *start);
-    if (!start) return -1;
-    *start = (struct thread_start){body, context};
-
-    // The new thread inherits the mask: the program's signal handlers do not run on it, and a SIGPIPE from a TLS
-    // library that writes without MSG_NOSIGNAL stays pending there instead of ending the program.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread;
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    int status = pthread_create(&thread, &attributes, thread_main, start);
-    pthread_attr_destroy(&attributes);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (status) free(start);
-    return status;
-}
 
 // MARK: Loading
 

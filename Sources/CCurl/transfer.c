@@ -261,6 +261,14 @@ void ccurl_transfer_add_field(ccurl_transfer *transfer, const char *line) {
     }
 }
 
+/// Reads the body from send_body, once.
+static void set_read_function(ccurl_transfer *transfer) {
+    set_function(transfer, OPTION_READ_FUNCTION, (void (*)(void))send_body);
+    set_pointer(transfer, OPTION_READ_DATA, transfer);
+    set_function(transfer, OPTION_SEEK_FUNCTION, (void (*)(void))refuse_seek);
+    set_pointer(transfer, OPTION_SEEK_DATA, transfer);
+}
+
 /// To libcurl, a request with a body is a POST unless another method is named.
 static void set_has_body(ccurl_transfer *transfer, int64_t length) {
     set_number(transfer, OPTION_POST, 1);
@@ -268,6 +276,10 @@ static void set_has_body(ccurl_transfer *transfer, int64_t length) {
     check(
         transfer, OPTION_POST_FIELD_SIZE,
         transfer->driver->library.easy_set(transfer->easy, OPTION_POST_FIELD_SIZE, length));
+    if (transfer->driver->library.version >= VERSION_BEFORE_REQUEST) {
+        set_function(transfer, OPTION_BEFORE_REQUEST_FUNCTION, (void (*)(void))before_request);
+        set_pointer(transfer, OPTION_BEFORE_REQUEST_DATA, transfer);
+    }
 }
 
 void ccurl_transfer_set_body(ccurl_transfer *transfer, const void *bytes, size_t count) {
@@ -278,14 +290,9 @@ void ccurl_transfer_set_body(ccurl_transfer *transfer, const void *bytes, size_t
     set_has_body(transfer, (int64_t)count);
     if (transfer->driver->library.version >= VERSION_BEFORE_REQUEST) {
         set_pointer(transfer, OPTION_POST_FIELDS, count ? (const void *)transfer->request_body.bytes : "");
-        set_function(transfer, OPTION_BEFORE_REQUEST_FUNCTION, (void (*)(void))before_request);
-        set_pointer(transfer, OPTION_BEFORE_REQUEST_DATA, transfer);
-        return;
+    } else {
+        set_read_function(transfer);
     }
-    set_function(transfer, OPTION_READ_FUNCTION, (void (*)(void))send_body);
-    set_pointer(transfer, OPTION_READ_DATA, transfer);
-    set_function(transfer, OPTION_SEEK_FUNCTION, (void (*)(void))refuse_seek);
-    set_pointer(transfer, OPTION_SEEK_DATA, transfer);
 }
 
 void ccurl_transfer_set_stream(ccurl_transfer *transfer, size_t window, long stall_seconds) {
@@ -297,14 +304,7 @@ void ccurl_transfer_set_stream(ccurl_transfer *transfer, size_t window, long sta
 
 void ccurl_transfer_set_streamed_body(ccurl_transfer *transfer, int64_t length) {
     set_has_body(transfer, length);
-    if (transfer->driver->library.version >= VERSION_BEFORE_REQUEST) {
-        set_function(transfer, OPTION_BEFORE_REQUEST_FUNCTION, (void (*)(void))before_request);
-        set_pointer(transfer, OPTION_BEFORE_REQUEST_DATA, transfer);
-    }
-    set_function(transfer, OPTION_READ_FUNCTION, (void (*)(void))send_body);
-    set_pointer(transfer, OPTION_READ_DATA, transfer);
-    set_function(transfer, OPTION_SEEK_FUNCTION, (void (*)(void))refuse_seek);
-    set_pointer(transfer, OPTION_SEEK_DATA, transfer);
+    set_read_function(transfer);
 }
 
 void ccurl_transfer_set_times(ccurl_transfer *transfer, long total_ms, long connect_ms) {

@@ -14,7 +14,8 @@ package enum DetachedThread {
 
     package static func start(_ body: @escaping @Sendable () -> Void) throws {
         let start = unsafe Unmanaged.passRetained(Start(body))
-        // The program's signals are for the program's threads; a thread inherits the mask of its creator.
+        // The program's signals are for the program's threads; a thread inherits the mask of its creator. A SIGPIPE from
+        // a TLS library that writes without MSG_NOSIGNAL stays pending there instead of ending the program.
         var all = sigset_t()
         var before = sigset_t()
         unsafe sigfillset(&all)

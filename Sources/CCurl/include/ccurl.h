@@ -46,11 +46,6 @@ enum {
     CCURL_PROXY = 97,
 };
 
-// MARK: Threads
-
-/// Starts a detached thread that receives no signals. 0 or an errno value.
-int ccurl_thread_start(void (*body)(void *), void *context);
-
 // MARK: Driver: one libcurl multi handle and what wakes it
 
 /// Whether the process has rights that its caller lacks: setuid, setgid, or capabilities of its file. See getauxval(3),

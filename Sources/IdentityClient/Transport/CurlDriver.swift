@@ -2,6 +2,7 @@
 
 import CCurl
 import HTTPTypes
+import LoopbackHTTP
 import Synchronization
 
 /// The C side of a driver.
@@ -81,17 +82,12 @@ final class CurlDriver: Sendable {
 
     /// Starts the thread, which holds the driver until it ends.
     func start() throws {
-        let context = unsafe Unmanaged.passRetained(self)
-        let body: @convention(c) (UnsafeMutableRawPointer?) -> Void = { context in
-            guard let context = unsafe context else { return }
-            let driver = unsafe Unmanaged<CurlDriver>.fromOpaque(context).takeRetainedValue()
-            var loop = CurlLoop(driver)
-            loop.run()
-        }
-        guard unsafe ccurl_thread_start(body, context.toOpaque()) == 0 else {
-            unsafe context.release()
-            throw Self.exhausted()
-        }
+        do {
+            try DetachedThread.start { [self] in
+                var loop = CurlLoop(self)
+                loop.run()
+            }
+        } catch { throw Self.exhausted() }
     }
 
     /// Accepts a request; `nil` if the driver is retired.
@@ -110,7 +106,7 @@ final class CurlDriver: Sendable {
     }
 
     /// Wakes the thread after a change of a stream.
-    func nudge() {
+    func wakeThread() {
         enqueue { _ in }
     }
 

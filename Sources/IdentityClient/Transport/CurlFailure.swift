@@ -43,11 +43,15 @@ extension CurlFailure {
     ///
     /// - Parameter place: The host with its port, if the address names one.
     func error(host: String, place: String, settings: CurlSettings) -> AuthenticationError {
-        let (code, message) = verdict(host: host, place: place, settings: settings)
+        let (code, message) = codeAndMessage(host: host, place: place, settings: settings)
         return AuthenticationError(code, message, underlyingError: self)
     }
 
-    private func verdict(host: String, place: String, settings: CurlSettings) -> (AuthenticationError.Code, String) {
+    private func codeAndMessage(
+        host: String,
+        place: String,
+        settings: CurlSettings
+    ) -> (AuthenticationError.Code, String) {
         if isTooLarge {
             return (
                 .responseTooLarge,
@@ -63,7 +67,7 @@ extension CurlFailure {
         case CCURL_PROXY_NOT_RESOLVED, CCURL_PROXY,
             _ where reason.hasPrefix(Self.unusableProxy):
             return (.proxyFailed, "The proxy for \(host) could not be used. Check \(settings.proxyPlace).")
-        case CCURL_CONNECT where blamesAnotherHost(than: host):
+        case CCURL_CONNECT where namesAnotherHost(than: host):
             return (.proxyFailed, "The proxy for \(host) does not answer. Check \(settings.proxyPlace).")
         case CCURL_HOST_NOT_RESOLVED:
             return (.nameNotResolved, "The name \(host) could not be resolved. Check the name and the network.")
@@ -98,7 +102,7 @@ extension CurlFailure {
     }
 
     /// libcurl names the host that did not answer; another host than ours is the proxy.
-    private func blamesAnotherHost(than host: String) -> Bool {
+    private func namesAnotherHost(than host: String) -> Bool {
         reason.hasPrefix("Failed to connect to ") && !reason.lowercased().contains(host)
     }
 

@@ -2,6 +2,7 @@
 
 import CCurl
 import FoundationEssentials
+import HTTPTypes
 
 /// The driver's thread, which makes all calls of libcurl except the wake.
 @safe struct CurlLoop {
@@ -18,7 +19,7 @@ import FoundationEssentials
     private let certificateDirectory: String?
     private(set) var transfers: [UInt64: Transfer] = [:]
     /// Abandoned transfers that cannot be removed without waiting for a resolver.
-    private var stragglers: [UInt64: Transfer] = [:]
+    private var abandonedTransfers: [UInt64: Transfer] = [:]
 
     init(_ driver: CurlDriver) {
         self.driver = driver
@@ -50,7 +51,7 @@ import FoundationEssentials
         finishTransfers()
         moveStreams()
 
-        // A driver with stragglers is retired, so that waiting for them here blocks no request.
+        // A driver with abandonedTransfers is retired, so that waiting for them here blocks no request.
         guard transfers.isEmpty else { return unsafe ccurl_driver_wait(handle, 1000) == 0 }
         guard !commands.isRetired else { return false }
         return sleep()
@@ -74,7 +75,7 @@ import FoundationEssentials
         for job in driver.drain().jobs { job.caller.fail(error) }
         for transfer in transfers.values { transfer.caller.fail(error) }
         for transfer in transfers.values { unsafe ccurl_transfer_free(transfer.pointer) }
-        for transfer in stragglers.values { unsafe ccurl_transfer_free(transfer.pointer) }
+        for transfer in abandonedTransfers.values { unsafe ccurl_transfer_free(transfer.pointer) }
         unsafe ccurl_driver_close(handle)
     }
 }
@@ -146,7 +147,7 @@ extension CurlLoop {
         if unsafe ccurl_driver_abandons_resolver(handle) {
             unsafe ccurl_transfer_free(transfer.pointer)
         } else {
-            stragglers[ticket] = transfer
+            abandonedTransfers[ticket] = transfer
             driver.retire()
         }
     }
@@ -155,7 +156,7 @@ extension CurlLoop {
         var code: Int32 = 0
         while let pointer = unsafe ccurl_driver_next_finished(handle, &code) {
             let ticket = unsafe ccurl_transfer_tag(pointer)
-            stragglers.removeValue(forKey: ticket)
+            abandonedTransfers.removeValue(forKey: ticket)
             if let transfer = transfers.removeValue(forKey: ticket) {
                 switch transfer.caller {
                 case .answer(let pending): pending.finish(Result { try answer(of: transfer, code: Int(code)) })
@@ -163,6 +164,98 @@ extension CurlLoop {
                 }
             }
             unsafe ccurl_transfer_free(pointer)
+        }
+    }
+}
+
+/// The outcome of a transfer.
+extension CurlLoop {
+    func answer(of transfer: Transfer, code: Int) throws -> CurlDriver.Answer {
+        try checkEnd(of: transfer, code: code)
+        return CurlDriver.Answer(response: try head(of: transfer), body: body(of: transfer))
+    }
+
+    /// Throws if the transfer failed.
+    func checkEnd(of transfer: Transfer, code: Int) throws {
+        let pointer = unsafe transfer.pointer
+        guard code == CCURL_OK else {
+            throw CurlFailure(
+                code: code,
+                reason: unsafe String(cString: ccurl_transfer_reason(pointer, Int32(code))),
+                tunnelStatus: unsafe ccurl_transfer_tunnel_status(pointer),
+                isTooLarge: unsafe ccurl_transfer_was_too_large(pointer),
+                wasSent: unsafe ccurl_transfer_was_sent(pointer)
+            ).error(host: transfer.host, place: transfer.place, settings: driver.settings)
+        }
+        guard unsafe ccurl_transfer_has_answer(pointer) else {
+            let failure = CurlFailure(code: CCURL_PARTIAL, reason: "the connection ended inside the head")
+            throw failure.error(host: transfer.host, place: transfer.place, settings: driver.settings)
+        }
+    }
+
+    func head(of transfer: Transfer) throws -> HTTPResponse {
+        var count = 0
+        let bytes = unsafe Array(
+            UnsafeBufferPointer(start: ccurl_transfer_head(transfer.pointer, &count), count: count)
+        )
+        guard let response = ResponseHead.parse(bytes) else { throw CurlFailure.notHTTP(host: transfer.host) }
+        return response
+    }
+
+    /// The received bytes of the body.
+    func body(of transfer: Transfer) -> [UInt8] {
+        var count = 0
+        return unsafe Array(UnsafeBufferPointer(start: ccurl_transfer_body(transfer.pointer, &count), count: count))
+    }
+}
+
+/// Moves bytes between streams and libcurl, between two calls of libcurl.
+extension CurlLoop {
+    mutating func moveStreams() {
+        for (ticket, transfer) in transfers {
+            guard case .stream(let stream) = transfer.caller else { continue }
+            do {
+                try move(stream, of: transfer)
+            } catch {
+                drop(ticket, because: error as? AuthenticationError ?? CurlDriver.exhausted())
+            }
+        }
+    }
+
+    private func move(_ stream: CurlStream, of transfer: Transfer) throws {
+        let pointer = unsafe transfer.pointer
+        if unsafe ccurl_transfer_has_answer(pointer), stream.awaitsHead {
+            stream.deliver(try head(of: transfer))
+        }
+        deliverBody(to: stream, of: transfer)
+        if unsafe ccurl_transfer_wants_body(pointer), let piece = stream.takeOutgoing() {
+            let isTaken = unsafe piece.withUnsafeBytes {
+                unsafe ccurl_transfer_give_body(pointer, $0.baseAddress, $0.count)
+            }
+            guard isTaken else { throw CurlDriver.exhausted() }
+        }
+        guard unsafe ccurl_transfer_resume(pointer) else {
+            throw AuthenticationError(.network, "The transfer with \(transfer.host) could not be moved on. Try again.")
+        }
+    }
+
+    private func deliverBody(to stream: CurlStream, of transfer: Transfer) {
+        guard stream.hasRoom else { return }
+        let bytes = body(of: transfer)
+        guard !bytes.isEmpty else { return }
+        unsafe ccurl_transfer_clear_body(transfer.pointer)
+        stream.deliver(bytes)
+    }
+
+    /// Passes on the remaining bytes, and the outcome.
+    func finish(_ stream: CurlStream, of transfer: Transfer, code: Int) {
+        do {
+            try checkEnd(of: transfer, code: code)
+            if stream.awaitsHead { stream.deliver(try head(of: transfer)) }
+            stream.deliver(body(of: transfer))
+            stream.end(.success(()))
+        } catch {
+            stream.end(.failure(error))
         }
     }
 }

@@ -13,10 +13,10 @@ extension CurlTransport {
             CurlRequest(request, body: nil, streamedLength: body?.length),
             .stream(stream)
         )
-        let feeder = body.map { body in
-            Task { await Self.feed(stream, from: body, driver, ticket) }
+        let bodyTask = body.map { body in
+            Task { await Self.sendBody(stream, from: body, driver, ticket) }
         }
-        let handle = StreamHandle(stream: stream, driver: driver, ticket: ticket, feeder: feeder)
+        let handle = StreamHandle(stream: stream, driver: driver, ticket: ticket, bodyTask: bodyTask)
         let response = try await withTaskCancellationHandler {
             try await stream.head()
         } onCancel: {
@@ -25,7 +25,7 @@ extension CurlTransport {
         return CurlExchange(response: response, handle: handle)
     }
 
-    private static func feed(
+    private static func sendBody(
         _ stream: CurlStream,
         from body: any HTTPBodySource,
         _ driver: CurlDriver,
@@ -39,7 +39,7 @@ extension CurlTransport {
                 }
                 left -= Int64(piece.count)
                 try await stream.give(piece)
-                driver.nudge()
+                driver.wakeThread()
             }
         } catch {
             if stream.end(.failure(error)) { driver.abandon(ticket) }
@@ -52,13 +52,13 @@ final class StreamHandle: Sendable {
     let stream: CurlStream
     private let driver: CurlDriver
     private let ticket: UInt64
-    private let feeder: Task<Void, Never>?
+    private let bodyTask: Task<Void, Never>?
 
-    init(stream: CurlStream, driver: CurlDriver, ticket: UInt64, feeder: Task<Void, Never>?) {
+    init(stream: CurlStream, driver: CurlDriver, ticket: UInt64, bodyTask: Task<Void, Never>?) {
         self.stream = stream
         self.driver = driver
         self.ticket = ticket
-        self.feeder = feeder
+        self.bodyTask = bodyTask
     }
 
     deinit {
@@ -66,14 +66,14 @@ final class StreamHandle: Sendable {
     }
 
     func cancel() {
-        feeder?.cancel()
+        bodyTask?.cancel()
         // The caller resumes first, because removing the transfer may wait for a resolver.
         if stream.end(.failure(CancellationError())) { driver.abandon(ticket) }
     }
 
     func next() async throws -> [UInt8]? {
         let piece = try await stream.next()
-        driver.nudge()
+        driver.wakeThread()
         return piece
     }
 }

@@ -105,7 +105,7 @@ public final class CurlTransport: StreamingHTTPTransport {
     package func prepare() {
         // A failure here happens again for the request, and its caller gets the error.
         state.withLock { state in
-            Self.retireWhatIsOfNoUse(&state)
+            Self.retireUnusableDriver(&state)
             guard state.driver?.isRetired != false, let driver = try? CurlDriver(settings) else { return }
             if (try? driver.start()) != nil { state.driver = driver }
         }
@@ -116,7 +116,7 @@ public final class CurlTransport: StreamingHTTPTransport {
             throw AuthenticationError(.invalidArgument, "The transport's proxy address has invalid characters.")
         }
         return try state.withLock { state in
-            Self.retireWhatIsOfNoUse(&state)
+            Self.retireUnusableDriver(&state)
             if let driver = state.driver, let ticket = driver.submit(request, caller) { return (driver, ticket) }
             let driver = try CurlDriver(settings)
             guard let ticket = driver.submit(request, caller) else { throw CurlDriver.exhausted() }
@@ -128,7 +128,7 @@ public final class CurlTransport: StreamingHTTPTransport {
 
     /// Running requests go on to their end; idle connections are not used again, and a blocked thread gets no further
     /// request.
-    private static func retireWhatIsOfNoUse(_ state: inout State) {
+    private static func retireUnusableDriver(_ state: inout State) {
         guard let driver = state.driver, !driver.isRetired else { return }
         let isHeldUp = driver.isHeldUp(for: state.heldUpTimeout)
         guard isHeldUp || driver.hasSlept else { return }
