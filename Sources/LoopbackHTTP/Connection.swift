@@ -22,7 +22,6 @@ final class Connection {
     var input: [UInt8] = []
     /// The parser's progress in `input`.
     var progress = RequestParser.Progress()
-    var saidContinue = false
     var task: Task<Void, Never>?
     var deadline: ContinuousClock.Instant?
     /// Whether the client begins with a TLS handshake, as no HTTP request does. Such a client waits for a TLS answer.

@@ -109,18 +109,14 @@ final class ConnectionLoop {
 
     private func parse(_ id: UInt64, _ connection: Connection) {
         switch parser.parse(connection.input, &connection.progress) {
-        case .incomplete(let expectsContinue):
-            guard expectsContinue, !connection.saidContinue else { return }
-            connection.saidContinue = true
-            connection.append(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
-            flush(id, connection)
+        case .incomplete:
+            break
         case .refused(let status):
             refuse(id, connection, status: status)
         case .complete(var request, let length, let keepsAlive):
             request.peer = connection.peer
             connection.input.removeFirst(length)
             connection.progress = RequestParser.Progress()
-            connection.saidContinue = false
             connection.phase = .answering
             connection.deadline = nil
             let (respond, channel) = (respond, channel)

@@ -6,8 +6,8 @@
 /// - SeeAlso: [RFC 9112](https://www.rfc-editor.org/rfc/rfc9112)
 struct RequestParser {
     enum Step {
-        /// More bytes are needed; `expectsContinue` if the client waits for a `100 Continue` before it sends them.
-        case incomplete(expectsContinue: Bool)
+        /// More bytes are needed.
+        case incomplete
         case complete(LoopbackRequest, length: Int, keepsAlive: Bool)
         /// Answer with this status and close, because the next request's beginning is unknown.
         case refused(status: Int)
@@ -35,7 +35,7 @@ struct RequestParser {
     /// - Parameter progress: The value from the last call, for the same request with more bytes; begin with a new
     ///   value.
     func parse(_ input: [UInt8], _ progress: inout Progress) -> Step {
-        guard input.count >= progress.needed else { return .incomplete(expectsContinue: false) }
+        guard input.count >= progress.needed else { return .incomplete }
         do {
             return try step(input, &progress)
         } catch let refusal {
@@ -50,7 +50,7 @@ struct RequestParser {
         guard let end = endOfHead(input, from: max(start, progress.scanned - 3)) else {
             guard input.count - start < limits.maximumHeadLength else { throw Refusal(status: 431) }
             progress.scanned = input.count
-            return .incomplete(expectsContinue: false)
+            return .incomplete
         }
         guard end - start <= limits.maximumHeadLength else { throw Refusal(status: 431) }
 
@@ -61,11 +61,11 @@ struct RequestParser {
             throw Refusal(status: 400)
         }
         let length = try bodyLength(headers)
-        let expectation = headers["Expect"]
-        guard expectation == nil || expectation?.lowercased() == "100-continue" else { throw Refusal(status: 417) }
+        // A client that waits for a `100 Continue` sends the request again without the field (RFC 9110 §10.1.1).
+        guard headers["Expect"] == nil else { throw Refusal(status: 417) }
         guard input.count - end >= length else {
             progress.needed = end + length
-            return .incomplete(expectsContinue: expectation != nil && line.isLatest && input.count == end)
+            return .incomplete
         }
         let request = LoopbackRequest(
             method: line.method,

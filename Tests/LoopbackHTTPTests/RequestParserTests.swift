@@ -52,6 +52,7 @@ import Testing
         ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501),
         ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", 400),
         ("POST / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\n\r\n", 417),
+        ("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n", 417),
         ("GET /" + String(repeating: "a", count: 59), 431),
         ("\r\nGET /" + String(repeating: "a", count: 59), 431),
         ("GET /" + String(repeating: "a", count: 49) + " HTTP/1.1\r\nHost: a\r\n\r\n", 431),
@@ -103,8 +104,8 @@ import Testing
         var progress = RequestParser.Progress()
         for count in 0..<bytes.count {
             let arrived = Array(bytes[..<count])
-            guard case .incomplete(expectsContinue: false) = parse(arrived),
-                case .incomplete(expectsContinue: false) = parser.parse(arrived, &progress)
+            guard case .incomplete = parse(arrived),
+                case .incomplete = parser.parse(arrived, &progress)
             else {
                 Issue.record("not incomplete after \(count) bytes")
                 return
