@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Logging
 import OAuthWire
 
 /// The preparation of an authorization request: checks every value in it and makes every random value anew.
@@ -58,25 +59,25 @@ struct AuthorizationPreparation: Sendable {
             .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
         let consentScopes = try parameters.extraScopesToConsent.checked()
         let proofKey = ProofKey()
-        let message = AuthorizationRequestMessage(
+        var message = AuthorizationRequestMessage(
             clientID: environment.clientID,
             redirectURI: redirectURI,
             scopes: tokenScopes.appendingMissing(consentScopes),
             state: SecureRandom.token(),
-            nonce: tokenScopes.contains("openid") ? SecureRandom.token() : nil,
-            codeChallenge: proofKey.challenge,
-            responseMode: responseMode.rawValue,
-            prompt: prompt == .providerDefault ? nil : prompt.rawValue,
-            loginHint: try loginHint,
-            domainHint: try parameters.domainHint.map { try Self.text($0, "domain hint") },
-            claims: try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities),
-            maxAge: try maxAge,
-            acrValues: parameters.acrValues,
-            uiLocales: parameters.uiLocales,
-            correlationID: authority.isMicrosoft ? context.correlationID.uuidString.lowercased() : nil,
-            clientInfo: authority.hasHomeAccounts,
-            extra: try ExtraItems.checked(parameters.extraQueryItems)
+            codeChallenge: proofKey.challenge
         )
+        message.nonce = tokenScopes.contains("openid") ? SecureRandom.token() : nil
+        message.responseMode = responseMode.rawValue
+        message.prompt = prompt == .providerDefault ? nil : prompt.rawValue
+        message.loginHint = try loginHint
+        message.domainHint = try parameters.domainHint.map { try Self.text($0, "domain hint") }
+        message.claims = try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities)
+        message.maxAge = try maxAge
+        message.acrValues = parameters.acrValues
+        message.uiLocales = parameters.uiLocales
+        message.correlationID = authority.isMicrosoft ? context.correlationID.uuidString.lowercased() : nil
+        message.clientInfo = authority.hasHomeAccounts
+        message.extra = try ExtraItems.checked(parameters.extraQueryItems)
         let address = try await address(for: message)
         return AuthorizationRequest(
             url: address.url,
@@ -127,5 +128,37 @@ extension RedirectURI {
     func resolved(for authority: Authority) -> RedirectURI {
         guard case .loopback(nil, let ports, let path) = kind else { return self }
         return RedirectURI(kind: .loopback(host: authority.isMicrosoft ? .localhost : .ipv4, ports: ports, path: path))
+    }
+}
+
+/// The choice of a prompt after a sign-out, if the program names none.
+struct PromptChoice: Sendable {
+    let environment: FlowEnvironment
+    let context: RequestContext
+
+    func prompt(_ parameters: InteractiveParameters, _ authority: Authority) async throws -> Prompt {
+        guard parameters.prompt == .providerDefault else { return parameters.prompt }
+        let username = parameters.loginHint ?? parameters.account?.username
+        let wanted = parameters.account.map { ($0.id as Account.ID?, username) } ?? username.map { (nil, $0) }
+        do {
+            let inUse = try await environment.accountsInUse.value()
+            guard inUse.mustAsk(for: wanted, isSignedIn: try await isSignedIn(inUse.current)) else {
+                return .providerDefault
+            }
+            return wanted == nil && authority.offersAccountSelection ? .selectAccount : .login
+        } catch let error as AuthenticationError {
+            // A cache that cannot be read does not prevent a sign-in.
+            context.logger.debug(
+                "Whether the sign-in is to ask could not be read",
+                metadata: ["identity.error": "\(error.shortDescription)"]
+            )
+            return .providerDefault
+        }
+    }
+
+    private func isSignedIn(_ account: AccountsInUse.Entry?) async throws -> Bool {
+        guard let account else { return false }
+        let accounts = try await environment.store.allSnapshots().snapshots.values
+        return accounts.contains { $0.account.id == account.id }
     }
 }

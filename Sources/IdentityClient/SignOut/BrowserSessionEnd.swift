@@ -52,7 +52,7 @@ struct BrowserSessionEnd: Sendable {
     }
 
     private func url(_ endpoint: String, returningTo target: String?, state: String?) throws -> URL {
-        let message = EndSessionRequestMessage(
+        let items = EndSessionRequestMessage.items(
             clientID: environment.clientID,
             idTokenHint: usesIDTokenHint ? idToken : nil,
             logoutHint: parameters.logoutHint ?? loginHintOfTheToken,
@@ -62,7 +62,7 @@ struct BrowserSessionEnd: Sendable {
             correlationID: authority.isMicrosoft ? context.correlationID.uuidString.lowercased() : nil,
             extra: parameters.extraQueryItems.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         )
-        return try URL.forBrowser("sign-out address", at: endpoint, with: message.items)
+        return try URL.forBrowser("sign-out address", at: endpoint, with: items)
     }
 
     /// Whether to send the ID token. Entra ID takes a logout hint in its place, and an address should say as little of

@@ -18,52 +18,22 @@ package struct AuthorizationRequestMessage: Sendable {
     package var claims: String?
     /// In seconds.
     package var maxAge: Int?
-    package var acrValues: [String]
-    package var uiLocales: [String]
+    package var acrValues: [String] = []
+    package var uiLocales: [String] = []
     /// `client-request-id`, which appears in Microsoft's logs.
     package var correlationID: String?
     /// Whether to request `client_info`, in which Microsoft names the home account.
-    package var clientInfo: Bool
+    package var clientInfo = false
     /// The program's additional parameters; reserved names are not sent.
-    package var extra: [(String, String)]
+    package var extra: [(String, String)] = []
 
-    /// Creates a request.
-    package init(
-        clientID: String,
-        redirectURI: String,
-        scopes: [String],
-        state: String,
-        nonce: String? = nil,
-        codeChallenge: String,
-        responseMode: String? = nil,
-        prompt: String? = nil,
-        loginHint: String? = nil,
-        domainHint: String? = nil,
-        claims: String? = nil,
-        maxAge: Int? = nil,
-        acrValues: [String] = [],
-        uiLocales: [String] = [],
-        correlationID: String? = nil,
-        clientInfo: Bool = false,
-        extra: [(String, String)] = []
-    ) {
+    /// Creates a request with the parameters that every request has.
+    package init(clientID: String, redirectURI: String, scopes: [String], state: String, codeChallenge: String) {
         self.clientID = clientID
         self.redirectURI = redirectURI
         self.scopes = scopes
         self.state = state
-        self.nonce = nonce
         self.codeChallenge = codeChallenge
-        self.responseMode = responseMode
-        self.prompt = prompt
-        self.loginHint = loginHint
-        self.domainHint = domainHint
-        self.claims = claims
-        self.maxAge = maxAge
-        self.acrValues = acrValues
-        self.uiLocales = uiLocales
-        self.correlationID = correlationID
-        self.clientInfo = clientInfo
-        self.extra = extra
     }
 
     /// The parameters with a value, in a fixed order.

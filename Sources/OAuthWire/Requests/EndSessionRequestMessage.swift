@@ -2,42 +2,24 @@
 
 /// The parameters of the browser's request to the end-session endpoint.
 /// - SeeAlso: [RP-Initiated Logout §2](https://openid.net/specs/openid-connect-rpinitiated-1_0.html#RPLogout)
-package struct EndSessionRequestMessage: Sendable {
-    package var clientID: String
-    /// The original ID token, which identifies the session.
-    package var idTokenHint: String?
-    package var logoutHint: String?
-    /// The address for the browser's return, with `state`.
-    package var postLogoutRedirectURI: String?
-    package var state: String?
-    package var uiLocales: [String]
-    /// `client-request-id`, which appears in Microsoft's logs.
-    package var correlationID: String?
-    /// The program's additional parameters; reserved names are not sent.
-    package var extra: [(String, String)]
-
-    package init(
-        clientID: String,
-        idTokenHint: String? = nil,
-        logoutHint: String? = nil,
-        postLogoutRedirectURI: String? = nil,
-        state: String? = nil,
-        uiLocales: [String] = [],
-        correlationID: String? = nil,
-        extra: [(String, String)] = []
-    ) {
-        self.clientID = clientID
-        self.idTokenHint = idTokenHint
-        self.logoutHint = logoutHint
-        self.postLogoutRedirectURI = postLogoutRedirectURI
-        self.state = state
-        self.uiLocales = uiLocales
-        self.correlationID = correlationID
-        self.extra = extra
-    }
-
+package enum EndSessionRequestMessage {
     /// The parameters with a value, in a fixed order.
-    package var items: [(String, String)] {
+    ///
+    /// - Parameters:
+    ///   - idTokenHint: The original ID token, which identifies the session.
+    ///   - postLogoutRedirectURI: The address for the browser's return, with `state`.
+    ///   - correlationID: `client-request-id`, which appears in Microsoft's logs.
+    ///   - extra: The program's additional parameters; reserved names are not sent.
+    package static func items(
+        clientID: String,
+        idTokenHint: String?,
+        logoutHint: String?,
+        postLogoutRedirectURI: String?,
+        state: String?,
+        uiLocales: [String],
+        correlationID: String?,
+        extra: [(String, String)]
+    ) -> [(String, String)] {
         ParameterList.items([
             ("client_id", clientID),
             ("id_token_hint", idTokenHint),
@@ -46,7 +28,7 @@ package struct EndSessionRequestMessage: Sendable {
             ("state", state),
             ("ui_locales", uiLocales.joined(separator: " ")),
             ("client-request-id", correlationID),
-        ]) + extra.filter { !Self.reservedNames.contains($0.0) }
+        ]) + extra.filter { !reservedNames.contains($0.0) }
     }
 
     /// The names that a program may not use.

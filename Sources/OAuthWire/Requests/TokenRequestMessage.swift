@@ -14,16 +14,10 @@ package enum TokenRequestMessage {
         claims: String? = nil,
         clientInfo: Bool = false
     ) -> [(String, String)] {
-        ParameterList.items([
-            ("client_id", clientID),
-            ("grant_type", GrantType.authorizationCode),
-            ("code", code),
-            ("redirect_uri", redirectURI),
-            ("code_verifier", codeVerifier),
-            ("scope", scopes.joined(separator: " ")),
-            ("claims", claims),
-            ("client_info", clientInfo ? "1" : nil),
-        ])
+        let own: [(String, String?)] = [
+            ("code", code), ("redirect_uri", redirectURI), ("code_verifier", codeVerifier),
+        ]
+        return items(clientID, GrantType.authorizationCode, own, scopes, claims, clientInfo)
     }
 
     /// Renews tokens.
@@ -35,14 +29,7 @@ package enum TokenRequestMessage {
         claims: String? = nil,
         clientInfo: Bool = false
     ) -> [(String, String)] {
-        ParameterList.items([
-            ("client_id", clientID),
-            ("grant_type", GrantType.refreshToken),
-            ("refresh_token", refreshToken),
-            ("scope", scopes.joined(separator: " ")),
-            ("claims", claims),
-            ("client_info", clientInfo ? "1" : nil),
-        ])
+        items(clientID, GrantType.refreshToken, [("refresh_token", refreshToken)], scopes, claims, clientInfo)
     }
 
     /// Asks whether the person has finished on the other device.
@@ -56,15 +43,23 @@ package enum TokenRequestMessage {
         claims: String? = nil,
         clientInfo: Bool = false
     ) -> [(String, String)] {
-        ParameterList.items([
-            ("client_id", clientID),
-            ("grant_type", GrantType.deviceCode),
-            ("device_code", deviceCode),
-            ("code_verifier", codeVerifier),
-            ("scope", scopes.joined(separator: " ")),
-            ("claims", claims),
-            ("client_info", clientInfo ? "1" : nil),
-        ])
+        let own = [("device_code", deviceCode), ("code_verifier", codeVerifier)]
+        return items(clientID, GrantType.deviceCode, own, scopes, claims, clientInfo)
+    }
+
+    private static func items(
+        _ clientID: String,
+        _ grantType: String,
+        _ own: [(String, String?)],
+        _ scopes: [String],
+        _ claims: String?,
+        _ clientInfo: Bool
+    ) -> [(String, String)] {
+        ParameterList.items(
+            [("client_id", clientID), ("grant_type", grantType)] + own + [
+                ("scope", scopes.joined(separator: " ")), ("claims", claims), ("client_info", clientInfo ? "1" : nil),
+            ]
+        )
     }
 }
 

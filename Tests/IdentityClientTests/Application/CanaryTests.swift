@@ -61,14 +61,14 @@ import Testing
     }
 
     private func request() throws -> AuthorizationRequest {
-        let message = AuthorizationRequestMessage(
+        var message = AuthorizationRequestMessage(
             clientID: "c",
             redirectURI: "http://127.0.0.1",
             scopes: ["read"],
             state: Self.secret,
-            nonce: Self.secret,
             codeChallenge: "challenge"
         )
+        message.nonce = Self.secret
         return AuthorizationRequest(
             url: try #require(URL(string: "https://h/?state=" + Self.secret)),
             expiresOn: nil,

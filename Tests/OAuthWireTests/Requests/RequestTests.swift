@@ -38,25 +38,25 @@ import Testing
     }
 
     @Test func authorizationRequestCarriesEveryParameterOnce() {
-        let message = AuthorizationRequestMessage(
+        var message = AuthorizationRequestMessage(
             clientID: "c",
             redirectURI: "r",
             scopes: ["s"],
             state: "st",
-            nonce: "n",
-            codeChallenge: "ch",
-            responseMode: "form_post",
-            prompt: "login",
-            loginHint: "me",
-            domainHint: "d",
-            claims: "{}",
-            maxAge: 0,
-            acrValues: ["a1", "a2"],
-            uiLocales: ["de", "en"],
-            correlationID: "id",
-            clientInfo: true,
-            extra: [("display", "page"), ("state", "forged"), ("client_secret", "x")]
+            codeChallenge: "ch"
         )
+        message.nonce = "n"
+        message.responseMode = "form_post"
+        message.prompt = "login"
+        message.loginHint = "me"
+        message.domainHint = "d"
+        message.claims = "{}"
+        message.maxAge = 0
+        message.acrValues = ["a1", "a2"]
+        message.uiLocales = ["de", "en"]
+        message.correlationID = "id"
+        message.clientInfo = true
+        message.extra = [("display", "page"), ("state", "forged"), ("client_secret", "x")]
         #expect(
             lines(message.items) == [
                 "client_id=c", "response_type=code", "redirect_uri=r", "scope=s", "state=st", "nonce=n",
