@@ -29,7 +29,7 @@ struct ResourceCall: Sendable {
             let exchange = try await open(route, token, body, meter)
             note("A resource answered", route, at: .trace, ["http.status": "\(exchange.response.status.code)"])
             if let next = try route.following(exchange.response) {
-                await exchange.takeLittle()
+                await exchange.drainIfShort()
                 if next.address.origin != route.address.origin { body = nil }
                 route = next
                 continue
@@ -44,7 +44,7 @@ struct ResourceCall: Sendable {
             case .deliver:
                 return exchange
             case .renew(let claims):
-                await exchange.takeLittle()
+                await exchange.drainIfShort()
                 note("A resource refused the token", route, at: .debug)
                 token = try await client.tokens.renewed(token, claims: claims)
                 history.hasRenewed = true
@@ -55,7 +55,7 @@ struct ResourceCall: Sendable {
                     claims: claims
                 )
             case .wait(let duration):
-                await exchange.takeLittle()
+                await exchange.drainIfShort()
                 note("A resource asks to wait", route, at: .debug, ["identity.wait": "\(duration)"])
                 history.waits += 1
                 history.waited += duration
@@ -91,7 +91,7 @@ struct ResourceCall: Sendable {
         var source: BodyReader?
         if let body { source = try await BodyReader.open(body, meter) }
         do {
-            return try await client.transport.exchange(request.namingItsSender, body: source)
+            return try await client.transport.exchange(request.withUserAgent, body: source)
         } catch let error where !(error is AuthenticationError || error is CancellationError) {
             throw AuthenticationError(
                 .network,
@@ -104,7 +104,7 @@ struct ResourceCall: Sendable {
 
 extension HTTPExchange {
     /// Reads the body of an unused answer, if it is short, so that the connection can be reused.
-    fileprivate func takeLittle() async {
+    fileprivate func drainIfShort() async {
         guard let length = response.contentLength, length <= 64 << 10 else { return }
         // Every failure is ignored, because the answer is unused.
         _ = try? await wholeBody(atMost: 64 << 10)

@@ -83,7 +83,7 @@ struct ResourceRoute: Sendable {
         return ResourceRoute(
             address: next,
             method: request.method,
-            fields: isSameOrigin ? request.headerFields : request.headerFields.harmless,
+            fields: isSameOrigin ? request.headerFields : request.headerFields.forAnotherOrigin,
             carriesToken: carriesToken && isSameOrigin,
             redirects: redirects + 1
         )
@@ -96,7 +96,7 @@ struct ResourceRoute: Sendable {
 
 extension HTTPFields {
     /// The fields that are useless to another origin. Any other field may contain keys or cookies.
-    fileprivate var harmless: HTTPFields {
+    fileprivate var forAnotherOrigin: HTTPFields {
         let names: Set<HTTPField.Name> = [
             .accept, .acceptLanguage, .range, .userAgent, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifRange,
             .ifUnmodifiedSince,

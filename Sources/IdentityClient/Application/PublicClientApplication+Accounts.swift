@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Logging
+
 extension PublicClientApplication {
     /// Returns the accounts that are signed in at this provider in the cache's group, sorted by username.
     ///
@@ -64,5 +66,84 @@ extension PublicClientApplication {
 
     private func recordID(of id: Account.ID) -> RecordID {
         RecordID(partition: environment.partition, accountID: id.rawValue)
+    }
+}
+
+// The current account, for programs in which one person works at a time.
+extension PublicClientApplication {
+    /// Returns the account to work with, and the previous account.
+    ///
+    /// The current account is the account that signed in last, or was chosen last with ``setCurrentAccount(_:)``, in
+    /// this program or in another process with the same client and cache. If only one account is signed in, that
+    /// account is the current account. After the current account has signed out, there is no current account until the
+    /// next sign-in, and the signed-out account is the previous account: a program that compares the two knows what to
+    /// show. The call changes nothing, and costs one sweep of the cache.
+    ///
+    /// - Throws: `AuthenticationError.Code.accountSelectionRequired` when several accounts are signed in and none was
+    ///   chosen: choose an account, or let the person choose. `.cache` when the cache cannot be read;
+    ///   `CancellationError`.
+    public func currentAccount() async throws -> CurrentAccount {
+        let signedIn = try await allAccounts()
+        let inUse = try await environment.accountsInUse.value()
+        guard let accounts = inUse.accounts(among: signedIn) else {
+            throw AuthenticationError(
+                .accountSelectionRequired,
+                "\(signedIn.count) accounts are signed in, and none was chosen: set the current account."
+            )
+        }
+        return accounts
+    }
+
+    /// Makes a signed-in account the current account, for all processes with the same client and cache.
+    ///
+    /// - Throws: `AuthenticationError.Code.noTokensFound` when the account is not signed in; `.cache` when the cache
+    ///   cannot be read or written; `CancellationError`.
+    public func setCurrentAccount(_ account: Account) async throws {
+        guard let account = try await self.account(withID: account.id) else {
+            throw AuthenticationError(.noTokensFound, "This account is not signed in here.")
+        }
+        try await environment.accountsInUse.update { $0.choose(account) }
+    }
+}
+
+extension PublicClientApplication {
+    /// Returns the sign-ins and sign-outs at this provider from now on, in this program and in programs that share its
+    /// records.
+    ///
+    /// ```swift
+    /// let changes = try await app.accountChanges()
+    /// show(try await app.allAccounts())
+    /// for await change in changes { … }
+    /// ```
+    ///
+    /// No change is lost between the two calls. Changes between two elements of the sequence are summed up: an account
+    /// that signed in and out again in between does not appear. A refresh is a change only if the provider sends new
+    /// data about the person.
+    ///
+    /// A change is reported at once if the cache gives hints, as files and memory do, otherwise within 1.5 s. While the
+    /// cache cannot be read, nothing is reported, and no account counts as signed out. The sequence ends when its task
+    /// is cancelled; everything that it uses is freed with it.
+    ///
+    /// - Throws: `AuthenticationError.cache` when the cache cannot be read now; `CancellationError`.
+    public func accountChanges() async throws -> AsyncStream<AccountChange> {
+        try await accountChanges(pace: CachePace())
+    }
+
+    func accountChanges(pace: CachePace) async throws -> AsyncStream<AccountChange> {
+        let store = environment.store
+        let scope = configuration.authority.accountScope
+        let watch = CacheWatch<CredentialStore.Listing, AccountChange>(
+            [.init(cache: store.cache, group: store.group)],
+            kinds: [.account],
+            pace: pace,
+            logger: configuration.logger ?? Logger.current,
+            read: { _ in try await store.allSnapshots() },
+            changes: { old, new in
+                old === new
+                    ? [] : AccountChange.changes(from: old.accounts(inScope: scope), to: new.accounts(inScope: scope))
+            }
+        )
+        try await watch.begin()
+        return AsyncStream { await watch.next() }
     }
 }

@@ -78,7 +78,7 @@ public struct CustomSchemeRedirectReceiver: RedirectReceiver {
             )
         }
         // The delivering program reads only the answer's status, so there is no page to write.
-        let inbox = RedirectInbox(responseMode: .query, path: "", template: RedirectPageTemplate()) {
+        let queue = RedirectQueue(responseMode: .query, path: "", template: RedirectPageTemplate()) {
             request,
             url,
             _ in
@@ -89,7 +89,7 @@ public struct CustomSchemeRedirectReceiver: RedirectReceiver {
         limits.maximumBodyLength = CustomSchemeRelay.maximumAddressBytes
         let server: LoopbackServer
         do {
-            server = try LoopbackServer.start(unixSocket: path, limits: limits) { await inbox.respond(to: $0) }
+            server = try LoopbackServer.start(unixSocket: path, limits: limits) { await queue.respond(to: $0) }
         } catch {
             throw AuthenticationError(
                 .redirectUnavailable,
@@ -97,8 +97,8 @@ public struct CustomSchemeRedirectReceiver: RedirectReceiver {
                 underlyingError: error
             )
         }
-        inbox.open(at: url, port: 0)
-        return CustomSchemeRedirectListener(redirectURI: url, path: path, server: server, inbox: inbox)
+        queue.open(at: url, port: 0)
+        return CustomSchemeRedirectListener(redirectURI: url, path: path, server: server, queue: queue)
     }
 }
 
@@ -107,32 +107,32 @@ final class CustomSchemeRedirectListener: RedirectListener {
     let redirectURI: URL
     private let path: String
     private let server: LoopbackServer
-    private let inbox: RedirectInbox
+    private let queue: RedirectQueue
 
-    init(redirectURI: URL, path: String, server: LoopbackServer, inbox: RedirectInbox) {
+    init(redirectURI: URL, path: String, server: LoopbackServer, queue: RedirectQueue) {
         self.redirectURI = redirectURI
         self.path = path
         self.server = server
-        self.inbox = inbox
+        self.queue = queue
     }
 
     deinit {
-        inbox.close()
+        queue.close()
         CustomSchemeRelay.remove(path)
     }
 
     func receive() async throws -> ReceivedRedirect {
-        try await inbox.next()
+        try await queue.next()
     }
 
     func answer(_ redirect: ReceivedRedirect, with page: RedirectPage) async {
-        inbox.answer(redirect, with: page)
+        queue.answer(redirect, with: page)
     }
 
     func close() async {
         CustomSchemeRelay.remove(path)
-        inbox.close()
-        await inbox.delivered(within: .seconds(1))
+        queue.close()
+        await queue.delivered(within: .seconds(1))
         server.close()
     }
 }

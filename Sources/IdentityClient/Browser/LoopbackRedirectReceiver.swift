@@ -69,7 +69,7 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
             )
         }
         let host = requested ?? .localhost
-        let inbox = RedirectInbox(responseMode: responseMode, path: path, template: template, sender: sender) {
+        let queue = RedirectQueue(responseMode: responseMode, path: path, template: template, sender: sender) {
             request,
             url,
             port in
@@ -83,19 +83,19 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
             )
         }
         let httpsRedirects = HTTPSRedirects()
-        let server = try listen(on: host, ports: ports, inbox: inbox, httpsRedirects: httpsRedirects)
+        let server = try listen(on: host, ports: ports, queue: queue, httpsRedirects: httpsRedirects)
         let text = "http://\(host.rawValue):\(server.port)\(path)"
         guard let url = URL(string: text), url.absoluteString == text else {
             throw AuthenticationError(.redirectUnavailable, "\(text) is not a valid address.")
         }
-        inbox.open(at: url, port: server.port)
-        return LoopbackRedirectListener(redirectURI: url, server: server, inbox: inbox, httpsRedirects: httpsRedirects)
+        queue.open(at: url, port: server.port)
+        return LoopbackRedirectListener(redirectURI: url, server: server, queue: queue, httpsRedirects: httpsRedirects)
     }
 
     private func listen(
         on host: RedirectURI.LoopbackHost,
         ports: ClosedRange<UInt16>?,
-        inbox: RedirectInbox,
+        queue: RedirectQueue,
         httpsRedirects: HTTPSRedirects
     ) throws -> LoopbackServer {
         let hosts: [LoopbackServer.Host] =
@@ -107,14 +107,14 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
         for port in ports ?? 0...0 {
             try Task.checkCancellation()
             do {
-                // The server keeps the inbox, never the listener, because releasing the listener closes the server.
+                // The server keeps the queue, never the listener, because releasing the listener closes the server.
                 return try LoopbackServer.start(
                     hosts: hosts,
                     port: port,
                     limits: limits,
-                    refuse: { inbox.refusal($0) },
+                    refuse: { queue.refusal($0) },
                     onTLS: { httpsRedirects.note() },
-                    respond: { await inbox.respond(to: $0) }
+                    respond: { await queue.respond(to: $0) }
                 )
             } catch LoopbackServerError.portInUse, LoopbackServerError.portNotPermitted {
                 continue
@@ -150,30 +150,30 @@ final class LoopbackRedirectListener: RedirectListener {
     /// The https requests, which explain a missing redirect.
     let visits: HTTPSRedirects
     private let server: LoopbackServer
-    private let inbox: RedirectInbox
+    private let queue: RedirectQueue
 
-    init(redirectURI: URL, server: LoopbackServer, inbox: RedirectInbox, httpsRedirects: HTTPSRedirects) {
+    init(redirectURI: URL, server: LoopbackServer, queue: RedirectQueue, httpsRedirects: HTTPSRedirects) {
         self.redirectURI = redirectURI
         visits = httpsRedirects
         self.server = server
-        self.inbox = inbox
+        self.queue = queue
     }
 
     deinit {
-        inbox.close()
+        queue.close()
     }
 
     func receive() async throws -> ReceivedRedirect {
-        try await inbox.next()
+        try await queue.next()
     }
 
     func answer(_ redirect: ReceivedRedirect, with page: RedirectPage) async {
-        inbox.answer(redirect, with: page)
+        queue.answer(redirect, with: page)
     }
 
     func close() async {
-        inbox.close()
-        await inbox.delivered(within: .seconds(1))
+        queue.close()
+        await queue.delivered(within: .seconds(1))
         server.close()
     }
 }

@@ -29,7 +29,7 @@ final class StartAddress: Sendable {
         server = try LoopbackServer.start(refuse: refusal) { request in
             guard constantTimeEquals(request.target, path) else { return refusal(404) }
             guard request.method == "GET" else { return refusal(405) }
-            guard Self.isPersons(request.headers), await sender.mayHaveSent(request) else { return refusal(403) }
+            guard Self.isUserNavigation(request.headers), await sender.mayHaveSent(request) else { return refusal(403) }
             guard
                 isTaken.withLock({ isTaken in
                     defer { isTaken = true }
@@ -61,7 +61,7 @@ final class StartAddress: Sendable {
     }
 
     /// Whether the person or a program of this user opened the address in a window, not a web page.
-    private static func isPersons(_ headers: LoopbackHeaders) -> Bool {
+    private static func isUserNavigation(_ headers: LoopbackHeaders) -> Bool {
         RedirectRequest.isNavigation(headers) && !["cross-site", "same-site"].contains(headers["Sec-Fetch-Site"])
     }
 }

@@ -102,3 +102,13 @@ extension Authority {
         base.port == nil ? CloudInstances.canonical(base.host) : base.environment
     }
 }
+
+extension Authority {
+    /// The scope within which accounts are listed together: the partition without the B2C policy.
+    var accountScope: String { Self.accountScope(ofPartition: partition) }
+
+    static func accountScope(ofPartition partition: String) -> String {
+        guard partition.hasPrefix("b2c|"), let end = partition.lastIndex(of: "|") else { return partition }
+        return String(partition[..<end])
+    }
+}

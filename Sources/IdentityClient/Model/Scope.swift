@@ -33,3 +33,42 @@ public struct Scope: RawRepresentable, Hashable, Sendable, ExpressibleByStringIn
     /// `offline_access`: requests a refresh token.
     public static let offlineAccess: Scope = "offline_access"
 }
+
+/// The rule that decides whether a set of scopes covers another set.
+///
+/// RFC 6749 §3.3 makes scopes case-sensitive, but Microsoft's providers answer `User.Read` to `user.read`. OpenID
+/// Connect's own scopes are left out, because they do not describe what an access token permits.
+package struct ScopeRule: Hashable, Sendable {
+    package let ignoresCase: Bool
+
+    package init(ignoresCase: Bool) {
+        self.ignoresCase = ignoresCase
+    }
+
+    /// Scopes that steer the sign-in rather than the access token.
+    package static let reserved: Set<String> = ["openid", "profile", "email", "offline_access"]
+
+    /// Returns the scopes that matter for matching, in the form in which they are compared.
+    package func matchable(_ scopes: some Sequence<String>) -> Set<String> {
+        var result: Set<String> = []
+        for scope in scopes {
+            let scope = canonical(scope)
+            if !Self.reserved.contains(scope) { result.insert(scope) }
+        }
+        return result
+    }
+
+    /// Returns whether a scope steers the sign-in. For most scopes, the length alone decides.
+    func isReserved(_ scope: String) -> Bool {
+        switch scope.utf8.count {
+        case 5, 6, 7, 14: Self.reserved.contains(canonical(scope))
+        default: false
+        }
+    }
+
+    /// Returns the form in which a scope is compared. Costs nothing if the scope already has this form.
+    package func canonical(_ scope: String) -> String {
+        guard ignoresCase, scope.utf8.contains(where: { (0x41...0x5A).contains($0) }) else { return scope }
+        return scope.lowercased()
+    }
+}

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import Logging
+package import Logging
 import OAuthWire
 
 /// Finds an authority's endpoints and keys, and decides whether to trust them.
@@ -26,7 +26,7 @@ struct AuthorityResolver: Sendable {
         let urls = authority.configurationURLs
         guard !urls.isEmpty else { return try templates(of: authority) }
         try await checkTrust(in: authority, context: context, willFetch)
-        let believed = believing(authority, context)
+        let checked = checking(authority, context)
         do {
             let document = try await documents.document(
                 at: urls,
@@ -35,9 +35,9 @@ struct AuthorityResolver: Sendable {
                 hasSubstitute: authority.templates != nil,
                 context: context,
                 willFetch: willFetch,
-                check: { json in _ = try believed(json) }
+                check: { json in _ = try checked(json) }
             )
-            return try believed(document.json)
+            return try checked(document.json)
         } catch let error as AuthenticationError where error.isOfABusyProvider {
             // If the provider is unreachable, the browser would only show this, at a guessed address.
             guard let templates = authority.templates else { throw error }
@@ -56,15 +56,15 @@ struct AuthorityResolver: Sendable {
     ) async throws -> String? {
         if let endpoint = metadata.revocationEndpoint { return endpoint }
         guard case .openIDConnect = authority.kind, let url = authority.configurationURLs.last else { return nil }
-        let believed = believing(authority, context)
+        let checked = checking(authority, context)
         do {
             let document = try await documents.document(
                 at: [url],
                 for: authority,
                 context: context,
-                check: { json in _ = try believed(json) }
+                check: { json in _ = try checked(json) }
             )
-            return try believed(document.json).revocationEndpoint
+            return try checked(document.json).revocationEndpoint
         } catch let error as AuthenticationError where !(.network ~= error.code) && !(.serverUnavailable ~= error.code)
         {
             context.logger.debug(
@@ -103,7 +103,7 @@ struct AuthorityResolver: Sendable {
         }
     }
 
-    private func believing(
+    private func checking(
         _ authority: Authority,
         _ context: RequestContext
     ) -> @Sendable (JSONObject) throws -> ProviderMetadata {
@@ -128,12 +128,12 @@ struct AuthorityResolver: Sendable {
         guard case .entra(let base, let tenant) = authority.kind,
             !CloudInstances.isKnown(base.host), !knownHosts.contains(base.host), !base.isLoopback
         else { return }
-        let judge = CloudInstances.hosts[0][0]
+        let microsoftHost = CloudInstances.hosts[0][0]
         let query = FormURLEncoded.encode([
             ("api-version", "1.1"),
             ("authorization_endpoint", "\(base.origin)/\(tenant)/oauth2/v2.0/authorize"),
         ])
-        let url = "https://\(judge)/common/discovery/instance?\(query)"
+        let url = "https://\(microsoftHost)/common/discovery/instance?\(query)"
         let host = base.host
         do {
             _ = try await documents.document(
@@ -142,7 +142,7 @@ struct AuthorityResolver: Sendable {
                 context: context,
                 willFetch: willFetch
             ) { json in
-                let answer = try? InstanceDiscoveryResponse(json)  // what cannot be read vouches for nobody
+                let answer = try? InstanceDiscoveryResponse(json)  // what cannot be read names no host
                 guard answer?.aliases.contains(where: { $0.contains(host) }) == true else {
                     throw Self.untrusted(host, context)
                 }
@@ -158,5 +158,31 @@ struct AuthorityResolver: Sendable {
             "\(host) is not known to be a Microsoft host. Name another provider by its issuer, and a host of your own as a known one.",
             correlationID: context.correlationID
         )
+    }
+}
+
+/// Warnings about a provider's published metadata, given before the provider is used.
+package enum ProviderInspection {
+    /// Reads the provider's configuration, and believes it or not, as a sign-in does.
+    ///
+    /// - Returns: Whether there is something to read: a plain OAuth 2.0 server publishes nothing.
+    /// - Throws: `.network`, `.serverUnavailable`, `.configuration` where nothing is published, `.invalidResponse` and its second
+    ///   levels for what is not checked; `CancellationError`.
+    package static func check(
+        _ authority: Authority,
+        over transport: any HTTPTransport,
+        deadline: Duration,
+        logger: Logger?
+    ) async throws -> Bool {
+        guard !authority.configurationURLs.isEmpty else { return false }
+        let documents = DiscoveryCache(
+            client: EndpointClient(transport: transport, deadline: deadline),
+            cache: InMemoryTokenCache(),
+            group: .application("inspection"),
+            clock: SystemClock()
+        )
+        let context = RequestContext(correlationID: nil, logger: logger)
+        _ = try await AuthorityResolver(documents: documents, knownHosts: []).metadata(for: authority, context: context)
+        return true
     }
 }

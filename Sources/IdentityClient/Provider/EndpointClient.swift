@@ -107,7 +107,7 @@ package struct EndpointClient: Sendable {
         }
         do {
             let transport = transport
-            let (response, bytes) = try await withDeadline(deadline) { [request = request.namingItsSender] in
+            let (response, bytes) = try await withDeadline(deadline) { [request = request.withUserAgent] in
                 try await transport.send(request, body: body)
             }
             context.logger.trace(

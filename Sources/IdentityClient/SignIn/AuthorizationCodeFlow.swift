@@ -30,7 +30,7 @@ struct AuthorizationCodeFlow: Sendable {
     func finish(_ response: AuthorizationResponse, to request: AuthorizationRequest) async throws
         -> AuthenticationResult
     {
-        try request.spend()
+        try request.markAnswered()
         try checkIssuer(response, request)
         let code: String
         switch response.outcome {

@@ -76,7 +76,7 @@ public final class AuthorizationRequest: Sendable {
     /// Marks the request as answered.
     ///
     /// - Throws: `.invalidArgument` when the request was already answered.
-    func spend() throws {
+    func markAnswered() throws {
         let wasSpent = isSpent.withLock { isSpent in
             defer { isSpent = true }
             return isSpent

@@ -33,7 +33,7 @@ struct DeviceAuthorizationFlow: Sendable {
             scopes: scopes,
             claims: claims
         )
-        let (device, proofKey) = try await request.provenCode()
+        let (device, proofKey) = try await request.requestCode()
         let lifetime = min(parameters.timeout ?? .seconds(device.expiresIn), .seconds(min(device.expiresIn, 86_400)))
         let deadline = Deadline(after: lifetime)
         let expiresOn = environment.clock.now.addingTimeInterval(Double(lifetime.components.seconds))
@@ -48,7 +48,12 @@ struct DeviceAuthorizationFlow: Sendable {
             clientInfo: authority.hasHomeAccounts
         )
         let endpoint = TokenEndpoint(environment, authority, metadata, context)
-        let response = try await poll(endpoint, form, pace: DevicePace(interval: device.interval), until: deadline)
+        let response = try await poll(
+            endpoint,
+            form,
+            polling: DevicePolling(interval: device.interval),
+            until: deadline
+        )
         let commit = SignInCommit(
             environment: environment,
             context: context,
@@ -78,12 +83,12 @@ struct DeviceAuthorizationFlow: Sendable {
     private func poll(
         _ endpoint: TokenEndpoint,
         _ form: [(String, String)],
-        pace: DevicePace,
+        polling: DevicePolling,
         until deadline: Deadline
     ) async throws -> TokenResponse {
-        var (pace, deadline) = (pace, deadline)
+        var (polling, deadline) = (polling, deadline)
         while true {
-            guard deadline.remaining > pace.wait else {
+            guard deadline.remaining > polling.wait else {
                 // Another poll before the end would be too early, and a poll after it too late.
                 try await environment.clock.sleep(for: deadline.remaining)
                 throw AuthenticationError(
@@ -92,8 +97,8 @@ struct DeviceAuthorizationFlow: Sendable {
                     correlationID: context.correlationID
                 )
             }
-            try await environment.clock.sleep(for: pace.wait)
-            deadline.waited += pace.wait
+            try await environment.clock.sleep(for: polling.wait)
+            deadline.waited += polling.wait
             let answer: EndpointOutcome<TokenResponse>
             do {
                 answer = try await endpoint.send(form, grant: .deviceCode)
@@ -101,7 +106,7 @@ struct DeviceAuthorizationFlow: Sendable {
                 answer = .ambiguous(error)
             }
             if case .accepted(let response) = answer { return response }
-            try pace.note(answer)
+            try polling.note(answer)
         }
     }
 }
@@ -128,5 +133,52 @@ extension AuthenticationError {
     /// Returns whether the network may work again in a moment.
     fileprivate var mayPass: Bool {
         ![.tlsFailed, .transportUnavailable].contains(code)
+    }
+}
+
+/// The wait before the next poll for the end of the person's sign-in: a pure decision.
+///
+/// - SeeAlso: [RFC 8628 §3.5](https://www.rfc-editor.org/rfc/rfc8628#section-3.5)
+struct DevicePolling: Hashable, Sendable {
+    /// The interval that the server demands. It only grows.
+    private(set) var interval: Duration
+    private var failures = 0
+    private var retryAfter = Duration.zero
+
+    private static let maximumBackOff = Duration.seconds(60)
+
+    init(interval seconds: Int) {
+        interval = .seconds(seconds)
+    }
+
+    /// The wait before the next poll.
+    var wait: Duration {
+        var wait = interval
+        for _ in 0..<min(failures, 10) { wait = min(wait * 2, max(interval, Self.maximumBackOff)) }
+        return max(wait, retryAfter)
+    }
+
+    /// Takes an answer into account. Throws if the answer ends the wait.
+    mutating func note(_ answer: EndpointOutcome<TokenResponse>) throws {
+        switch answer {
+        case .accepted:
+            return
+        case .refused(let error) where error.serverError?.error == "authorization_pending":
+            answered()
+        case .refused(let error) where error.serverError?.error == "slow_down":
+            answered()
+            interval += .seconds(5)
+        case .refused(let error) where .serverUnavailable ~= error.code, .ambiguous(let error):
+            // It is unknown whether the server acted; it is polled less often until it answers.
+            failures += 1
+            retryAfter = error.retryAfter ?? .zero
+        case .refused(let error):
+            throw error
+        }
+    }
+
+    private mutating func answered() {
+        failures = 0
+        retryAfter = .zero
     }
 }

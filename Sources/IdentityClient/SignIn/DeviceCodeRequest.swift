@@ -20,7 +20,7 @@ struct DeviceCodeRequest: Sendable {
     ///
     /// Deviation: RFC 8628 has no PKCE, but Keycloak requires it of clients that are configured so. Other providers
     /// ignore unknown parameters (RFC 6749 §3.2), as they should; a provider that refuses is asked again without PKCE.
-    func provenCode() async throws -> (DeviceAuthorizationResponse, ProofKey?) {
+    func requestCode() async throws -> (DeviceAuthorizationResponse, ProofKey?) {
         if metadata.codeChallengeMethods?.contains("S256") == true {
             let proofKey = ProofKey()
             do {

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Logging
 import OAuthWire
 
 extension FlowEnvironment {
@@ -15,7 +16,23 @@ extension FlowEnvironment {
         let authority = named ?? configuration.authority
         try named?.checkFits(configuration.authority)
         try configuration.checkNamesOpenID(scopes, at: authority)
-        try await PersistenceCheck(environment: self, context: context).run(isRequired: requiresPersistence)
+        try await checkPersistence(isRequired: requiresPersistence, context)
         return (authority, try await resolver.metadata(for: authority, context: context))
+    }
+
+    /// Checks, before the person begins, whether the tokens of a sign-in can be stored.
+    ///
+    /// - Parameter isRequired: Whether a cache that cannot be written ends the sign-in. The cache is checked in any
+    ///   case, so that a locked keyring is unlocked now rather than behind the browser.
+    /// - Throws: The cache's error, as `.cache`, if `isRequired` is `true`; `CancellationError`.
+    private func checkPersistence(isRequired: Bool, _ context: RequestContext) async throws {
+        do {
+            try await store.checkWritable()
+        } catch let error as AuthenticationError where !isRequired {
+            context.logger.debug(
+                "The tokens of this sign-in cannot be stored now",
+                metadata: ["identity.error": "\(error.shortDescription)"]
+            )
+        }
     }
 }

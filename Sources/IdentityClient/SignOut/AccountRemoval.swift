@@ -53,13 +53,13 @@ struct AccountRemoval: Sendable {
             if let failure = removed.failure { throw failure }
             return removed
         }
-        try await trying { try await environment.accountsInUse.update { $0.signOut(account) } }
-        try await trying { try await environment.userData.remove(of: account.id) }
+        try await loggingFailure { try await environment.accountsInUse.update { $0.signOut(account) } }
+        try await loggingFailure { try await environment.userData.remove(of: account.id) }
         return removed
     }
 
     /// Does work whose failure does not keep the account signed in.
-    private func trying(_ work: () async throws -> Void) async throws {
+    private func loggingFailure(_ work: () async throws -> Void) async throws {
         do {
             try await work()
         } catch let error as AuthenticationError {

@@ -15,7 +15,7 @@ struct SignOutFlow: Sendable {
         // caller, but by its deadline.
         let (removed, answer) = try await regardlessOfCancellation { [self] in
             let removed = try await removal.remove(account)
-            return (removed, try await takeBack(removed.credentials, of: account, parameters))
+            return (removed, try await revokeTokens(removed.credentials, of: account, parameters))
         }
         let result = try await atProvider(account, removed, answer, parameters)
         if let failure = removed.failure { throw failure }
@@ -23,7 +23,7 @@ struct SignOutFlow: Sendable {
     }
 
     /// Revokes the tokens. Returns the outcome and the provider's endpoints; `nil` if nothing is asked of the provider.
-    private func takeBack(
+    private func revokeTokens(
         _ held: [AccountCredentials],
         of account: Account,
         _ parameters: SignOutParameters

@@ -13,7 +13,7 @@ extension HTTPRequest {
     ///
     /// Firewalls in front of providers and APIs refuse requests without one, and so does GitHub's API.
     /// - SeeAlso: [RFC 9110 §10.1.5](https://www.rfc-editor.org/rfc/rfc9110#section-10.1.5)
-    package var namingItsSender: HTTPRequest {
+    package var withUserAgent: HTTPRequest {
         guard headerFields[.userAgent] == nil else { return self }
         var request = self
         request.headerFields[.userAgent] = "swift-identity-client/\(LibraryVersion.current)"

@@ -42,15 +42,15 @@ import Testing
 
     /// The page tells how the sign-in ended, and its delivery ends the wait.
     @Test func showsThePageToNoOtherUser() async throws {
-        let inbox = RedirectInbox(
+        let queue = RedirectQueue(
             responseMode: .query,
             path: "",
             template: RedirectPageTemplate(),
             sender: RedirectSender(users: [geteuid() + 1])
         ) { _, _, _ in .donePage }
-        let server = try LoopbackServer.start { await inbox.respond(to: $0) }
+        let server = try LoopbackServer.start { await queue.respond(to: $0) }
         defer { server.close() }
-        inbox.open(at: try #require(URL(string: "http://localhost:\(server.port)")), port: server.port)
+        queue.open(at: try #require(URL(string: "http://localhost:\(server.port)")), port: server.port)
         let answer = try await exchange("GET /?done HTTP/1.1\r\nHost: localhost\r\n\r\n", port: server.port)
         #expect(answer.hasPrefix("HTTP/1.1 403"))
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import IdentityClient
 
 /// RFC 8628 §3.5
-@Suite struct DevicePaceTests {
+@Suite struct DevicePollingTests {
     private func refusal(
         _ error: String,
         _ code: AuthenticationError.Code = .configuration
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func slowsDownForGood() throws {
-        var pace = DevicePace(interval: 5)
+        var pace = DevicePolling(interval: 5)
         #expect(pace.wait == .seconds(5))
         try pace.note(refusal("authorization_pending"))
         #expect(pace.wait == .seconds(5))
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func doublesWhileNobodyAnswersAndRecovers() throws {
-        var pace = DevicePace(interval: 5)
+        var pace = DevicePolling(interval: 5)
         let silence = EndpointOutcome<TokenResponse>.ambiguous(AuthenticationError(.networkTimedOut, ""))
         var waits: [Duration] = []
         for _ in 0..<6 {
@@ -38,13 +38,13 @@ import Testing
         #expect(waits == [10, 20, 40, 60, 60, 60].map { .seconds($0) })
         try pace.note(refusal("authorization_pending"))
         #expect(pace.wait == .seconds(5))
-        var slow = DevicePace(interval: 90)
+        var slow = DevicePolling(interval: 90)
         try slow.note(silence)
         #expect(slow.wait == .seconds(90))
     }
 
     @Test func honoursRetryAfter() throws {
-        var pace = DevicePace(interval: 5)
+        var pace = DevicePolling(interval: 5)
         let error = AuthenticationError(.throttled, "", retryAfter: .seconds(42))
         try pace.note(.refused(error))
         #expect(pace.wait == .seconds(42))
@@ -54,7 +54,7 @@ import Testing
 
     @Test(arguments: ["access_denied", "expired_token", "invalid_grant", "invalid_client"])
     func endsWithAnyOtherRefusal(_ error: String) {
-        var pace = DevicePace(interval: 5)
+        var pace = DevicePolling(interval: 5)
         #expect(throws: AuthenticationError.self) { try pace.note(refusal(error)) }
     }
 }

@@ -5,7 +5,7 @@ import LoopbackHTTP
 import Synchronization
 
 /// The received redirects, and the browsers that wait for their page.
-final class RedirectInbox: Sendable {
+final class RedirectQueue: Sendable {
     private typealias Receiver = CheckedContinuation<ReceivedRedirect, any Error>
 
     /// A browser that waits for its page.
@@ -43,7 +43,7 @@ final class RedirectInbox: Sendable {
             from browser: Browser,
             unless isCancelled: Bool
         ) -> (isTaken: Bool, receiver: Receiver?) {
-            guard !isClosed, !isCancelled, waiting.count < RedirectInbox.maximumWaiting else { return (false, nil) }
+            guard !isClosed, !isCancelled, waiting.count < RedirectQueue.maximumWaiting else { return (false, nil) }
             browsers[redirect.id] = browser
             guard receivers.isEmpty else { return (true, receivers.removeFirst().continuation) }
             waiting.append(redirect)
@@ -92,17 +92,17 @@ final class RedirectInbox: Sendable {
         guard let (url, port) = state.withLock({ $0.address }) else { return refusal(503) }
         switch decide(request, url, port) {
         case .refused(let status): return refusal(status)
-        case .donePage: return await isFromElsewhere(request) ? refusal(403) : doneResponse()
+        case .donePage: return await isFromAnotherUser(request) ? refusal(403) : doneResponse()
         case .redirect(let url, let arrival):
-            return await isFromElsewhere(request) ? refusal(403) : await hold(url, arrival)
+            return await isFromAnotherUser(request) ? refusal(403) : await hold(url, arrival)
         }
     }
 
-    private func isFromElsewhere(_ request: LoopbackRequest) async -> Bool {
+    private func isFromAnotherUser(_ request: LoopbackRequest) async -> Bool {
         await !sender.mayHaveSent(request)
     }
 
-    /// Keeps the request until it is answered, its client is gone, or the inbox is closed.
+    /// Keeps the request until it is answered, its client is gone, or the queue is closed.
     private func hold(_ url: URL, _ arrival: ResponseMode) async -> LoopbackResponse {
         let id = state.withLock { $0.nextID() }
         return await withTaskCancellationHandler {
@@ -206,5 +206,60 @@ final class RedirectInbox: Sendable {
     /// Returns when the answers have reached the browser, after `timeout`, or when the task is cancelled.
     func delivered(within timeout: Duration) async {
         await deliveries.ended(within: timeout)
+    }
+}
+
+/// The program's pages that the browser does not have yet.
+final class PageDeliveries: Sendable {
+    private struct State {
+        var underway: Set<UInt64> = []
+        /// The pages for which the browser was redirected.
+        var redirected: Set<UInt64> = []
+        /// Finishes when all deliveries have ended, if a caller waits.
+        var end: Promise<Void>?
+    }
+
+    private let state = Mutex(State())
+
+    func begin(_ pages: some Sequence<UInt64>) {
+        state.withLock { $0.underway.formUnion(pages) }
+    }
+
+    /// The browser was redirected to that page.
+    func redirect(_ page: UInt64) {
+        state.withLock { _ = $0.redirected.insert(page) }
+    }
+
+    /// The browser has that page, or is gone.
+    func end(_ page: UInt64) {
+        end([page])
+    }
+
+    /// The browser has fetched the page to which it was redirected.
+    func endAllRedirected() {
+        end(state.withLock { $0.redirected })
+    }
+
+    private func end(_ pages: Set<UInt64>) {
+        let end = state.withLock { state -> Promise<Void>? in
+            state.underway.subtract(pages)
+            guard state.underway.isEmpty else { return nil }
+            defer { state.end = nil }
+            return state.end
+        }
+        end?.finish(.success(()))
+    }
+
+    /// Returns when all deliveries have ended, after `timeout`, or when the task is cancelled.
+    func ended(within timeout: Duration) async {
+        let end = state.withLock { state -> Promise<Void>? in
+            guard !state.underway.isEmpty else { return nil }
+            let end = state.end ?? Promise()
+            state.end = end
+            return end
+        }
+        guard let end else { return }
+        // After a time-out or a cancellation the caller goes on.
+        try? await withDeadline(timeout) { try await end.value() }
     }
 }
