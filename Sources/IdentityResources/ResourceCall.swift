@@ -95,7 +95,7 @@ struct ResourceCall: Sendable {
         } catch let error where !(error is AuthenticationError || error is CancellationError) {
             throw AuthenticationError(
                 .network,
-                "\(route.address.host) could not be reached. Try again; nobody has to sign in for this.",
+                "\(route.address.host) could not be reached. Try again; no new sign-in is needed.",
                 underlyingError: error
             )
         }

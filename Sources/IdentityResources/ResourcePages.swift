@@ -88,14 +88,14 @@ public struct ResourcePages: AsyncSequence, Sendable {
                 throw refusal("the next page is at another address than \(route.address.origin)")
             }
             guard !seen.contains(address.text) else { throw refusal("the next page is one of those before") }
-            guard left > 0 else { throw refusal("there are more pages than were to be read") }
+            guard left > 0 else { throw refusal("there are more pages than the limit") }
             var request = route.request
             request.path = address.target
             return request
         }
 
         private func refusal(_ why: String) -> AuthenticationError {
-            AuthenticationError(.unexpectedRedirect, "The collection is not read on, because \(why).")
+            AuthenticationError(.unexpectedRedirect, "No further page of the collection is read, because \(why).")
         }
     }
 }

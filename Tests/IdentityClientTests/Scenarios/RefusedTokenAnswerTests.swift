@@ -40,7 +40,7 @@ struct RefusedTokenAnswerTests {
     }
 
     static let unusable: [(TestIdentityProvider.Fault, String)] = [
-        (.changing("access_token", to: nil), "no access token. Ask for a scope"),
+        (.changing("access_token", to: nil), "no access token. Request a scope"),
         (.changing("token_type", to: #""mac""#), "another type than Bearer"),
     ]
 

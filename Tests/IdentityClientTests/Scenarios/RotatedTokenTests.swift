@@ -139,7 +139,7 @@ struct RotatedTokenTests {
     /// The caller leaves before the request's deadline, so that the late answer serves the next one.
     @Test func waitsOnlyAShortTimeForANewerDocument() async throws {
         let setup = try TestSetup()
-        let (application, first) = try await setup.signedIn { $0.requestTimeout = .seconds(5) }
+        let (application, first) = try await setup.signedIn { $0.requestTimeout = .seconds(10) }
         setup.clock.advance(by: .seconds(2 * 86_400))
         setup.provider.forgetRequests()
         let gate = Gate()
