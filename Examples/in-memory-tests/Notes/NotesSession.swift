@@ -26,7 +26,7 @@ public struct NotesSession: Sendable {
     /// Returns the state of the sign-in. Never opens the browser.
     public func status() async throws -> Status {
         guard let account = try await app.allAccounts().first else { return .signInNeeded }
-        let name = account.username ?? "Somebody"
+        let name = account.username ?? "Unknown"
         do {
             _ = try await app.acquireTokenSilently(scopes: scopes, account: account)
             return .signedIn(name: name)
@@ -41,7 +41,7 @@ public struct NotesSession: Sendable {
     /// request.
     public func authorizationHeader() async throws -> String {
         guard let account = try await app.allAccounts().first else {
-            throw AuthenticationError(.noTokensFound, "Nobody is signed in.")
+            throw AuthenticationError(.noTokensFound, "No account is signed in. Sign in first.")
         }
         return try await app.acquireTokenSilently(scopes: scopes, account: account).authorizationHeader
     }

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 //
-// WebKitGTK, and what Swift cannot see of it: macros and functions with variable arguments.
+// WebKitGTK, and functions for the parts of it that Swift cannot call: macros and variadic functions.
 #ifndef IDENTITY_CWEBKITGTK_H
 #define IDENTITY_CWEBKITGTK_H
 

@@ -130,7 +130,7 @@ final class PageWindow: @unchecked Sendable {
         widgets?.showNotice(text)
     }
 
-    /// Handles the coming end of the window.
+    /// Handles that GTK is destroying the window.
     func gone() {
         guard let widgets else { return }
         self.widgets = nil

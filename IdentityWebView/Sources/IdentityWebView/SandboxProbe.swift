@@ -25,11 +25,11 @@ enum SandboxProbe {
     /// every mount of the machine and wait for shares that do not answer.
     static var arguments: [String] {
         let folders = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/nix", "/gnu"].flatMap { ["--ro-bind-try", $0, $0] }
-        return ["--unshare-all"] + folders + ["--proc", "/proc", "--dev", "/dev", harmless]
+        return ["--unshare-all"] + folders + ["--proc", "/proc", "--dev", "/dev", emptyProgram]
     }
 
     /// A program that does nothing. Its file name is kept, because one program may serve many names.
-    private static var harmless: String {
+    private static var emptyProgram: String {
         guard let found = g_find_program_in_path("true") else { return "true" }
         defer { g_free(found) }
         return withoutLinkedFolders(String(cString: found))
@@ -96,7 +96,7 @@ private final class Subprocess: @unchecked Sendable {
             nil,
             { source, result, reply in
                 guard let source, let reply else { return }
-                let words = Subprocess.complaint(of: OpaquePointer(source), result)
+                let words = Subprocess.errorMessage(of: OpaquePointer(source), result)
                 Unmanaged<Reply<String?>>.fromOpaque(reply).takeRetainedValue().settle(.success(words))
             },
             Unmanaged.passRetained(reply).toOpaque()
@@ -112,12 +112,12 @@ private final class Subprocess: @unchecked Sendable {
         if let process { g_subprocess_force_exit(process) }
     }
 
-    private static func complaint(of process: OpaquePointer, _ result: OpaquePointer?) -> String? {
+    private static func errorMessage(of process: OpaquePointer, _ result: OpaquePointer?) -> String? {
         var errors: OpaquePointer?
         let isRead = g_subprocess_communicate_finish(process, result, nil, &errors, nil) != 0
         defer { if let errors { g_bytes_unref(errors) } }
         guard isRead, g_subprocess_get_successful(process) == 0 else {
-            return isRead ? nil : "it could not be listened to"
+            return isRead ? nil : "its error output could not be read"
         }
         var length: gsize = 0
         let bytes = errors.flatMap { g_bytes_get_data($0, &length) }
@@ -126,7 +126,7 @@ private final class Subprocess: @unchecked Sendable {
             as: UTF8.self
         )
         let line = text.split(whereSeparator: \.isNewline).first.map { String($0.prefix(200)) }
-        return line ?? "it failed, and did not say why"
+        return line ?? "it failed without a message"
     }
 }
 #endif

@@ -22,8 +22,8 @@ import Synchronization
 /// be accepted. The redirect is never loaded, so no port is opened: `http://localhost`, a custom scheme of the program
 /// and `urn:ietf:wg:oauth:2.0:oob` all work. If the person closes the window, the sign-in ends with `.userCancelled`.
 ///
-/// Answers must come in the query, because WebKit does not show the content of a form post to the code that decides
-/// about it. If the parameters leave the response mode open, the query is requested.
+/// Answers must come in the query, because WebKit does not give the content of a form post to the program. If the
+/// parameters leave the response mode open, the query is requested.
 ///
 /// The system's browser is the better choice wherever it is available, and stays the default: it has the person's
 /// session, passwords and passkeys, and does not let the program see what the person types. Some providers refuse to be
@@ -138,8 +138,7 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
             }
         } catch {
             let error = error is MainContext.NotRunning ? Self.noLoop : error
-            // Without this, a caller that still waits, because the person has the address elsewhere, would wait in
-            // vain.
+            // The caller may go on waiting, for a person who opens the address elsewhere. No redirect would come.
             signIn.end(error)
             throw error
         }
@@ -148,7 +147,7 @@ public final class WebViewPresenter: BrowserLauncher, RedirectReceiver {
     private static var noDisplay: AuthenticationError {
         AuthenticationError(
             .browserUnavailable,
-            "A window cannot be shown: GTK is not initialised, or there is no display."
+            "A window cannot be shown: GTK is not initialized, or there is no display."
         )
     }
 

@@ -89,7 +89,7 @@ final class Demo: @unchecked Sendable {
             let text: String
             do {
                 let result = try await app.acquireTokenInteractively(scopes: ["email"])
-                text = "Signed in as \(result.account.username ?? "somebody without a name")."
+                text = "Signed in as \(result.account.username ?? "an account without a name")."
             } catch AuthenticationError.userCancelled {
                 text = "The sign-in was not finished."
             } catch {

@@ -50,7 +50,7 @@ import Testing
                 (["/bin/true"], nil),
                 (["/bin/sh", "-c", "echo 'bwrap: no' >&2; echo more >&2; exit 1"], "bwrap: no"),
                 (["/bin/sh", "-c", "echo harmless >&2"], nil),
-                (["/bin/false"], "it failed, and did not say why"),
+                (["/bin/false"], "it failed without a message"),
                 (["/nowhere/bwrap"], "/nowhere/bwrap could not be started"),
             ] as [([String], String?)]
         )

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 //
-// libadwaita, and what its C has that Swift cannot call: variadic functions, macros, callbacks whose type is a lie.
+// libadwaita, and functions for the parts of it that Swift cannot call: variadic functions, macros, and callbacks whose
+// declared type is not the one that is called.
 
 #pragma once
 
@@ -8,8 +9,8 @@
 #include <libintl.h>
 #include <locale.h>
 
-// Calls handler(data) whenever the signal is emitted; what the signal says besides is left unread. release(data) is
-// called once, when nothing can call the handler any more.
+// Calls handler(data) whenever the signal is emitted, without the signal's arguments. release(data) is called once, after
+// the last call of the handler.
 static inline gulong kit_connect(
     gpointer instance, const char *signal, gpointer data, void (*handler)(gpointer data), void (*release)(gpointer data)
 ) {
@@ -18,7 +19,7 @@ static inline gulong kit_connect(
     );
 }
 
-// The same for a signal whose handler answers whether it has dealt with it.
+// The same for a signal whose handler returns whether it has handled the signal.
 static inline gulong kit_connect_answering(
     gpointer instance, const char *signal, gpointer data, gboolean (*handler)(gpointer data),
     void (*release)(gpointer data)
@@ -52,7 +53,7 @@ static inline void kit_connect_open(
     );
 }
 
-// What a screen reader says.
+// The name that a screen reader reads.
 static inline void kit_set_accessible_label(GtkWidget *widget, const char *label) {
     gtk_accessible_update_property(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
 }
@@ -61,7 +62,7 @@ static inline void kit_set_accessible_description(GtkWidget *widget, const char 
     gtk_accessible_update_property(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, text, -1);
 }
 
-// Whether a screen reader passes it over; GTK 4.8 tells of widgets in a stack that are not its visible child.
+// Sets whether a screen reader ignores the widget. GTK 4.8 also reports the hidden children of a stack.
 static inline void kit_set_accessible_hidden(GtkWidget *widget, gboolean hidden) {
     gtk_accessible_update_state(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_STATE_HIDDEN, hidden, -1);
 }
@@ -70,13 +71,13 @@ static inline void kit_set_accessible_busy(GtkWidget *widget, gboolean busy) {
     gtk_accessible_update_state(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_STATE_BUSY, busy, -1);
 }
 
-// Whether an action that is enabled or not is; GAction itself cannot be told.
+// Enables or disables an action, which GAction's own interface cannot.
 static inline void kit_set_action_enabled(GActionMap *map, const char *name, gboolean enabled) {
     GAction *action = g_action_map_lookup_action(map, name);
     if (action != NULL) g_simple_action_set_enabled(G_SIMPLE_ACTION(action), enabled);
 }
 
-// GObject's properties without a setter of their own.
+// Sets a property of a GObject that has no setter function.
 static inline void kit_set_string(gpointer object, const char *property, const char *value) {
     g_object_set(object, property, value, NULL);
 }

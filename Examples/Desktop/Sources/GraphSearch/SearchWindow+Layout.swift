@@ -36,7 +36,7 @@ extension SearchWindow {
             StatusPage(
                 icon: "system-users-symbolic",
                 title: tr("Find People"),
-                description: tr("Sign in to search the people of your organisation."),
+                description: tr("Sign in to search the people of your organization."),
                 action: buttons
             )
         )
@@ -66,12 +66,12 @@ extension SearchWindow {
         let menu = MenuButton(icon: "open-menu-symbolic", hint: tr("Menu"), isPrimary: true)
         menu.show([[.action(tr("_Refresh"), "refresh")], MenuButton.Item.closing])
         header.add(atEnd: menu)
-        let nobody = StatusPage(
+        let empty = StatusPage(
             icon: "system-users-symbolic",
-            title: tr("Nobody Chosen"),
-            description: tr("Choose somebody in the list.")
+            title: tr("No Person Chosen"),
+            description: tr("Choose a person in the list.")
         )
-        details.add(.nobody, nobody)
+        details.add(.empty, empty)
         details.add(.person, person.widget)
         return Box.column(header, details.expanding(vertically: true)).expanding().sized(width: 320)
     }

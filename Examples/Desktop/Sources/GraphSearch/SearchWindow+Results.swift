@@ -34,7 +34,7 @@ extension SearchWindow {
             self?.signOut()
         }
         application.addAction("try-again") { [weak self] in self?.begin(asksToUnlock: true) }
-        application.addClosing(window, summary: tr("Searches the people of an organisation."))
+        application.addClosing(window, summary: tr("Searches the people of an organization."))
     }
 
     /// Shows the progress and the results of the search.
@@ -43,7 +43,7 @@ extension SearchWindow {
         switch change {
         case .replaced:
             list.removeAll()
-            details.show(.nobody)
+            details.show(.empty)
             if leaflet.isFolded { leaflet.showList() }
             add(search.people[...])
             list.unselect()
@@ -88,7 +88,7 @@ extension SearchWindow {
         if count == 0 {
             nothing.show(
                 icon: "system-search-symbolic",
-                title: tr("Nobody Found"),
+                title: tr("No People Found"),
                 description: tr("No given name begins with “{0}”.", search?.query.prefix ?? "")
             )
         }

@@ -9,7 +9,7 @@ import IdentityClient
 final class SearchWindow {
     enum Page: String { case starting, failed, signIn, search }
     enum ListPage: String { case people, nothing, waiting }
-    enum DetailsPage: String { case nobody, person }
+    enum DetailsPage: String { case empty, person }
 
     let window: Window
     let application: Application
@@ -27,7 +27,7 @@ final class SearchWindow {
     private(set) lazy var listErrors = ErrorBar()
     let list = ListBox(.sidebar)
     let listStack = Stack<ListPage>()
-    let nothing = StatusPage(icon: "system-search-symbolic", title: tr("Nobody Found"))
+    let nothing = StatusPage(icon: "system-search-symbolic", title: tr("No People Found"))
     let more = Spinner()
     let details = Stack<DetailsPage>()
     let person = PersonPage()

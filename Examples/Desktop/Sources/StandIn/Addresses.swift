@@ -73,7 +73,7 @@ extension StandIn.Addresses: Codable {
         let request = HTTPRequest(method: .get, scheme: root.scheme, authority: authority, path: "/stand-in")
         let (response, body) = try await CurlTransport(timeout: .seconds(5)).send(request, body: nil)
         guard response.status == .ok, let known = try? JSONDecoder().decode(Self.self, from: Data(body)) else {
-            throw AuthenticationError(.invalidResponse, "What answers at \(root.absoluteString) is no stand-in.")
+            throw AuthenticationError(.invalidResponse, "The server at \(root.absoluteString) is not a stand-in.")
         }
         self = known
     }

@@ -25,7 +25,7 @@ extension TodoWindow {
             .signedOut,
             StatusPage(
                 icon: "avatar-default-symbolic",
-                title: tr("Nobody Is Signed In"),
+                title: tr("No Account Is Signed In"),
                 description: choices.program.page == .browser
                     ? tr("Sign in, or sign up, to see your tasks. A page opens in the browser.")
                     : tr("Sign in, or sign up, to see your tasks. A page opens in a window."),
@@ -45,7 +45,7 @@ extension TodoWindow {
     /// Shows the whole state.
     func render() {
         stack.show(state.page)
-        person.text = state.account.map { $0.displayName ?? $0.username ?? tr("somebody without a name") } ?? ""
+        person.text = state.account.map { $0.displayName ?? $0.username ?? tr("an account without a name") } ?? ""
         person.isVisible = state.account != nil
         list.show(state.tasks)
         tellStep()
