@@ -22,9 +22,6 @@ public enum Desktop {
         gtk_window_present(cast(dialog))
     }
 
-    /// Whether the person has set the desktop to dark windows.
-    public static var isDark: Bool { adw_style_manager_get_dark(adw_style_manager_get_default()) != 0 }
-
     /// The desktop's name for the program that opens web pages; `nil` if none is set.
     public static var browserName: String? {
         guard let browser = g_app_info_get_default_for_uri_scheme("https") else { return nil }

@@ -48,20 +48,3 @@ public final class ErrorBar: Widget {
         kit_set_accessible_hidden(widget, 1)
     }
 }
-
-/// The content of a window, over which short messages appear for some seconds.
-@MainContext
-public final class ToastOverlay: Widget {
-    /// Creates an overlay for messages over `child`.
-    public convenience init(_ child: Widget) {
-        self.init(made: adw_toast_overlay_new())
-        adw_toast_overlay_set_child(opaque, child.widget)
-    }
-
-    /// Shows a message.
-    public func show(_ text: String) {
-        let escaped = g_markup_escape_text(text, -1)
-        adw_toast_overlay_add_toast(opaque, adw_toast_new(escaped))
-        g_free(escaped)
-    }
-}

@@ -39,9 +39,6 @@ struct SearchAccounts: Sendable {
         self.scopes = scopes
     }
 
-    /// Whether the window must show the types of the accounts.
-    var hasSeveralTypes: Bool { store.types.count > 1 }
-
     /// Reports the accounts now, and again after each change to them, in this program or another.
     ///
     /// - Parameter show: Called with the accounts.

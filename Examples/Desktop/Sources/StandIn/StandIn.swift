@@ -1,8 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FlyingFox
-public import Foundation
-public import IdentityClient
+import Foundation
 public import IdentityTesting
 
 /// The simulated cloud on this machine: an Entra-like and a B2C-like identity provider, a Graph with 500 people, and a
@@ -89,23 +88,6 @@ public final class StandIn: Sendable {
         entra.close()
         b2c.close()
     }
-
-    /// The Entra-like authority.
-    public var authority: Authority { addresses.authority }
-
-    /// Returns the B2C-like authority of a policy: `b2c_1_susi`, `b2c_1_edit` or `b2c_1_reset`.
-    ///
-    /// - Throws: `AuthenticationError.configuration` if the policy cannot be part of an address.
-    public func b2cAuthority(policy: String) throws -> Authority { try addresses.b2cAuthority(policy: policy) }
-
-    /// The program's identifier at both providers.
-    public var clientID: ClientID { addresses.clientID }
-
-    /// The root of Graph, `…/v1.0`.
-    public var graphURL: URL { addresses.graph }
-
-    /// The root of the to-do service; the tasks are at `api/tasks` below it.
-    public var todoURL: URL { addresses.todo }
 }
 
 /// The error if the stand-in cannot find out on which address it listens.

@@ -20,14 +20,14 @@ struct SessionTests {
         standIn = try await StandIn.start()
         browser = ScriptedBrowser(provider: nil, signingInAs: .alice)
         var configuration = PublicClientApplication.Configuration(
-            clientID: standIn.clientID,
-            authority: standIn.authority,
+            clientID: standIn.addresses.clientID,
+            authority: standIn.addresses.authority,
             cache: InMemoryTokenCache()
         )
         configuration.browser = browser
         session = Session(
             application: try PublicClientApplication(configuration),
-            graphURL: standIn.graphURL,
+            graphURL: standIn.addresses.graph,
             scopes: ["User.Read"],
             endsBrowserSession: false
         )

@@ -17,7 +17,7 @@ struct Caller {
         self.standIn = standIn
         browser = ScriptedBrowser(provider: nil, signingInAs: person)
         var configuration = PublicClientApplication.Configuration(
-            clientID: standIn.clientID,
+            clientID: standIn.addresses.clientID,
             authority: authority,
             cache: InMemoryTokenCache()
         )
@@ -30,7 +30,7 @@ struct Caller {
         _ standIn: StandIn,
         scopes: Set<Scope> = ["User.Read", "User.ReadBasic.All"]
     ) async throws -> (Caller, token: AuthenticationResult) {
-        let caller = try Caller(standIn, at: standIn.authority)
+        let caller = try Caller(standIn, at: standIn.addresses.authority)
         return (caller, try await caller.application.acquireTokenInteractively(scopes: scopes))
     }
 
@@ -40,8 +40,8 @@ struct Caller {
         as person: TestIdentityProvider.Person = .alice,
         scopes: Set<Scope>? = nil
     ) async throws -> (Caller, token: AuthenticationResult) {
-        let caller = try Caller(standIn, at: standIn.b2cAuthority(policy: "b2c_1_susi"), as: person)
-        let scopes = scopes ?? [Scope(rawValue: standIn.clientID.rawValue)]
+        let caller = try Caller(standIn, at: standIn.addresses.b2cAuthority(policy: "b2c_1_susi"), as: person)
+        let scopes = scopes ?? [Scope(rawValue: standIn.addresses.clientID.rawValue)]
         return (caller, try await caller.application.acquireTokenInteractively(scopes: scopes))
     }
 }

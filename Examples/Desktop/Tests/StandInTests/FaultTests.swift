@@ -53,7 +53,7 @@ struct FaultTests {
         let (caller, token) = try await Caller.graph(standIn)
         standIn.faults.add(.init(.secondFactor, of: .graph))
         let graph = AuthenticatedClient(application: caller.application, account: token.account, scopes: ["User.Read"])
-        let me = standIn.graphURL.appending(path: "me")
+        let me = standIn.addresses.graph.appending(path: "me")
         let error = await #expect(throws: AuthenticationError.self) { try await graph.get(me) }
         #expect(error?.code.primary == .interactionRequired)
 
@@ -81,7 +81,7 @@ struct FaultTests {
         defer { standIn.stop() }
         let found = try await StandIn.Addresses(at: standIn.addresses.root)
         #expect(found == standIn.addresses)
-        #expect(try found.b2cAuthority(policy: "b2c_1_edit") == standIn.b2cAuthority(policy: "b2c_1_edit"))
+        #expect(try found.b2cAuthority(policy: "b2c_1_edit") == standIn.addresses.b2cAuthority(policy: "b2c_1_edit"))
         let nobody = try #require(URL(string: "http://127.0.0.1:9"))
         let error = await #expect(throws: AuthenticationError.self) { try await StandIn.Addresses(at: nobody) }
         #expect(error?.code.primary == .network)

@@ -42,7 +42,7 @@ struct GraphServiceTests {
             pages += 1
             guard let next: String = try? answer.value("@odata.nextLink") else { break }
             let url = try #require(URLComponents(string: next))
-            #expect(next.hasPrefix(standIn.graphURL.absoluteString + "/users?"))
+            #expect(next.hasPrefix(standIn.addresses.graph.absoluteString + "/users?"))
             target = "\(url.percentEncodedPath)?\(try #require(url.percentEncodedQuery))"
         }
         #expect(people.count == 500 && Set(people).count == 500)
@@ -120,7 +120,7 @@ struct GraphServiceTests {
     @Test func leavesTheWholeDirectoryToAdministrators() async throws {
         let standIn = try await StandIn.start()
         defer { standIn.stop() }
-        let caller = try Caller(standIn, at: standIn.authority)
+        let caller = try Caller(standIn, at: standIn.addresses.authority)
         let error = await #expect(throws: AuthenticationError.self) {
             try await caller.application.acquireTokenInteractively(scopes: ["Directory.Read.All"])
         }

@@ -85,15 +85,15 @@ struct TaskServiceTests {
         defer { standIn.stop() }
         var person = TestIdentityProvider.Person.alice
         person.password = "a new one"
-        let caller = try Caller(standIn, at: standIn.b2cAuthority(policy: "b2c_1_susi"), as: person)
+        let caller = try Caller(standIn, at: standIn.addresses.b2cAuthority(policy: "b2c_1_susi"), as: person)
         caller.browser.behaviour = .forgetPassword
-        let scopes: Set<Scope> = [Scope(rawValue: standIn.clientID.rawValue)]
+        let scopes: Set<Scope> = [Scope(rawValue: standIn.addresses.clientID.rawValue)]
         let error = await #expect(throws: AuthenticationError.self) {
             try await caller.application.acquireTokenInteractively(scopes: scopes)
         }
         #expect(error?.code == .passwordResetRequired)
         var parameters = InteractiveParameters(scopes: scopes)
-        parameters.authority = try standIn.b2cAuthority(policy: "b2c_1_reset")
+        parameters.authority = try standIn.addresses.b2cAuthority(policy: "b2c_1_reset")
         let reset = try await caller.application.acquireTokenInteractively(parameters)
         #expect(try await tasks(standIn, reset).isEmpty)
 
