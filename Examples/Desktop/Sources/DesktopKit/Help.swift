@@ -33,11 +33,18 @@ extension Application {
         let about = adw_about_window_new()
         let pointer = OpaquePointer(about)
         adw_about_window_set_application_name(pointer, g_get_application_name())
-        adw_about_window_set_application_icon(pointer, "application-x-executable")
+        adw_about_window_set_application_icon(pointer, icon)
         adw_about_window_set_developer_name(pointer, tr("An example of swift-identity-client"))
         adw_about_window_set_comments(pointer, summary)
         adw_about_window_set_license_type(pointer, GTK_LICENSE_APACHE_2_0)
         present(about, over: window)
+    }
+
+    /// The program's icon, or a general one if the program is not installed.
+    private static var icon: String {
+        let id = g_get_prgname().map { String(cString: $0) } ?? ""
+        let theme = gtk_icon_theme_get_for_display(gdk_display_get_default())
+        return gtk_icon_theme_has_icon(theme, id) != 0 ? id : "application-x-executable"
     }
 
     fileprivate static func present(_ dialog: UnsafeMutablePointer<GtkWidget>?, over window: Window) {
