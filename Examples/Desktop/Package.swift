@@ -91,11 +91,15 @@ let package = Package(
         ),
         .testTarget(
             name: "TodoListModelTests",
-            dependencies: ["TodoListModel", "StandIn", identityClient, identityTesting, httpTypes]
+            dependencies: ["TodoListModel", "DesktopKit", "StandIn", identityClient, identityTesting, httpTypes]
         ),
         .executableTarget(
             name: "TodoList",
             dependencies: ["TodoListModel", "DesktopKit", "StandIn", identityClient, argumentParser]
+        ),
+        .testTarget(
+            name: "TodoListTests",
+            dependencies: ["TodoList", "TodoListModel", identityClient, argumentParser]
         ),
     ],
     swiftLanguageModes: [.v6]

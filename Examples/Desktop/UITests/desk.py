@@ -17,8 +17,10 @@ import tempfile
 import time
 import urllib.request
 
-PATIENCE = 60.0
-SUPPORT = pathlib.Path(__file__).resolve().parents[3] / "Tests" / "Support"
+TIMEOUT = 60.0
+HERE = pathlib.Path(__file__).resolve().parent
+SUPPORT = HERE.parents[2] / "Tests" / "Support"
+DESKTOP_PERSON = {"BROWSER": str(HERE / "desktop-person")}
 
 
 class Failure(Exception):
@@ -30,7 +32,7 @@ def expect(condition, what):
         raise Failure("expected: " + what)
 
 
-def wait(what, look, seconds=PATIENCE):
+def wait(what, look, seconds=TIMEOUT):
     """What `look` gives as soon as it gives something; says what it has waited for otherwise."""
     deadline = time.monotonic() + seconds
     while True:
@@ -58,7 +60,7 @@ def session(display=None):
             raise Failure("Xvfb did not start")
         home = tempfile.mkdtemp(prefix="desk-")
         environment = {  # without GL: in software, it keeps a busy machine from answering for half a minute
-            "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": home, "DISPLAY": ":" + number, "DESK_SESSION": home,
+            "PATH": f"{home}/.local/bin:{os.environ['PATH']}", "LANG": "C.UTF-8", "HOME": home, "DISPLAY": ":" + number, "DESK_SESSION": home,
             "XDG_RUNTIME_DIR": os.path.join(home, "run"), "GDK_BACKEND": "x11", "GSETTINGS_BACKEND": "memory",
             "GTK_A11Y": "atspi", "GSK_RENDERER": "cairo", "LIBGL_ALWAYS_SOFTWARE": "1", "NO_AT_BRIDGE": "0",
             **{name: os.environ[name] for name in ("CHROMIUM", "DESK_KEEP") if name in os.environ},
@@ -122,6 +124,11 @@ class Desk:
             raise Failure("the stand-in did not start")
         return line.split("=", 1)[1]
 
+    def install(self, name):
+        """Installs a program in the person's home, so that the desktop opens its addresses with it."""
+        command = [HERE.parent / "install", "--binaries", self.binaries, self.home / ".local", name]
+        subprocess.run(command, check=True)
+
     def fault(self, **plan):
         """Has the stand-in's next answers fail: service, fault, times, seconds."""
         request = urllib.request.Request(
@@ -180,7 +187,7 @@ class Program:
                 yield child
             yield from self.all(role, name, child)
 
-    def see(self, name, role=None, seconds=PATIENCE):
+    def see(self, name, role=None, seconds=TIMEOUT):
         """Waits until a widget of that name is shown, and gives it."""
         return wait(f"“{name}” in {self.name}; shown: {self.words()}", lambda: next(self.all(role, name), None), seconds)
 
@@ -235,12 +242,16 @@ class Program:
 
     def keys(self, *keys, title=None):
         """Presses keys in the program's window, or in the one with that title, as xdotool writes them."""
+        self.focus(title)
+        subprocess.run(["xdotool", "key", "--clearmodifiers", *keys], check=True)
+
+    def focus(self, title=None):
+        """Gives the keyboard to the program's window, or to the one with that title."""
         # A menu that closes can be listed and not be there any more.
         def focus():
             window = self.window(title)
             return subprocess.run(["xdotool", "windowfocus", "--sync", window], stderr=subprocess.DEVNULL).returncode == 0
         wait(f"the focus of a window of {self.name}", focus)
-        subprocess.run(["xdotool", "key", "--clearmodifiers", *keys], check=True)
 
     def show_help(self, key):
         """Looks at the window with the keys, one of which has that title, and at the one about the program."""

@@ -109,7 +109,7 @@ def drive(desk, images):
     step("TodoList: somebody signs up there, by way of urn:ietf:wg:oauth:2.0:oob, and has a list of their own")
     desk.stand_in = plain
     todo = start(desk, "TodoList", "--settings", b2c_settings(desk))
-    todo.see("Nobody Is Signed In")
+    todo.see("No Account Is Signed In")
     todo.click("Sign In", BUTTON)
     opened = page(todo, "To-Do List")
     expect(opened.request["redirect_uri"] == OUT_OF_BAND, "the redirect of the settings")

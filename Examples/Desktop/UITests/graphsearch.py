@@ -8,7 +8,7 @@ import json
 import time
 import urllib.request
 
-from desk import SUPPORT, expect, main, step, wait
+from desk import DESKTOP_PERSON, SUPPORT, expect, main, step, wait
 
 BUTTON = "push button|button"
 QUICK_PERSON = {"BROWSER": str(SUPPORT / "browser" / "form-person")}
@@ -109,7 +109,7 @@ def drive(desk, images):
     search(people, "さ")
     found(people, 1, lambda name: name.startswith("さくら"))
     search(people, "no such name")
-    people.see("Nobody Found")
+    people.see("No People Found")
     shoot(people, "nobody-found")
 
     step("the details of one of them")
@@ -177,7 +177,7 @@ def drive(desk, images):
     expect(desk.openings() == openings, "no browser was opened")
 
     step("another process signs both out, and this window shows it")
-    other = desk.start("GraphSearch", *options, **QUICK_PERSON)
+    other = desk.start("GraphSearch", "--standalone", *options, **QUICK_PERSON)
     wait("a page of people", lambda: rows(other))
     other.keys("ctrl+shift+o")
     wait("one account less", lambda: len(rows(other)) >= 50)
@@ -216,6 +216,15 @@ def drive(desk, images):
     people.see(f"{ALICE} (fabrikam)")
     expect(is_chosen(people, f"{ALICE} (contoso)"), "the account of the other provider searches now")
     people.keys("Escape")
+    quit(people)
+
+    step("the browser comes back by the program's own scheme, and the desktop brings the redirect")
+    desk.install("GraphSearch")
+    people = desk.start(
+        "GraphSearch", *options, "--redirect-uri", "io.github.identity.graphsearch://auth", "--cache", "memory",
+        **DESKTOP_PERSON)
+    people.click("Sign In", BUTTON)
+    wait("a page of people", lambda: len(rows(people)) >= 50)
     quit(people)
 
     if images:

@@ -4,19 +4,16 @@
 
 BINARIES is where the programs were built; screenshots of the main states go to IMAGES.
 """
-import os
-import pathlib
 import subprocess
 import time
 
-from desk import SUPPORT, expect, main, step, wait
+from desk import DESKTOP_PERSON, SUPPORT, expect, main, step, wait
 
 BUTTON = "push button|button"
 QUICK_PERSON = {"BROWSER": str(SUPPORT / "browser" / "form-person")}
-HERE = pathlib.Path(__file__).resolve().parent
-DESKTOP_PERSON = {"BROWSER": str(HERE / "desktop-person")}
 SCHEME = "io.github.identity.quickstart"
 NOBODY, LOG = "No account is signed in", "Log"
+LATE = "No program waits for this sign-in. Start it again."
 
 
 def log(program):
@@ -54,15 +51,9 @@ def unlock_in_dialog(desk):
     subprocess.run(["xdotool", "key", "Return"], check=True)
 
 
-def install_desktop_file(desk):
-    """Makes QuickStart the program for the addresses of its scheme, as its package would."""
-    data = desk.home / ".local" / "share" / "applications"
-    data.mkdir(parents=True)
-    name = "io.github.identity.QuickStart.desktop"
-    (data / name).write_text((HERE.parent / "share" / name).read_text())
-    config = desk.home / ".config"
-    config.mkdir(exist_ok=True)
-    (config / "mimeapps.list").write_text(f"[Default Applications]\nx-scheme-handler/{SCHEME}={name}\n")
+def focused():
+    """The window that has the keyboard."""
+    return subprocess.run(["xdotool", "getwindowfocus"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def drive(desk, images):
@@ -138,7 +129,7 @@ def drive(desk, images):
     expect(desk.openings() == openings, "no browser was opened")
 
     step("another process signs her out, and this window shows it")
-    other = desk.start("QuickStart", *options, **QUICK_PERSON)
+    other = desk.start("QuickStart", "--standalone", *options, **QUICK_PERSON)
     other.see("Alice Example")
     other.click("Sign Out", BUTTON)
     says(other, "was signed out on this computer")
@@ -173,18 +164,35 @@ def drive(desk, images):
     quit(asking)
 
     step("the browser comes back by the program's own scheme, and the desktop brings the redirect")
-    install_desktop_file(desk)
-    path = f"{desk.binaries}:{os.environ['PATH']}"
+    desk.install("QuickStart")
     schemed = desk.start(
-        "QuickStart", *options, "--redirect-uri", SCHEME + "://auth", "--cache", "memory", PATH=path, **DESKTOP_PERSON)
+        "QuickStart", *options, "--redirect-uri", SCHEME + "://auth", "--cache", "memory", **DESKTOP_PERSON)
     schemed.see(NOBODY)
     call(schemed)
     schemed.see("Alice Example")
+
+    step("a second start raises the window that is there, and says how to start another program")
+    front = desk.start("TodoList", "--cache", "memory")
+    front.see("Sign In", BUTTON)
+    front.focus()
+    expect(focused() != schemed.window(), "the other program is in front")
+    second = desk.spawn("second", [desk.binaries / "QuickStart", "--cache", "file"])
+    expect(second.wait(20) == 0, "status 0")
+    expect("To start another one, add --standalone." in (desk.home / "second.log").read_text(), "the advice")
+    wait("QuickStart in front", lambda: focused() == schemed.window())
+    quit(front)
+
+    step("a redirect reaches the program that runs; no sign-in waits for this one, and its window says so")
+    late = desk.spawn("late", [desk.binaries / "QuickStart", SCHEME + "://auth?code=a&state=b"])
+    expect(late.wait(20) == 0, "status 0")
+    schemed.see(LATE)
+    schemed.keys("Escape")
+    schemed.gone(LATE)
     quit(schemed)
 
-    step("one that no program waits for is answered by a window that says so")
+    step("without a program that runs, a window of its own says so")
     stale = desk.start("QuickStart", SCHEME + "://auth?code=a&state=b")
-    stale.see("No program waits for this sign-in. Start it again.")
+    stale.see(LATE)
     stale.keys("Escape")
     expect(stale.ended() == 1, "status 1")
 

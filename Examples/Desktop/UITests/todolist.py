@@ -6,10 +6,10 @@ BINARIES is where the programs were built; screenshots of the main states go to 
 """
 import time
 
-from desk import expect, main, step, wait
+from desk import DESKTOP_PERSON, expect, main, step, wait
 
 MILK, CALL, POST = "牛乳を買う", "Ring O'Neill back", "Письмо маме"
-SIGNED_OUT, EMPTY, IN_BROWSER = "Nobody Is Signed In", "Nothing to Do", "Sign In in the Browser"
+SIGNED_OUT, EMPTY, IN_BROWSER = "No Account Is Signed In", "Nothing to Do", "Sign In in the Browser"
 
 
 def add(program, text):
@@ -108,7 +108,7 @@ def drive(desk, images):
     expect(desk.openings() == openings, "no browser was opened")
 
     step("another process signs her out, and this window shows it")
-    other = desk.start("TodoList", *options)
+    other = desk.start("TodoList", "--standalone", *options)
     other.see("Done: " + CALL)
     sign_out(other)
     other.keys("ctrl+q")
@@ -157,6 +157,17 @@ def drive(desk, images):
     add(alone, MILK)
     alone.keys("ctrl+q")
     expect(alone.ended() == 0, "status 0")
+
+    step("the browser comes back by the program's own scheme, and the desktop brings the redirect")
+    desk.install("TodoList")
+    desk.seat(password="something new")
+    schemed = desk.start(
+        "TodoList", *options, "--redirect-uri", "io.github.identity.todolist://auth", "--cache", "memory",
+        **DESKTOP_PERSON)
+    sign_in(schemed)
+    schemed.see("Done: " + CALL)
+    schemed.keys("ctrl+q")
+    expect(schemed.ended() == 0, "status 0")
 
     step("settings with a secret are refused with the reason")
     settings = desk.home / "settings.json"

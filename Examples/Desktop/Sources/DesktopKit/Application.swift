@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import CAdwaita
+import Foundation
 
 /// A GTK program: its main loop, its actions and their keys.
 @MainContext
@@ -9,24 +10,27 @@ public final class Application {
     /// The shortcuts with a title, in the order in which they were added.
     private(set) var shortcuts: [Shortcut] = []
 
-    private init(id: String) {
-        let flags = G_APPLICATION_NON_UNIQUE.rawValue | G_APPLICATION_HANDLES_OPEN.rawValue
-        pointer = adw_application_new(id, GApplicationFlags(flags))
+    private init(id: String, isStandalone: Bool) {
+        let unique = isStandalone ? G_APPLICATION_NON_UNIQUE.rawValue : 0
+        pointer = adw_application_new(id, GApplicationFlags(unique | G_APPLICATION_HANDLES_OPEN.rawValue))
     }
 
     /// Runs a program until its last window is closed. Call it on the process's first thread.
     ///
+    /// If the program is already running in the session, its window is raised instead, or it gets the redirect, unless
+    /// the options ask for a standalone program.
+    ///
     /// - Parameters:
     ///   - id: The program's name on the bus and for the desktop, for example `org.example.Mail`.
     ///   - name: The name that people see.
-    ///   - address: The redirect with which the desktop started the program. It is handed to this user's process that
-    ///     waits for it, and no window is opened.
+    ///   - options: The options. A redirect is handed to this user's process that waits for it, and no window is opened.
     ///   - start: Opens the first window; its result is kept until the end.
-    /// - Returns: The exit status: 1 if no process was waiting for the redirect.
+    /// - Returns: The exit status: 1 if the process had nothing to do but to deliver a redirect, for which no process was
+    ///   waiting.
     public nonisolated static func run(
         id: String,
         name: String,
-        opening address: String? = nil,
+        options: ProgramOptions,
         start: @escaping @MainContext (Application) -> AnyObject
     ) -> Int32 {
         g_main_context_acquire(g_main_context_default())
@@ -35,7 +39,7 @@ public final class Application {
             Translation.begin()
             g_set_prgname(id)
             g_set_application_name(name)
-            return Application(id: id).run(opening: address, start)
+            return Application(id: id, isStandalone: options.standalone).run(opening: options.redirect, start)
         }
     }
 
@@ -45,7 +49,9 @@ public final class Application {
     ) -> Int32 {
         let program = Holder()
         connect(pointer, "activate") { [unowned self] in
-            if program.object == nil { program.object = start(self) }
+            if program.object != nil, raiseWindow() { return }
+            shortcuts = []
+            program.object = start(self)
         }
         let delivery = RedirectDelivery(self)
         delivery.connect()
@@ -54,10 +60,30 @@ public final class Application {
             strdup($0)
         }
         defer { for word in words { free(word) } }
+        warnIfRunning(opening: address)
         let status = g_application_run(cast(pointer), Int32(words.count), &words)
+        let isDelivery = program.object == nil
         program.object = nil
         g_object_unref(pointer)
-        return status == 0 ? delivery.status : status
+        return status == 0 && isDelivery ? delivery.status : status
+    }
+
+    /// Brings the program's window to the front, unless it is being closed.
+    private func raiseWindow() -> Bool {
+        guard let window = gtk_application_get_active_window(cast(pointer)),
+            gtk_widget_get_visible(cast(window)) != 0
+        else { return false }
+        gtk_window_present(window)
+        return true
+    }
+
+    /// Says in the terminal that a running program ignores the options of this start.
+    private func warnIfRunning(opening address: String?) {
+        guard g_application_register(cast(pointer), nil, nil) != 0, address == nil,
+            g_application_get_is_remote(cast(pointer)) != 0, CommandLine.arguments.count > 1
+        else { return }
+        let text = "The program is running already, with its own options. To start another one, add --standalone.\n"
+        FileHandle.standardError.write(Data(text.utf8))
     }
 
     /// Ends the main loop.

@@ -22,24 +22,20 @@ public struct Cloud: Sendable {
     ///   - options: The person's choices.
     ///   - fallback: The registration that a settings file names.
     ///   - graphURL: Graph's root at the real cloud.
-    ///   - redirectURI: The redirect URI, if it is neither the registration's nor the stand-in's.
     public static func open(
         _ options: ProgramOptions,
         else fallback: Registration?,
-        graphURL: URL,
-        redirectURI: RedirectURI? = nil
+        graphURL: URL
     ) async throws -> Cloud {
-        if var registration = try options.registration(else: fallback) {
-            registration.redirectURI = redirectURI ?? registration.redirectURI
+        if let registration = try options.registration(else: fallback) {
             return Cloud(registration, graphURL: graphURL, standInURL: nil, options, running: nil)
         }
-        let redirectURI = redirectURI ?? .loopback
         if let root = options.standIn {
             guard let url = URL(string: root) else { throw ValidationFailure("--stand-in is not an address: \(root)") }
-            return Cloud(try await StandIn.Addresses(at: url), redirectURI, options, running: nil)
+            return Cloud(try await StandIn.Addresses(at: url), options, running: nil)
         }
         let standIn = try await StandIn.start()
-        return Cloud(standIn.addresses, redirectURI, options, running: standIn)
+        return Cloud(standIn.addresses, options, running: standIn)
     }
 
     private init(
@@ -56,14 +52,9 @@ public struct Cloud: Sendable {
         self.running = running
     }
 
-    private init(
-        _ addresses: StandIn.Addresses,
-        _ redirectURI: RedirectURI,
-        _ options: ProgramOptions,
-        running: StandIn?
-    ) {
+    private init(_ addresses: StandIn.Addresses, _ options: ProgramOptions, running: StandIn?) {
         self.init(
-            Registration(clientID: addresses.clientID, authority: addresses.authority, redirectURI: redirectURI),
+            Registration(clientID: addresses.clientID, authority: addresses.authority),
             graphURL: addresses.graph,
             standInURL: addresses.root,
             options,
@@ -84,9 +75,8 @@ public struct Cloud: Sendable {
             cache: cache
         )
         configuration.clientCapabilities = ["cp1"]
-        configuration.cacheGroup = try options.cacheGroup
         configuration.redirectURI = registration.redirectURI
-        configuration.show(options.page)
+        try options.configure(&configuration)
         return configuration
     }
 }

@@ -1,10 +1,11 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 public import ArgumentParser
+import FoundationEssentials
 public import IdentityClient
 import IdentityKeyring
 
-/// The options of all programs: the cloud, the place of the sign-in page, and the token cache.
+/// The options of all programs: the cloud, the redirect, the place of the sign-in page, and the token cache.
 public struct ProgramOptions: ParsableArguments, Sendable {
     /// The client id of a registration.
     @Option(help: ArgumentHelp("The client id of your registration; needs --authority too.", valueName: "id"))
@@ -22,6 +23,15 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     )
     public var standIn: String?
 
+    /// The address to which the browser returns; `nil` means the settings file's, or the loopback interface.
+    @Option(
+        help: ArgumentHelp(
+            "The redirect URI: a loopback address, or one with a scheme of the program's own (com.example.app://auth).",
+            valueName: "address"
+        )
+    )
+    public var redirectURI: String?
+
     /// The place where the sign-in page is shown.
     @Option(help: "Where the sign-in page is shown: browser (the system's) or embedded (a window of the program).")
     public var page = PageChoice.browser
@@ -38,6 +48,16 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     @Option(help: ArgumentHelp("Share the sign-in with the programs that name the same group.", valueName: "name"))
     public var group: String?
 
+    /// Whether the program starts beside a running one.
+    @Flag(help: "Start another program, with these options, even if one is running.")
+    public var standalone = false
+
+    /// The redirect with which the desktop starts the program.
+    @Argument(
+        help: ArgumentHelp("The redirect that the desktop starts the program with.", valueName: "redirect")
+    )
+    public var redirect: String?
+
     /// Creates unset options, which the parser fills.
     public init() {}
 
@@ -46,8 +66,29 @@ public struct ProgramOptions: ParsableArguments, Sendable {
         guard clientID == nil || authority != nil else {
             throw ValidationError("--client-id needs --authority too; with neither, the cloud is a stand-in.")
         }
+        guard redirect.map({ URL(string: $0)?.hasOwnScheme == true }) ?? true else {
+            throw ValidationError("The argument is no redirect to a scheme of the program's own.")
+        }
         _ = try namedAuthority
+        _ = try namedRedirectURI
         _ = try cacheGroup
+    }
+
+    private var namedRedirectURI: RedirectURI? {
+        get throws {
+            try naming("--redirect-uri") {
+                guard let redirectURI else { return nil }
+                guard let address = try RedirectURI.receivable(redirectURI, page: page) else {
+                    throw ValidationError(
+                        """
+                        --redirect-uri is a loopback address such as http://localhost, or has a scheme of the program's \
+                        own, such as com.example.app://auth.
+                        """
+                    )
+                }
+                return address
+            }
+        }
     }
 
     private var namedAuthority: Authority? {
@@ -81,6 +122,13 @@ public struct ProgramOptions: ParsableArguments, Sendable {
         } catch let error as AuthenticationError {
             throw ValidationError("\(option): \(error.message)")
         }
+    }
+
+    /// Applies the chosen group, redirect URI and page to a configuration with a program's own settings.
+    public func configure(_ configuration: inout PublicClientApplication.Configuration) throws {
+        configuration.cacheGroup = try cacheGroup ?? configuration.cacheGroup
+        configuration.redirectURI = try namedRedirectURI ?? configuration.redirectURI
+        configuration.show(page)
     }
 
     /// Returns the chosen cache.

@@ -10,7 +10,7 @@ import IdentityClient
 struct GraphSearch: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "GraphSearch",
-        abstract: "Searches the people of an organisation.",
+        abstract: "Searches the people of an organization.",
         discussion: """
             With no options the cloud is a stand-in on this machine with 500 people: choose any of them on its page.
             The settings file has the keys clientId, authority, redirectUri, graphApiUrlString and apiversion, as JSON or \
@@ -33,7 +33,11 @@ struct GraphSearch: ParsableCommand {
 
     func run() throws {
         let choices = try Choices(self)
-        let status = Application.run(id: "io.github.identity.GraphSearch", name: tr("People")) { application in
+        let status = Application.run(
+            id: "io.github.identity.GraphSearch",
+            name: tr("People"),
+            options: program
+        ) { application in
             SearchWindow(application, choices)
         }
         throw ExitCode(status)

@@ -10,7 +10,8 @@ struct SearchSettings: Sendable, Equatable {
     var clientID: ClientID?
     /// `authority`: the provider that signs people in; the default accepts work, school and personal accounts.
     var authority: Authority
-    /// `redirectUri`: a loopback address; any other address is allowed if the page is in a window of the program.
+    /// `redirectUri`: a loopback address, or an address with a scheme of the program's own; any address but plain http if
+    /// the page is in a window of the program.
     var redirectURI = RedirectURI.loopback
     /// `graphApiUrlString` and `apiversion`: Graph's root with its version.
     var graphURL: URL
@@ -43,7 +44,7 @@ struct SearchSettings: Sendable, Equatable {
 
     private static let secret = ValidationFailure(
         """
-        secret must be empty or absent: everybody who has this program could read a secret in it, so it would protect \
+        secret must be empty or absent: every user of this program could read a secret in it, so it would protect \
         nothing. Register the program as a public client, and use its client id alone.
         """
     )
@@ -58,29 +59,16 @@ struct SearchSettings: Sendable, Equatable {
 
     private static func redirectURI(_ text: String, page: PageChoice) throws -> RedirectURI {
         do {
-            if let loopback = try loopback(text) { return loopback }
-            if page == .embedded, let url = URL(string: text), url.scheme != "http" { return try .custom(url) }
+            if let address = try RedirectURI.receivable(text, page: page) { return address }
         } catch let error as AuthenticationError {
             throw ValidationFailure("redirectUri: \(error.message)")
         }
         throw ValidationFailure(
             """
-            redirectUri must be a loopback address such as http://localhost, which the system's browser can come \
-            back to; register it for “Mobile and desktop applications”, or start with --page embedded, which can do \
-            with any address but plain http. It is “\(text)”.
+            redirectUri must be a loopback address such as http://localhost, or have a scheme of the program's own, such \
+            as com.example.app://auth. With --page embedded, any address but plain http is allowed. It is “\(text)”.
             """
         )
-    }
-
-    /// Parses `http://localhost`, `http://127.0.0.1` or `http://[::1]`, with or without port and path; returns `nil`
-    /// for any other address.
-    private static func loopback(_ text: String) throws -> RedirectURI? {
-        guard let parts = URLComponents(string: text), parts.scheme == "http", parts.query == nil,
-            parts.fragment == nil,
-            parts.user == nil, let host = RedirectURI.LoopbackHost(rawValue: parts.host?.lowercased() ?? ""),
-            let port = UInt16(exactly: parts.port ?? 0)
-        else { return nil }
-        return try .loopback(host: host, ports: port == 0 ? nil : port...port, path: parts.percentEncodedPath)
     }
 
     private static func graphURL(_ root: String?, version: String?) throws -> URL {

@@ -25,34 +25,12 @@ struct QuickStart: ParsableCommand {
     @Option(help: ArgumentHelp("A settings file with sharedDeviceMode, JSON or property list.", valueName: "path"))
     var settings: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The redirect URI, for example io.github.identity.quickstart://auth; the default is a loopback address.",
-            valueName: "address"
-        )
-    )
-    var redirectURI: String?
-
-    @Argument(
-        help: ArgumentHelp(
-            "The redirect that the desktop starts the program with.",
-            valueName: "redirect"
-        )
-    )
-    var redirect: String?
-
-    func validate() throws {
-        guard redirect.map({ URL(string: $0)?.hasOwnScheme == true }) ?? true else {
-            throw ValidationError("The argument is no redirect to a scheme of the program's own.")
-        }
-    }
-
     func run() throws {
         let choices = try Choices(self)
         let status = Application.run(
             id: "io.github.identity.QuickStart",
             name: tr("Quick Start"),
-            opening: redirect
+            options: program
         ) { application in
             QuickStartWindow(application, choices)
         }
@@ -66,8 +44,6 @@ struct Choices: Sendable {
     let graphURL: URL
     let scopes: Set<Scope>
     let isSharedDevice: Bool
-    /// The redirect URI; `nil` means the loopback interface.
-    let redirectURI: RedirectURI?
 
     init(_ command: QuickStart) throws {
         program = command.program
@@ -77,27 +53,10 @@ struct Choices: Sendable {
         }
         graphURL = url
         scopes = Set(command.scope.map { Scope(rawValue: $0) })
-        redirectURI = try command.redirectURI.map { try Self.redirectURI($0, page: command.program.page) }
         do {
             isSharedDevice = try command.settings.map { try SettingsFile(path: $0) }?.flag("sharedDeviceMode") ?? false
         } catch let failure as ValidationFailure {
             throw ValidationError(failure.description)
         }
     }
-
-    /// Parses an address with a custom scheme. If the page is in the program's window, every scheme but plain http is
-    /// allowed.
-    private static func redirectURI(_ text: String, page: PageChoice) throws -> RedirectURI {
-        guard let url = URL(string: text), url.hasOwnScheme || page == .embedded && url.scheme == "https" else {
-            throw ValidationError(
-                "--redirect-uri is an address with a scheme of the program's own, such as com.example.app://auth."
-            )
-        }
-        return try .custom(url)
-    }
-}
-
-extension URL {
-    /// Whether the desktop may open the address in this program. The library is stricter.
-    fileprivate var hasOwnScheme: Bool { !["http", "https", "file", nil].contains(scheme) }
 }

@@ -86,12 +86,7 @@ final class QuickStartWindow {
 
     private func openedCloud() async throws -> Cloud {
         if let cloud = program?.cloud { return cloud }
-        let cloud = try await Cloud.open(
-            choices.program,
-            else: nil,
-            graphURL: choices.graphURL,
-            redirectURI: choices.redirectURI
-        )
+        let cloud = try await Cloud.open(choices.program, else: nil, graphURL: choices.graphURL)
         if let url = cloud.standInURL {
             log.append(tr("The cloud is a stand-in on this machine: {0}", url.absoluteString))
         }

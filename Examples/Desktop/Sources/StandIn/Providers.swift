@@ -7,12 +7,13 @@ import IdentityTesting
 enum Providers {
     static let clientID: ClientID = "7d1f0f5c-5a3e-4a0e-9c41-2f0d3f6f9a10"
     static let b2cTenant = "contoso.onmicrosoft.com"
-    /// Allows the loopback interface, a custom scheme, and the address that programs with their own web view have long
-    /// used.
+    /// Allows the loopback interface, the programs' own schemes, and the address that programs with their own web view
+    /// have long used.
     private static let client = TestIdentityProvider.Client(
         id: clientID,
         redirectURIs: [
-            "http://localhost", "http://127.0.0.1", "io.github.identity.quickstart://auth", "urn:ietf:wg:oauth:2.0:oob",
+            "http://localhost", "http://127.0.0.1", "urn:ietf:wg:oauth:2.0:oob", "io.github.identity.quickstart://auth",
+            "io.github.identity.graphsearch://auth", "io.github.identity.todolist://auth",
         ]
     )
     static let tasksScope = "https://contoso.onmicrosoft.com/tasks/"

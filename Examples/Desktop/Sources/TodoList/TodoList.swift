@@ -14,8 +14,8 @@ struct TodoList: ParsableCommand {
         commandName: "TodoList",
         abstract: "A to-do list for each person, on Azure AD B2C.",
         discussion: """
-            With no options the cloud is a stand-in on this machine: choose any person on its page. What it issues is \
-            void when it ends; then tokens are kept in memory alone, unless --cache says file.
+            With no options the cloud is a stand-in on this machine: choose any person on its page. The stand-in ends with \
+            the program, so the tokens are kept in memory only, unless you choose --cache file.
             """
     )
 
@@ -41,7 +41,11 @@ struct TodoList: ParsableCommand {
 
     func run() throws {
         let choices = try Choices(self)
-        let status = Application.run(id: "io.github.identity.TodoList", name: tr("To-Do List")) { application in
+        let status = Application.run(
+            id: "io.github.identity.TodoList",
+            name: tr("To-Do List"),
+            options: program
+        ) { application in
             TodoWindow(application, choices)
         }
         throw ExitCode(status)
@@ -75,8 +79,10 @@ struct Choices: Sendable {
             throw ValidationError("--settings, --client-id and --stand-in exclude each other.")
         }
         if let path = command.settings {
-            let isEmbedded = program.page == .embedded
-            return .real(try TodoSettings(contentsOf: URL(filePath: path), seesRedirects: isEmbedded))
+            let settings = try TodoSettings(contentsOf: URL(filePath: path)) {
+                try RedirectURI.receivable($0, page: program.page)
+            }
+            return .real(settings)
         }
         if let clientID = program.clientID, let authority = program.authority {
             guard let api = command.taskAPI else { throw ValidationError("--client-id needs --task-api too.") }

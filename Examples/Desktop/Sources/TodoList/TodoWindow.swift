@@ -84,13 +84,8 @@ final class TodoWindow {
             self.standIn = standIn
             settings = try TodoSettings(standIn: standIn.addresses)
         }
-        let page = choices.program.page
         let cache = choices.tokenCache(settings, asksToUnlock: asksToUnlock)
-        let group = try choices.program.cacheGroup
-        return try TodoSession(settings: settings, cache: cache) { configuration in
-            configuration.cacheGroup = group ?? configuration.cacheGroup
-            configuration.show(page)
-        }
+        return try TodoSession(settings: settings, cache: cache, choices.program.configure)
     }
 
     /// Shows the account that is signed in now. Another program of the group may have changed it.

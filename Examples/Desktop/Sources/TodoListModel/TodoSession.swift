@@ -24,12 +24,12 @@ public final class TodoSession: Sendable {
 
     /// Creates a session without sending or reading anything yet.
     ///
-    /// - Parameter change: Changes the configuration, for tests.
-    /// - Throws: `AuthenticationError.configuration` if the client id is invalid.
+    /// - Parameter change: Changes the configuration that the settings give.
+    /// - Throws: `AuthenticationError.configuration` if the client id is invalid; the errors of `change`.
     public init(
         settings: TodoSettings,
         cache: any TokenCache,
-        _ change: (inout PublicClientApplication.Configuration) -> Void = { _ in }
+        _ change: (inout PublicClientApplication.Configuration) throws -> Void = { _ in }
     ) throws {
         var configuration = PublicClientApplication.Configuration(
             clientID: settings.clientID,
@@ -38,7 +38,7 @@ public final class TodoSession: Sendable {
         )
         configuration.cacheGroup = settings.cacheGroup
         configuration.redirectURI = settings.redirectURI
-        change(&configuration)
+        try change(&configuration)
         self.settings = settings
         application = try PublicClientApplication(configuration)
     }

@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 public import Foundation
-import IdentityClient
+public import IdentityClient
 
 extension TodoSettings {
     /// The old redirect URI, not on loopback, of programs that read the answer in their own web view.
@@ -26,18 +26,17 @@ extension TodoSettings {
 
     /// Reads a property list (XML or binary) or JSON.
     ///
-    /// - Parameter seesRedirects: Whether the program shows the page itself and so sees the redirects. If so, any
-    ///   redirect URI is allowed.
+    /// - Parameter redirectURI: Parses a redirect URI; `nil` if the program cannot receive it.
     /// - Throws: ``SettingsError`` that names the key to change; the system's error if the file cannot be read.
-    public init(contentsOf url: URL, seesRedirects: Bool) throws {
-        try self.init(try Data(contentsOf: url), seesRedirects: seesRedirects)
+    public init(contentsOf url: URL, redirectURI: (String) throws -> RedirectURI?) throws {
+        try self.init(try Data(contentsOf: url), redirectURI: redirectURI)
     }
 
     /// Reads the bytes of a property list or of JSON.
     ///
-    /// - Parameter seesRedirects: The same as in ``init(contentsOf:seesRedirects:)``.
+    /// - Parameter redirectURI: The same as in ``init(contentsOf:redirectURI:)``.
     /// - Throws: ``SettingsError`` that names the key to change.
-    public init(_ data: Data, seesRedirects: Bool) throws {
+    public init(_ data: Data, redirectURI: (String) throws -> RedirectURI?) throws {
         let isJSON = data.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "{")
         let file: File
         do {
@@ -48,14 +47,14 @@ extension TodoSettings {
         } catch {
             throw SettingsError("The settings are neither a property list nor JSON with one text for each key.")
         }
-        try self.init(file, seesRedirects: seesRedirects)
+        try self.init(file, redirectURI)
     }
 
-    private init(_ file: File, seesRedirects: Bool) throws {
+    private init(_ file: File, _ parse: (String) throws -> RedirectURI?) throws {
         guard (file.clientSecret ?? "").isEmpty else {
             throw SettingsError(
                 """
-                clientSecret must be empty: whoever has this program could read a secret in it, so it would protect \
+                clientSecret must be empty: every user of this program could read a secret in it, so it would protect \
                 nothing. Register the program as a public client, and use its client id alone.
                 """
             )
@@ -76,7 +75,7 @@ extension TodoSettings {
                 throw SettingsError("loginURL is on another host than authURL.")
             }
         }
-        if let redirect = file.bhh, !redirect.isEmpty { redirectURI = try Self.redirectURI(redirect, seesRedirects) }
+        if let redirect = file.bhh, !redirect.isEmpty { redirectURI = try Self.redirectURI(redirect, parse) }
         if let group = file.keychain, !group.isEmpty {
             cacheGroup = try Self.naming("keychain") { try CacheGroup(group) }
         }
@@ -115,30 +114,24 @@ extension TodoSettings {
     public static func address(_ text: String, _ key: String) throws -> URL {
         guard let url = URL(string: text), let host = url.host(), !host.isEmpty,
             url.scheme == "https" || (url.scheme == "http" && ["localhost", "127.0.0.1", "::1"].contains(host))
-        else { throw SettingsError("\(key) must be an https address; http is good for this computer alone.") }
+        else { throw SettingsError("\(key) must be an https address; http is allowed for this computer only.") }
         return url
     }
 
-    private static func redirectURI(_ text: String, _ seesRedirects: Bool) throws -> RedirectURI {
-        if seesRedirects, let url = URL(string: text), url.scheme != "http" {
-            return try naming("bhh") { try .custom(url) }
-        }
-        if text == outOfBand { return .loopback }
-        guard let url = URL(string: text), url.scheme == "http",
-            let host = RedirectURI.LoopbackHost(rawValue: url.host() ?? ""),
-            url.port.map({ (1...65535).contains($0) }) ?? true
-        else {
+    private static func redirectURI(
+        _ text: String,
+        _ parse: (String) throws -> RedirectURI?
+    ) throws -> RedirectURI {
+        if let address = try naming("bhh", { try parse(text) }) { return address }
+        guard text == outOfBand else {
             throw SettingsError(
                 """
-                bhh is where the provider sends the browser back to. Register http://localhost and write it here; \
-                \(outOfBand) is taken for the same. With --page embedded, any address but plain http will do.
+                bhh is the redirect URI. Register http://localhost and write it here; \(outOfBand) means the same. An \
+                address with a scheme of the program's own works too and, with --page embedded, any address but plain http.
                 """
             )
         }
-        return try naming("bhh") {
-            let port = url.port.flatMap(UInt16.init(exactly:))
-            return try .loopback(host: host, ports: port.map { $0...$0 }, path: url.path())
-        }
+        return .loopback
     }
 
     private static func naming<Value>(_ key: String, _ make: () throws -> Value) throws -> Value {

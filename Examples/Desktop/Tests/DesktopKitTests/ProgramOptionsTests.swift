@@ -48,9 +48,10 @@ import Testing
     @Test func waitsForARedirectByCustomScheme() async throws {
         let options = try ProgramOptions.parse([
             "--client-id", "abc", "--authority", "https://login.microsoftonline.com/common",
+            "--redirect-uri", "com.example.app://auth",
         ])
         let url = try #require(URL(string: "com.example.app://auth"))
-        let cloud = try await Cloud.open(options, else: nil, graphURL: url, redirectURI: .custom(url))
+        let cloud = try await Cloud.open(options, else: nil, graphURL: url)
         let configuration = try cloud.application(cache: InMemoryTokenCache()).configuration
         #expect(configuration.redirectReceiver is CustomSchemeRedirectReceiver)
         #expect(configuration.redirectURI == (try .custom(url)))
@@ -59,9 +60,33 @@ import Testing
     @Test(arguments: [
         ["--client-id", "abc"], ["--authority", "common"], ["--group", "no group"],
         ["--client-id", "abc", "--authority", "http://example.com/common"], ["--cache", "somewhere"],
+        ["--redirect-uri", "https://example.com/back"], ["--redirect-uri", "auth"],
+        ["--redirect-uri", "com.example.app://auth#top"],
     ])
     func refuses(_ arguments: [String]) {
         #expect(throws: (any Error).self) { try ProgramOptions.parse(arguments) }
+    }
+
+    @Test func prefersItsRedirectURIToTheSettings() throws {
+        var configuration = PublicClientApplication.Configuration(
+            clientID: "abc",
+            authority: try .entra(.common),
+            cache: InMemoryTokenCache()
+        )
+        let settings = try RedirectURI.loopback(ports: 8400...8400)
+        configuration.redirectURI = settings
+        try ProgramOptions.parse([]).configure(&configuration)
+        #expect(configuration.redirectURI == settings)
+        try ProgramOptions.parse(["--redirect-uri", "http://localhost:9000"]).configure(&configuration)
+        #expect(configuration.redirectURI == (try .loopback(host: .localhost, ports: 9000...9000)))
+        #expect(configuration.redirectReceiver is LoopbackRedirectReceiver)
+    }
+
+    @Test func isOpenedWithRedirectsAlone() throws {
+        #expect(try ProgramOptions.parse(["com.example.app://auth?code=a&state=b"]).redirect != nil)
+        for word in ["quickly", "http://localhost:8400/?code=a", "file:///etc/hosts", "urn:ietf:wg:oauth:2.0:oob"] {
+            #expect(throws: (any Error).self) { try ProgramOptions.parse([word]) }
+        }
     }
 
     @Test func choosesTheCache() throws {

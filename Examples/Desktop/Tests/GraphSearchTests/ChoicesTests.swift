@@ -1,7 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import DesktopKit
 import Foundation
+import IdentityClient
 import Testing
 
 @testable import GraphSearch
@@ -38,6 +40,18 @@ import Testing
     @Test func hasOneTypeWithoutFiles() throws {
         #expect(try choices([]).sources.map(\.name) == ["graph"])
         #expect(try choices([("contoso.json", "{}")], Self.registration).sources.count == 1)
+    }
+
+    @Test func returnsByTheSchemeOfTheCommandLine() async throws {
+        let choices = try choices(
+            [("contoso.json", #"{"redirectUri": "http://localhost:8400"}"#)],
+            Self.registration + ["--redirect-uri", "com.example.app://auth"]
+        )
+        let source = choices.sources[0].settings
+        let cloud = try await Cloud.open(choices.program, else: source.registration, graphURL: source.graphURL)
+        let configuration = try cloud.configuration(cache: InMemoryTokenCache())
+        #expect(configuration.redirectURI == (try .custom(try #require(URL(string: "com.example.app://auth")))))
+        #expect(configuration.redirectReceiver is CustomSchemeRedirectReceiver)
     }
 
     @Test(arguments: [

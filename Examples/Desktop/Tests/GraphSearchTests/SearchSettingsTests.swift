@@ -70,6 +70,11 @@ import Testing
         #expect(settings.redirectURI == (try .custom(url)))
     }
 
+    @Test func takesASchemeOfTheProgramsOwn() throws {
+        let url = try #require(URL(string: "com.example.app://auth"))
+        #expect(try settings(#"{"redirectUri": "com.example.app://auth"}"#).redirectURI == (try .custom(url)))
+    }
+
     @Test func takesLoopbackForWhatItIsForAnEmbeddedPage() throws {
         let settings = try settings(#"{"redirectUri": "http://localhost"}"#, page: .embedded)
         #expect(settings.redirectURI == (try .loopback(host: .localhost)))

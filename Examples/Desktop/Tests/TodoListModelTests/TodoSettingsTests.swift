@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import DesktopKit
 import Foundation
 import IdentityClient
 import Testing
@@ -19,10 +20,14 @@ import TodoListModel
         "taskAPI": "https://tasks.example.com/api",
     ]
 
-    private func settings(_ changes: [String: String?] = [:], seesRedirects: Bool = false) throws -> TodoSettings {
+    private func settings(_ changes: [String: String?] = [:], page: PageChoice = .browser) throws -> TodoSettings {
         var keys = Self.sample
         for (key, value) in changes { keys[key] = value }
-        return try TodoSettings(try JSONEncoder().encode(keys), seesRedirects: seesRedirects)
+        return try settings(try JSONEncoder().encode(keys), page: page)
+    }
+
+    private func settings(_ data: Data, page: PageChoice = .browser) throws -> TodoSettings {
+        try TodoSettings(data) { try RedirectURI.receivable($0, page: page) }
     }
 
     @Test func readsAPropertyListAsWellAsJSON() throws {
@@ -30,7 +35,7 @@ import TodoListModel
         let encoder = PropertyListEncoder()
         for format in [PropertyListSerialization.PropertyListFormat.xml, .binary] {
             encoder.outputFormat = format
-            let settings = try TodoSettings(try encoder.encode(keys), seesRedirects: false)
+            let settings = try self.settings(try encoder.encode(keys))
             #expect(settings.clientID == "11111111-2222-4333-8444-555555555555")
             #expect(settings.signIn.name == "b2c_1_susi")
             #expect(settings.resetPassword?.name == "b2c_1_reset" && settings.editProfile == nil)
@@ -50,12 +55,13 @@ import TodoListModel
         let url = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).plist")
         defer { try? FileManager.default.removeItem(at: url) }
         try PropertyListEncoder().encode(Self.sample).write(to: url)
-        #expect(try TodoSettings(contentsOf: url, seesRedirects: false).signIn.name == "b2c_1_susi")
+        let settings = try TodoSettings(contentsOf: url) { _ in nil }
+        #expect(settings.signIn.name == "b2c_1_susi" && settings.redirectURI == .loopback)
     }
 
     @Test func readsTheFileThatIsThereToBeCopied() throws {
         let url = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../TodoList.settings.json")
-        let settings = try TodoSettings(contentsOf: url.standardizedFileURL, seesRedirects: false)
+        let settings = try self.settings(try Data(contentsOf: url.standardizedFileURL))
         #expect(settings.signIn.name == "b2c_1_susi" && settings.resetPassword?.name == "b2c_1_reset")
     }
 
@@ -93,7 +99,7 @@ import TodoListModel
                 "names no B2C policy"
             ),
             (["loginURL": "https://elsewhere.example.com/"], "loginURL is on another host"),
-            (["bhh": "msauth.com.example://auth"], "Register http://localhost"),
+            (["bhh": "https://example.com/back"], "Register http://localhost"),
             (["bhh": "http://localhost:99999"], "Register http://localhost"),
             (["keychain": "a b"], "keychain: The cache group's name"),
             (["contentType": "text/xml"], "contentType must be"),
@@ -108,7 +114,7 @@ import TodoListModel
 
     @Test(arguments: ["", "{", "[]", "<plist>", #"{"clientID": 7}"#])
     func saysWhatItReads(text: String) throws {
-        let error = try #require(throws: SettingsError.self) { try TodoSettings(Data(text.utf8), seesRedirects: false) }
+        let error = try #require(throws: SettingsError.self) { try settings(Data(text.utf8)) }
         #expect(error.description.contains("neither a property list nor JSON"))
     }
 
@@ -117,16 +123,21 @@ import TodoListModel
         #expect(try settings.redirectURI == .loopback(host: .localhost, ports: 8400...8400, path: "/back"))
     }
 
+    @Test func takesASchemeOfTheProgramsOwn() throws {
+        let url = try #require(URL(string: "msauth.com.example://auth"))
+        #expect(try settings(["bhh": "msauth.com.example://auth"]).redirectURI == .custom(url))
+    }
+
     @Test(arguments: ["urn:ietf:wg:oauth:2.0:oob", "msauth.com.example://auth", "https://example.com/back"])
     func takesAnyRedirectAddressWhereThePageIsItsOwn(address: String) throws {
         let url = try #require(URL(string: address))
-        #expect(try settings(["bhh": address], seesRedirects: true).redirectURI == .custom(url))
+        #expect(try settings(["bhh": address], page: .embedded).redirectURI == .custom(url))
     }
 
     @Test func takesLoopbackForWhatItIsWhereThePageIsItsOwn() throws {
-        let settings = try settings(["bhh": "http://localhost:8400"], seesRedirects: true)
+        let settings = try settings(["bhh": "http://localhost:8400"], page: .embedded)
         #expect(try settings.redirectURI == .loopback(host: .localhost, ports: 8400...8400))
-        #expect(throws: SettingsError.self) { try self.settings(["bhh": "http://example.com"], seesRedirects: true) }
-        #expect(throws: SettingsError.self) { try self.settings(["bhh": "back"], seesRedirects: true) }
+        #expect(throws: SettingsError.self) { try self.settings(["bhh": "http://example.com"], page: .embedded) }
+        #expect(throws: SettingsError.self) { try self.settings(["bhh": "back"], page: .embedded) }
     }
 }
