@@ -1,11 +1,11 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// The scopes that a refresh names.
+/// The scopes of a refresh: those that the request names, and those that its answer is stored under.
 ///
-/// A Microsoft refresh token is good for any resource, so a refresh there always names the requested scopes. Elsewhere,
-/// a refresh without scopes yields the granted ones (RFC 6749 §6). There, the scopes are named only if one of them was
-/// neither granted nor declined, or if none of them was granted. A declined scope is not named again, because the
-/// server would refuse it each time.
+/// A refresh that names no scopes yields the granted ones (RFC 6749 §6). So it names the requested scopes only if the
+/// grant does not answer them: if one of them was neither granted nor declined, or if none of them was granted. It does
+/// not name a declined scope again, because the server would refuse it each time. A refresh at Microsoft always names
+/// the requested scopes, because a refresh token there is good for any API.
 struct RefreshScopes: Sendable {
     private let request: SilentRequest
     private let isNamed: Bool
@@ -21,10 +21,10 @@ struct RefreshScopes: Sendable {
         isNamed = request.authority.isMicrosoft || !isAnswered || !isUseful
     }
 
-    /// The scopes that the answer is stored under. The next call for the same scopes finds it, whatever was granted.
+    /// The scopes that the answer is stored under, so that the next call for the same scopes finds it.
     var requested: [String] { request.scopes }
 
-    /// The granted scopes if the answer does not state them: the earlier grant. `nil` stands for the requested scopes.
+    /// The granted scopes if the answer does not state them; `nil` if they are the requested ones.
     var implied: [String]? { isNamed || granted.isEmpty ? nil : granted }
 
     func sent(defaults: [String]) -> [String] {

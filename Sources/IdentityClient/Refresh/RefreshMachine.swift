@@ -201,7 +201,7 @@ extension RefreshMachine {
         case (.committing, .committed(let record)): return committed(record)
         case (.committing, .failed(let fault)): return note(fault)
         case (.committing, .done) where has(.releasesBeforeTheWrite): return []
-        // It stays if another person has signed in anew: some providers would end that sign-in, too.
+        // A person may have signed in again since. The token of that sign-in answers the caller.
         case (.revoking, .done):
             return rules.skipsAccessToken ? release(.removed) : go(.settlingAfterRemoval, .readRecord)
         case (.settlingAfterRemoval, .recordRead(let record)):
@@ -222,7 +222,8 @@ extension RefreshMachine {
         guard let record else { return go(.revoking, .revoke) }
         let token = rotatedToken ?? base?.token
         if record.signInID == base?.signInID || record.token == token { return release(.granted) }
-        // Another sign-in replaced this one. Its tokens stay, and the request is tried with them.
+        // Another sign-in replaced this one. Its tokens stay, and the request is tried with them. The tokens of the
+        // answer are not revoked, because some providers would end the new sign-in as well.
         if has(.takesASignInForASignOut) { return release(.removed) }
         guard !isSuperseded else { return release(.notAccepted) }
         isSuperseded = true
