@@ -9,7 +9,7 @@ import Testing
 struct CancellationTests {
     /// The process that sends the request has two callers, and the first or both give up.
     @Test(arguments: Store.chosen, [1, 2])
-    func finishesForTheOthers(_ store: Store, _ cancelled: Int) async throws {
+    func finishesForOtherCallersIfOneIsCancelled(_ store: Store, _ cancelled: Int) async throws {
         let setup = try await SharedCacheSetup(store)
         let gate = Gate()
         setup.provider.failNext(.token, with: .held(by: gate))
@@ -36,7 +36,7 @@ struct CancellationTests {
 
     /// All callers of all processes give up at once. The answer to the request is stored all the same.
     @Test(arguments: Store.chosen)
-    func storesTheTokenAlthoughNobodyWaitsAnyMore(_ store: Store) async throws {
+    func storesTheTokenIfEveryCallerIsCancelled(_ store: Store) async throws {
         let setup = try await SharedCacheSetup(store)
         let gate = Gate()
         setup.provider.failNext(.token, with: .held(by: gate))

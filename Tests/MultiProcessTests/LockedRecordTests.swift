@@ -9,7 +9,7 @@ import Testing
 /// Another process holds the record's lock for longer than a writer waits, while a refresh is in progress.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct LockedRecordTests {
-    @Test func nobodyElseSendsTheRefreshTokenThatIsSpent() async throws {
+    @Test func noOtherProcessSendsTheSpentRefreshToken() async throws {
         let storage = try Storage(.file)
         let setup = try await SharedCacheSetup(storage)
         let gate = Gate()

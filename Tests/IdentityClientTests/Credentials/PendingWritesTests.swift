@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 5, 9])
-    func leadsFromAnyRefreshTokenOnTheWayToTheLast(_ first: Int) throws {
+    func replacesAnyEarlierRefreshTokenWithTheLast(_ first: Int) throws {
         var writes = try Self.refresh(0)
         for index in 1..<10 { writes = writes.followed(by: try Self.refresh(index)) }
         let result = Self.result(writes, Self.credentials("r\(first)"))
@@ -65,14 +65,14 @@ import Testing
     }
 
     /// A provider that rotates now and then: the refresh token of the older answer is the last there is.
-    @Test func keepsTheLastRefreshTokenWhereLaterAnswersBringNone() throws {
+    @Test func keepsTheLastRefreshTokenIfLaterAnswersBringNone() throws {
         let later = try Self.refresh(1, rotates: false)
         let writes = try Self.refresh(0).followed(by: later).followed(by: later)
         let result = Self.result(writes, Self.credentials("r0"))
         #expect(result?.refreshToken?.secret == "r1" && Self.secrets(result) == ["a1"])
     }
 
-    @Test func isDroppedWhereTheAccountIsGoneOrSignedInAnew() throws {
+    @Test func isDroppedIfTheAccountIsGoneOrSignedInAgain() throws {
         let writes = try Self.refresh(0).followed(by: Self.refresh(1))
         #expect(writes.replay(onto: nil) == .drop)
         let other = Self.credentials("of another sign-in", signInID: "another")
@@ -81,7 +81,7 @@ import Testing
         #expect(Self.result(writes.followed(by: alone), Self.credentials("r0"))?.refreshToken?.secret == "r2")
     }
 
-    @Test func leavesARefreshTokenThatAnotherProcessHasPutThere() throws {
+    @Test func keepsARefreshTokenThatAnotherProcessStored() throws {
         let writes = try Self.refresh(0).followed(by: Self.refresh(1))
         let result = Self.result(writes, Self.credentials("of another process"))
         #expect(result?.refreshToken?.secret == "of another process" && Self.secrets(result) == ["a1"])
@@ -100,7 +100,7 @@ import Testing
     }
 
     /// A write that failed and was done all the same is known by what was found in the record, however long ago that was.
-    @Test func remembersTheRefreshTokenThatWasFoundInTheRecord() throws {
+    @Test func remembersTheRefreshTokenOfTheRecord() throws {
         var writes = try Self.refresh(0)
         for index in 1..<100 {
             var later = try Self.refresh(index)
@@ -121,7 +121,7 @@ import Testing
             (nil, credentials("r1", signInID: "new"), "r1"),
         ] as [(AccountCredentials?, AccountCredentials?, String?)]
     )
-    func aSignInGivesWayToItsOwnRecordToALaterOneAndToASignOut(
+    func aSignInYieldsToItsOwnRecordALaterOneAndASignOut(
         met: AccountCredentials?,
         current: AccountCredentials?,
         secret: String?
@@ -130,7 +130,7 @@ import Testing
         #expect(result?.refreshToken?.secret == secret)
     }
 
-    @Test func aRefreshAfterASignInIsWrittenWithIt() throws {
+    @Test func writesARefreshTogetherWithTheSignInBeforeIt() throws {
         let signIn = try Self.signIn("new", over: nil)
         let grant = try Fixture.grant(#"{"access_token":"a","token_type":"Bearer","refresh_token":"r1"}"#)
         let base = Self.credentials("r-new", signInID: "new")

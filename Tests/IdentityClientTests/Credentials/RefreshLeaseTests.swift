@@ -43,7 +43,7 @@ import Testing
         #expect(other.sees(Self.here) == expected)
     }
 
-    @Test func seesNobodyWithoutKnowingWhereItIs() {
+    @Test func seesNoProcessWithoutKnowingItsOwnNamespace() {
         #expect(!Self.nobody.sees(Self.nobody))
         #expect(!Self.unknownBoot.sees(Self.unknownBoot))
     }
@@ -70,7 +70,7 @@ import Testing
         #expect(RefreshLease(decoding: CacheRecord(bytes: Array(text.replacing(part, with: replacement).utf8))) == nil)
     }
 
-    @Test(arguments: [120_001, Int64.max]) func cutsALongLease(duration: Int64) {
+    @Test(arguments: [120_001, Int64.max]) func limitsALongLease(duration: Int64) {
         let lease = RefreshLease(nonce: "n", duration: duration, holder: Self.otherHost, deadline: .max)
         #expect(RefreshLease(decoding: lease.encoded())?.duration == 120_000)
     }

@@ -15,7 +15,7 @@ import Testing
         return try CachedRefreshToken(decoding: entity)
     }
 
-    @Test func restsInTheRecordWithoutTheToken() throws {
+    @Test func isStoredWithoutTheToken() throws {
         var credentials = Fixture.credentials()
         credentials.refreshToken = credentials.refreshToken?.refused("a", at: Self.now).refused("b", at: Self.now + 1)
         let bytes = credentials.encoded()
@@ -27,7 +27,7 @@ import Testing
         #expect(!String(decoding: credentials.encoded(), as: UTF8.self).contains(#""refresh""#), "a digest names it")
     }
 
-    @Test func aRecordOfAnEarlierVersionHasNone() throws {
+    @Test func readsARecordOfAnEarlierVersionWithoutRefusals() throws {
         #expect(try decoded(nil).refusals.isEmpty)
         #expect(try decoded(nil).refusedFor("", at: Self.now) == nil)
     }
@@ -36,7 +36,7 @@ import Testing
         "", " ", "digest", "digest 1", "digest 1 1", "digest x 1 60", "digest 1 x 60", "digest 1 1 x", "digest -1 1 60",
         "digest 999999999999 1 60", "digest 9223372036854775807 1 60",
     ])
-    func whatCannotBeReadBindsNobody(_ text: String) throws {
+    func ignoresAnUnreadableRefusal(_ text: String) throws {
         #expect(try decoded(text).refusals.isEmpty)
     }
 
@@ -49,13 +49,13 @@ import Testing
     }
 
     /// Any program that shares the cache can write this value, so no wait is longer than an hour.
-    @Test func cutsWhatIsWrittenThere() throws {
+    @Test func limitsStoredNumbers() throws {
         let known = try #require(try decoded("d 1 99999999999 99999999999").refusals.first)
         #expect(known.count == 1000 && known.pause == 3600)
         #expect(try decoded("d 1 -5 -5").refusals.first?.pause == 0)
     }
 
-    @Test func isAboutOneTokenAndOneRequest() {
+    @Test func concernsOneTokenAndOneRequest() {
         let token = CachedRefreshToken(secret: "refresh", modifiedAt: Self.now).refused("a", at: Self.now)
         #expect(token.refusedFor("a", at: Self.now + 59) == 1)
         #expect(token.refusedFor("a", at: Self.now + 60) == nil)
@@ -66,7 +66,7 @@ import Testing
         #expect(rotated.refusedFor("a", at: Self.now) == nil)
     }
 
-    @Test func remembersTheLastEight() {
+    @Test func keepsTheLastEightRefusals() {
         var token = CachedRefreshToken(secret: "refresh", modifiedAt: Self.now)
         for index in 0..<20 { token = token.refused("\(index)", at: Self.now) }
         #expect(token.refusals.count == 8)

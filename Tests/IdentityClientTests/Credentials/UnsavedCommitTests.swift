@@ -54,7 +54,7 @@ import Testing
     }
 
     /// A refresh in the meantime has spent the sign-in's refresh token.
-    @Test func aSignInThatWasWrittenAllTheSameIsNotWrittenAgain() async throws {
+    @Test func doesNotRepeatASignInWriteThatTookEffect() async throws {
         cache.afterNextWrite(of: .account) { throw Timeout() }
         #expect(try await signIn("1", "r1")?.record == nil)
         try await refresh("r1", "r2", in: other)
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// Writing the older one would hide the newer one.
-    @Test func norIsTheOlderOneOfTwo() async throws {
+    @Test func doesNotRepeatTheOlderOfTwoSignInWritesThatTookEffect() async throws {
         for (signInID, token) in [("1", "r1"), ("2", "r2")] {
             cache.afterNextWrite(of: .account) { throw Timeout() }
             try await signIn(signInID, token)
@@ -76,7 +76,7 @@ import Testing
     }
 
     /// A refresh that builds on the sign-in is not lost.
-    @Test func aRefreshIsWrittenOverASignInThatWasNot() async throws {
+    @Test func writesARefreshThatFollowsAnUnwrittenSignIn() async throws {
         cache.beforeNextWrite(of: .account) { throw Timeout() }
         try await signIn("1", "r1")
         cache.beforeNextWrite(of: .account) { [cache] in
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// The record was unknown before the failed write.
-    @Test func aSignOutElsewhereOfWhatWasToBeReplacedCounts() async throws {
+    @Test func respectsASignOutInAnotherProgramOfTheRecordToReplace() async throws {
         _ = try await other.update(id) { _ in Self.credentials("1", "r1") }
         cache.beforeNextWrite(of: .account) { throw Timeout() }
         try await signIn("2", "r2")
@@ -101,7 +101,7 @@ import Testing
     }
 
     /// The storage is readable but not writable: the value in memory is older than the stored one.
-    @Test func aRecordThatCanBeReadCounts() async throws {
+    @Test func prefersAReadableRecordToMemory() async throws {
         try await signIn("1", "r1")
         cache.afterNextWrite(of: .account) { throw Timeout() }
         try await refresh("r1", "r2", in: store)
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func aSaveThatIsUnderWayDoesNotUndoASignOut(_ fails: Bool) async throws {
+    func aRunningSaveDoesNotUndoASignOut(_ fails: Bool) async throws {
         cache.beforeNextWrite(of: .account) { throw Timeout() }
         try await signIn("1", "r1")
         if fails { cache.afterNextWrite(of: .account) { throw Timeout() } }
@@ -126,7 +126,7 @@ import Testing
     }
 
     /// The write continues without the caller.
-    @Test func norDoesOneWhoseCallerGaveUp() async throws {
+    @Test func aSaveOfACancelledCallerDoesNotUndoASignOut() async throws {
         cache.beforeNextWrite(of: .account) { throw Timeout() }
         try await signIn("1", "r1")
         let (isWriting, goesOn) = (Gate(), Gate())
@@ -147,7 +147,7 @@ import Testing
     }
 
     /// Another caller wrote the commit, and the record was removed afterwards, so nothing is unsaved.
-    @Test func norDoesTheSecondOfTwo() async throws {
+    @Test func theSecondOfTwoSavesDoesNotUndoASignOut() async throws {
         cache.beforeNextWrite(of: .account) { throw Timeout() }
         try await signIn("1", "r1")
         cache.beforeNextWrite(of: .account) { [store, key] in
@@ -159,7 +159,7 @@ import Testing
     }
 
     /// A refresh that began while the account was being removed.
-    @Test func norDoesOneThatBeginsInTheMiddleOfIt() async throws {
+    @Test func aSaveThatBeginsDuringASignOutDoesNotUndoIt() async throws {
         try await signIn("1", "r0")
         _ = try await store.take(key)
         cache.beforeNextWrite(of: .account) { throw Timeout() }
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func norDoesARefreshOverASignInThatWasNotWritten(_ fails: Bool) async throws {
+    func aRefreshAfterAnUnwrittenSignInDoesNotUndoASignOut(_ fails: Bool) async throws {
         cache.beforeNextWrite(of: .account) { throw Timeout() }
         try await signIn("1", "r1")
         // The first write belongs to the sign-in.
@@ -197,7 +197,7 @@ import Testing
         #expect(try await stored?.signInID == "2")
     }
 
-    @Test func aSignOutThatFailsLeavesWhatIsInMemory() async throws {
+    @Test func aFailedSignOutKeepsTheCredentialsInMemory() async throws {
         let cache = CountingCache()
         let store = CredentialStore(cache: cache, group: key.group, clientID: "client")
         cache.state.withLock { $0.writeFailure = Timeout() }
@@ -211,7 +211,7 @@ import Testing
     }
 
     @Test(arguments: [AuthenticationError.Code.cacheBusy, .keyringTimedOut])
-    func aStuckWriteIsTriedAgainNowAndThen(code: AuthenticationError.Code) async throws {
+    func repeatsAStuckWriteAfterAPause(code: AuthenticationError.Code) async throws {
         let cache = CountingCache()
         let pause = Duration.milliseconds(50)
         let store = CredentialStore(cache: cache, group: key.group, clientID: "client", pause: pause)
@@ -236,7 +236,7 @@ import Testing
     }
 
     /// A keyring that stays locked for weeks. Each refresh builds on the previous one.
-    @Test func refreshesWithoutEndAreOne() async throws {
+    @Test func foldsManyRefreshesIntoOne() async throws {
         let cache = UnreliableCache()
         let store = CredentialStore(cache: cache, group: key.group, clientID: "client")
         _ = try await store.update(id) { _ in Self.credentials("1", "r0") }
@@ -251,7 +251,7 @@ import Testing
 
     /// The account was signed out elsewhere, unnoticed by this process. Then the person signs in, while the storage can be
     /// neither read nor written.
-    @Test func aSignInIsWrittenThoughTheRecordInMemoryWasGone() async throws {
+    @Test func writesASignInIfTheRecordInMemoryWasAlreadyGone() async throws {
         let cache = UnreliableCache()
         let store = CredentialStore(cache: cache, group: key.group, clientID: "client")
         _ = try await store.update(id) { _ in Self.credentials("1", "r1") }
@@ -266,7 +266,7 @@ import Testing
     }
 
     /// A damaged record is told of once; when it is gone, nothing is left of that.
-    @Test func forgetsWhatItReportedOfARecordThatIsGone() async throws {
+    @Test func forgetsTheReportOfADamagedRecordThatIsGone() async throws {
         let (damaged, store) = (CacheRecord(bytes: [1]), self.store)
         let key = CacheKey(group: store.group, kind: .account, name: "damaged")
         #expect(try await cache.storage.replace(nil, with: damaged, for: key))
@@ -278,7 +278,7 @@ import Testing
         #expect(store.state.withLock { $0.reported.isEmpty })
     }
 
-    @Test func leavesNothingOfSignOutsThatAreOver() async throws {
+    @Test func forgetsFinishedSignOuts() async throws {
         try await signIn("1", "r1")
         _ = try await store.take(key)
         cache.beforeNextWrite(of: .account) { throw Timeout() }

@@ -75,14 +75,14 @@ import Testing
         try await wait { cache.refusalCount >= count }
     }
 
-    @Test func givesItBackAtOnceWhereEverythingIsWritten() async throws {
+    @Test func releasesTheLeaseAtOnceIfEverythingIsWritten() async throws {
         await end(try await take())
         #expect(try await stored == nil)
         #expect(await leases.take(id) == nil)
     }
 
     /// Storage that heeds cancellation must not keep it: this process would wait for itself.
-    @Test func givesItBackInATaskThatWasCancelled() async throws {
+    @Test func releasesTheLeaseInACancelledTask() async throws {
         let held = try await take()
         let task = Task {
             unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
@@ -92,7 +92,7 @@ import Testing
         #expect(try await stored == nil)
     }
 
-    @Test func renewsItUntilEverythingIsWritten() async throws {
+    @Test func renewsTheLeaseUntilEverythingIsWritten() async throws {
         let first = try await endUnwritten()
         try await wait { try await stored?.nonce != first.nonce }
         #expect(try await stored?.holder == first.holder)
@@ -101,7 +101,7 @@ import Testing
         #expect(try await storage.record(for: store.key(for: id)) != nil)
     }
 
-    @Test func triesOnWhereItCannotBeRenewed() async throws {
+    @Test func repeatsTheWriteIfTheLeaseCannotBeRenewed() async throws {
         let first = try await endUnwritten(refusing: [.account, .lease])
         try await waitForRefusals(3)
         #expect(try await stored == first)
@@ -110,7 +110,7 @@ import Testing
         #expect(try await storage.record(for: store.key(for: id)) != nil)
     }
 
-    @Test func handsItOverToTheNextRefresh() async throws {
+    @Test func handsTheLeaseToTheNextRefresh() async throws {
         _ = try await endUnwritten()
         let held = try #require(await leases.take(id))
         #expect(await leases.take(id) == nil)
@@ -133,7 +133,7 @@ import Testing
     }
 
     /// It can't be written any more, and the program that wrote that record can go on with it.
-    @Test func givesItBackWhereANewerVersionWroteTheRecord() async throws {
+    @Test func releasesTheLeaseIfANewerVersionWroteTheRecord() async throws {
         _ = try await endUnwritten()
         let newer = CacheRecord(bytes: Array(#"{"v":2,"incarnation":"x"}"#.utf8))
         #expect(try await storage.replace(nil, with: newer, for: store.key(for: id)))

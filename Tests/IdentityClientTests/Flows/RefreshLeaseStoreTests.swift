@@ -30,7 +30,7 @@ import Testing
         return sight.isFree(seenSince: 0)
     }
 
-    @Test func takesAFreeLeaseAndGivesItBack() async throws {
+    @Test func takesAndReleasesAFreeLease() async throws {
         #expect(try await isFree())
         let held = try #require(try await leases().take(over: nil))
         let lease = try #require(try await stored)
@@ -40,26 +40,26 @@ import Testing
         #expect(try await cache.record(for: key) == nil)
     }
 
-    @Test func takesNoLeaseThatAnotherProcessTookFirst() async throws {
+    @Test func failsToTakeALeaseThatAnotherProcessTookFirst() async throws {
         try await put(ProcessTable.current(), duration: 120_000, deadline: .max)
         #expect(try await leases().take(over: nil) == nil)
         #expect(try await stored?.nonce == "theirs")
     }
 
-    @Test func seesThatAHolderLives() async throws {
+    @Test func seesThatALivingHolderKeepsItsLease() async throws {
         try await put(ProcessTable.current(), duration: 120_000, deadline: .max)
         #expect(try await !isFree())
         #expect(try await isFree(seenFor: .seconds(121)))
     }
 
-    @Test func seesThatAHolderIsDead() async throws {
+    @Test func seesThatALeaseOfADeadHolderIsFree() async throws {
         var dead = ProcessTable.current()
         dead.startTime = "1"
         try await put(dead, duration: 120_000, deadline: .max)
         #expect(try await isFree())
     }
 
-    @Test func believesAHolderOfAnotherMachineUntilTheLeaseRanOut() async throws {
+    @Test func respectsALeaseOfAnotherMachineUntilItExpires() async throws {
         let other = ProcessIdentity(bootID: "other", pidNamespace: "pid:[1]", pid: 1, startTime: "1")
         try await put(other, duration: 60_000, deadline: 0)
         #expect(try await !isFree())
@@ -74,7 +74,7 @@ import Testing
         #expect(try await leases().take(over: record) != nil)
     }
 
-    @Test func outlastsARequestByRenewing() async throws {
+    @Test func renewsALeaseThatWouldNotOutlastARequest() async throws {
         let leases = leases(.seconds(10))
         let held = try #require(try await leases.take(over: nil))
         let same = try #require(try await leases.renewed(held, toOutlast: .seconds(5)))
@@ -86,7 +86,7 @@ import Testing
         #expect(try await cache.record(for: key) == nil)
     }
 
-    @Test func noticesThatAnotherProcessTookOver() async throws {
+    @Test func noticesThatAnotherProcessTookOverTheLease() async throws {
         let leases = leases(.seconds(1))
         let held = try #require(try await leases.take(over: nil))
         let other = RefreshLease(nonce: "theirs", duration: 1000, holder: ProcessTable.current(), deadline: .max)

@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func redeemsWhatIsStoredUnderTheLeaseAndGivesTheLeaseBackLast() {
+    @Test func takesTheLeaseRedeemsCommitsAndReleasesLast() {
         var machine = RefreshMachine(RefreshRules(leaseDuration: 45_000))
         expect(
             &machine,
@@ -94,7 +94,7 @@ import Testing
         #expect(machine.hasEnded)
     }
 
-    @Test func takesTheTokenThatTheHolderOfTheLeaseStored() {
+    @Test func returnsTheTokenThatTheLeaseHolderStored() {
         var machine = Self.machine()
         expect(
             &machine,
@@ -107,7 +107,7 @@ import Testing
         #expect(machine.hasEnded)
     }
 
-    @Test func takesALeaseOverFromTheDeadAndOnceItRanOut() {
+    @Test func takesOverTheLeaseOfADeadHolderAndAnExpiredLease() {
         var machine = Self.machine()
         expect(&machine, [(Self.held(isDead: true), [.readRecord]), (.recordRead(Self.record), [.takeLease])])
         machine = Self.machine(after: [Self.held(), Self.held(44_999)])
@@ -115,12 +115,12 @@ import Testing
     }
 
     /// A token in the cache does not answer it.
-    @Test func aForcedRefreshLooksForNoTokenThatAnotherProcessStored() {
+    @Test func aForcedRefreshIgnoresATokenThatAnotherProcessStored() {
         var machine = Self.machine(after: [Self.held(), Self.held()]) { $0.skipsAccessToken = true }
         expect(&machine, [(.hint, [.readLease]), (Self.free(), [.takeLease])])
     }
 
-    @Test func givesUpWhenOthersHoldTheLeaseForThreeLeases() {
+    @Test func givesUpAfterWaitingForThreeLeaseDurations() {
         var machine = Self.machine(after: [Self.held(100_000), Self.held(134_999), .timeUp])
         let renewed = RefreshLease(nonce: "renewed", duration: 45_000, holder: Self.other, deadline: .max)
         let sight = LeaseSight(renewed, observer: Self.me, bootTime: 0, elapsed: 135_000, holderIsDead: false)
@@ -133,7 +133,7 @@ import Testing
         expect(&machine, [(.leaseTaken(false), [.finish(.waitedTooLong)])])
     }
 
-    @Test func endsWhereTheLeaseCannotBeRead() {
+    @Test func failsIfTheLeaseCannotBeRead() {
         var machine = Self.machine()
         expect(&machine, [(.failed(Self.fault), [.finish(.failed(Self.fault))])])
         #expect(machine.hasEnded)
@@ -146,7 +146,7 @@ import Testing
             (.leaseRenewed(false), [.readLease]),
         ] as [(Event, [Action])]
     )
-    func goesOnUnderTheLeaseThatWasKept(event: Event, actions: [Action]) {
+    func continuesUnderAKeptLease(event: Event, actions: [Action]) {
         var machine = Self.machine(hasKeptLease: true)
         expect(&machine, [(event, actions)])
     }
@@ -157,7 +157,7 @@ import Testing
             (refused, .refused(seconds: 60)), (newer, .newerVersion),
         ] as [(RecordFacts?, RefreshOutcome)]
     )
-    func sendsNothingForARecordThatIsGoneAnswersOrCannotBeRedeemed(record: RecordFacts?, outcome: RefreshOutcome) {
+    func sendsNothingIfTheRecordIsGoneAnswersOrHasNoUsableToken(record: RecordFacts?, outcome: RefreshOutcome) {
         var machine = Self.machine(after: [Self.free(), .leaseTaken(true)])
         expect(
             &machine,
@@ -195,21 +195,21 @@ import Testing
         )
     }
 
-    @Test func sendsTheRefreshTokenOnceWhereTheProgramSaysSo() {
+    @Test func sendsTheRefreshTokenOnceIfRetriesAreOff() {
         var machine = Self.machine(after: Self.toTheRequest) { $0.retries = false }
         expect(&machine, [(.ambiguous(Self.fault), [.note(Self.fault, of: .sent)])])
     }
 
     /// Where the provider publishes that it wants no requests, that is noted; other errors of its configuration are not.
     @Test(arguments: [true, false])
-    func notesThatTheProviderWantsNoRequests(isUnavailable: Bool) {
+    func notesThatTheProviderIsUnavailableAndNoOtherFaultOfItsDocuments(isUnavailable: Bool) {
         var machine = Self.machine(after: Array(Self.toTheRequest.prefix(5)))
         var fault = RefreshFault()
         fault.isUnavailable = isUnavailable
         expect(&machine, [(.failed(fault), isUnavailable ? [.note(fault, of: .sent)] : [.lookForUnsaved])])
     }
 
-    @Test func storesTheNewRefreshTokenOnceBeforeAnythingIsFetched() {
+    @Test func storesTheNewRefreshTokenOnceBeforeAFetch() {
         var machine = Self.machine(after: Self.toTheRequest + [.answered(rotated: "r1")])
         expect(
             &machine,
@@ -220,7 +220,7 @@ import Testing
         )
     }
 
-    @Test func storesTheNewRefreshTokenOfAnAnswerThatIsNotBelieved() {
+    @Test func storesTheNewRefreshTokenOfARejectedAnswer() {
         var machine = Self.machine(after: Self.toTheRequest + [.answered(rotated: "r1")])
         expect(
             &machine,
@@ -235,7 +235,7 @@ import Testing
 
     /// A sign-in without a refresh token of its own relies on the new one, and counts as the same.
     @Test(arguments: [record("r9"), record("r1", signInID: "another")])
-    func answersWithItsTokenWhereTheRecordGoesOn(record: RecordFacts) {
+    func returnsItsTokenIfTheRecordBelongsToItsSignIn(record: RecordFacts) {
         var machine = Self.machine(after: Self.toTheCommit)
         expect(
             &machine,
@@ -244,7 +244,7 @@ import Testing
     }
 
     @Test(arguments: [(answering, .found), (record, .removed), (nil, .removed)] as [(RecordFacts?, RefreshOutcome)])
-    func revokesWhatCameForAnAccountThatIsGone(record: RecordFacts?, outcome: RefreshOutcome) {
+    func revokesTheTokensOfARemovedAccount(record: RecordFacts?, outcome: RefreshOutcome) {
         var machine = Self.machine(after: Self.toTheCommit)
         expect(
             &machine,
@@ -255,7 +255,7 @@ import Testing
         )
     }
 
-    @Test func beginsOnceMoreWithTheSignInThatTookItsPlace() {
+    @Test func startsAgainOnceIfAnotherSignInReplacedTheRecord() {
         let newer = Self.record("other", signInID: "second")
         var machine = Self.machine(after: Self.toTheCommit)
         expect(&machine, [(.committed(newer), [.prepare, .readRecord]), (.recordRead(newer), [.checkThrottling])])
@@ -291,7 +291,7 @@ import Testing
     }
 
     @Test(arguments: [record, nil] as [RecordFacts?])
-    func tellsTheRefusalWhereNoOtherRefreshTokenIsThere(record: RecordFacts?) {
+    func reportsTheRefusalIfNoOtherRefreshTokenIsStored(record: RecordFacts?) {
         var refusal = RefreshFault()
         refusal.needsPerson = true
         var machine = Self.machine(after: Self.toTheRequest + [.failed(refusal), .done])
@@ -340,7 +340,7 @@ import Testing
             [(.timeUp, [.save]), (.neverToBeWritten, [.release]), (.done, [])],
         ] as [[(Event, [Action])]]
     )
-    func keepsTheLeaseNoLongerThanThereIsAUseInIt(steps: [(Event, [Action])]) {
+    func stopsKeepingALeaseThatHasNoUse(steps: [(Event, [Action])]) {
         var machine = Self.machine(after: Self.toTheCommit + [.committed(Self.record("r1")), .unsaved(true)])
         expect(&machine, steps)
         #expect(machine.hasEnded)

@@ -29,7 +29,7 @@ struct ConcurrentRefreshTests {
         #expect(setup.provider.count(of: .token) == 2)
     }
 
-    @Test func finishesForTheOthersWhenTheFirstCallerGivesUp() async throws {
+    @Test func finishesForOtherCallersIfTheFirstIsCancelled() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         let (one, gate) = try await setup.heldRefresh(by: application, for: first.account)
@@ -44,7 +44,7 @@ struct ConcurrentRefreshTests {
         #expect(setup.provider.count(of: .token) == 2)
     }
 
-    @Test func storesWhatCameAlthoughNobodyWaitsAnyMore() async throws {
+    @Test func storesTheAnswerIfEveryCallerIsCancelled() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         let (one, gate) = try await setup.heldRefresh(by: application, for: first.account)
@@ -107,7 +107,7 @@ struct ConcurrentRefreshTests {
     }
 
     /// Taking another program's token requires neither the provider's documents nor a connection.
-    @Test func asksNothingOfTheProviderWhileAnotherProgramRefreshes() async throws {
+    @Test func sendsNoRequestWhileAnotherProgramRefreshes() async throws {
         let cache = CountingCache()
         let setup = try TestSetup(cache: cache)
         let (holder, first) = try await setup.signedIn()
@@ -143,7 +143,7 @@ struct ConcurrentRefreshTests {
     }
 
     /// The new sign-in uses the refresh token that the refresh has just spent.
-    @Test func keepsTheRotatedTokenWhenASignInMeanwhileBroughtNone() async throws {
+    @Test func keepsTheRotatedTokenIfAConcurrentSignInBroughtNone() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         let (task, gate) = try await setup.heldRefresh(by: application, for: first.account)
@@ -158,7 +158,7 @@ struct ConcurrentRefreshTests {
         #expect(sent.count == 2 && Set(sent).count == 2)
     }
 
-    @Test func keepsANewSignInFromTheAnswerToAnOldRefresh() async throws {
+    @Test func anOldRefreshDoesNotReplaceANewSignIn() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         let (task, gate) = try await setup.heldRefresh(by: application, for: first.account)

@@ -39,7 +39,7 @@ struct RefreshAnswerTests {
 
     /// The server has already invalidated the old refresh token, so losing the new one would end the sign-in.
     @Test(arguments: unbelievable.indices)
-    func keepsTheNewRefreshTokenWhenTheIDTokenIsNotBelieved(_ index: Int) async throws {
+    func keepsTheNewRefreshTokenIfTheIDTokenIsRejected(_ index: Int) async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         setup.clock.advance(by: .seconds(3600))
@@ -74,7 +74,7 @@ struct RefreshAnswerTests {
     }
 
     /// An empty refresh token counts as missing: the stored one is kept.
-    @Test func keepsTheOldRefreshTokenWhereAFaultyAnswerHasAnEmptyOne() async throws {
+    @Test func keepsTheOldRefreshTokenIfAFaultyAnswerHasAnEmptyOne() async throws {
         let setup = try TestSetup { $0.rotatesRefreshTokens = false }
         let (application, first) = try await setup.signedIn()
         setup.provider.failNext(
@@ -95,7 +95,7 @@ struct RefreshAnswerTests {
 
     /// The new refresh token matters more than the ID token beside it.
     @Test(arguments: withoutKeys.indices, [false, true])
-    func refreshesWhenTheKeysCannotBeHad(_ index: Int, _ signsWithANewKey: Bool) async throws {
+    func refreshesIfTheKeysCannotBeFetched(_ index: Int, _ signsWithANewKey: Bool) async throws {
         let (fault, leavesTheEarlierKeys) = Self.withoutKeys[index]
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
@@ -110,7 +110,7 @@ struct RefreshAnswerTests {
         #expect(third.source == .identityProvider)
     }
 
-    @Test func believesNobodyElsesIDTokenForWantOfKeys() async throws {
+    @Test func rejectsAnotherPersonsIDTokenIfTheKeysCannotBeFetched() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         setup.provider.failAlways(.keys, with: .answer(status: 404))
@@ -119,7 +119,7 @@ struct RefreshAnswerTests {
         try await expectUnchanged(setup, application, first.account, .subjectMismatch)
     }
 
-    @Test func stopsALoopOfAnswersThatAreNotBelieved() async throws {
+    @Test func stopsALoopOfRejectedAnswers() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         setup.clock.advance(by: .seconds(3600))
@@ -223,7 +223,7 @@ struct RefreshAnswerTests {
         #expect(hit.source == .cache)
     }
 
-    @Test func livesWithoutARefreshToken() async throws {
+    @Test func worksWithoutARefreshToken() async throws {
         let setup = try TestSetup { $0.issuesRefreshTokens = false }
         let (application, first) = try await setup.signedIn()
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)

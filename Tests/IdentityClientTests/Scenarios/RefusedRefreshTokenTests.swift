@@ -31,7 +31,7 @@ struct RefusedRefreshTokenTests {
         }
     }
 
-    @Test func isSentOnceByHundredProcesses() async throws {
+    @Test func aHundredProcessesSendARefusedTokenOnce() async throws {
         let (setup, account) = try await refused()
         #expect(try await refusal(setup, account).serverError?.error == "invalid_grant")
         for _ in 0..<99 {
@@ -41,7 +41,7 @@ struct RefusedRefreshTokenTests {
         #expect(setup.provider.count(of: .token) == 1)
     }
 
-    @Test func isSentAgainAfterAMinuteAndThenAfterLongerPauses() async throws {
+    @Test func sendsARefusedTokenAgainAfterGrowingPauses() async throws {
         let (setup, account) = try await refused()
         for (index, pause) in [60, 120, 240, 480, 960, 1920, 3600, 3600].enumerated() {
             try await refusal(setup, account)
@@ -61,7 +61,7 @@ struct RefusedRefreshTokenTests {
         #expect(try await refusal(setup, account).retryAfter == .seconds(60))
     }
 
-    @Test func isSentWhereTheCallerForcesIt() async throws {
+    @Test func aForcedRefreshSendsARefusedToken() async throws {
         let (setup, account) = try await refused()
         for count in 1...3 {
             try await expectError(.signInExpired) {
@@ -73,7 +73,7 @@ struct RefusedRefreshTokenTests {
         }
     }
 
-    @Test func saysNothingOfTheRefreshTokenOfANewSignIn() async throws {
+    @Test func aRefusalDoesNotConcernTheTokenOfANewSignIn() async throws {
         let (setup, account) = try await refused()
         try await refusal(setup, account)
         setup.provider.failAlways(.token, with: nil)
@@ -84,7 +84,7 @@ struct RefusedRefreshTokenTests {
     }
 
     /// With Microsoft's providers, one refresh token works for many APIs, and a refusal may concern only one of them.
-    @Test func saysNothingOfOtherAPIsAtMicrosoft() async throws {
+    @Test func aRefusalDoesNotConcernOtherAPIsAtMicrosoft() async throws {
         let (setup, account) = try await refused(.entra)
         for _ in 0..<3 {
             for scope in ["api.read", "api.other"] as [Scope] { try await refusal(setup, account, scope) }
@@ -92,7 +92,7 @@ struct RefusedRefreshTokenTests {
         #expect(setup.provider.count(of: .token) == 2)
     }
 
-    @Test func bindsNobodyWhenTheClockWasSetBack() async throws {
+    @Test func aRefusalDoesNotCountAfterTheClockWasSetBack() async throws {
         let (setup, account) = try await refused()
         try await refusal(setup, account)
         setup.provider.failAlways(.token, with: nil)
@@ -102,7 +102,7 @@ struct RefusedRefreshTokenTests {
     }
 
     /// Meanwhile, a token that is still valid is used.
-    @Test func leavesAnAccessTokenThatIsStillGood() async throws {
+    @Test func keepsAnAccessTokenThatIsStillValid() async throws {
         let setup = try TestSetup()
         let (_, first) = try await setup.signedIn()
         setup.clock.advance(by: .seconds(3400))
@@ -120,7 +120,7 @@ struct RefusedRefreshTokenTests {
 
     /// The caller must learn that a person is needed, not that the refusal could not be stored.
     @Test(arguments: [nil, "bad_token"])
-    func isToldAlthoughItCannotBeRemembered(_ suberror: String?) async throws {
+    func reportsARefusalThatCannotBeStored(_ suberror: String?) async throws {
         let cache = UnreliableCache()
         let setup = try TestSetup(cache: cache)
         let (application, first) = try await setup.signedIn()
@@ -134,7 +134,7 @@ struct RefusedRefreshTokenTests {
     }
 
     /// A record that cannot be read meanwhile must not hide the provider's answer either.
-    @Test func isToldAlthoughTheRecordCannotBeReadAgain() async throws {
+    @Test func reportsARefusalIfTheRecordCannotBeReadAgain() async throws {
         let cache = UnreliableCache()
         let setup = try TestSetup(cache: cache)
         let (application, first) = try await setup.signedIn()

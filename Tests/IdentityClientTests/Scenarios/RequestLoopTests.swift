@@ -58,7 +58,7 @@ struct RequestLoopTests {
         #expect(setup.provider.count(of: .token) == 5)
     }
 
-    @Test func goesOnAfterAMinute() async throws {
+    @Test func sendsAgainAfterAMinute() async throws {
         let setup = try TestSetup()
         let (application, first) = try await Self.looping(setup)
         setup.clock.advance(by: .seconds(59))
@@ -71,7 +71,7 @@ struct RequestLoopTests {
         #expect(next.source == .identityProvider)
     }
 
-    @Test func goesOnWhenTheClockIsSetBack() async throws {
+    @Test func sendsAgainIfTheClockIsSetBack() async throws {
         let setup = try TestSetup()
         let (application, first) = try await Self.looping(setup)
         setup.clock.advance(by: .seconds(-600))
@@ -81,7 +81,7 @@ struct RequestLoopTests {
         #expect(next.source == .identityProvider)
     }
 
-    @Test func goesOnAfterASignIn() async throws {
+    @Test func sendsAgainAfterASignIn() async throws {
         let setup = try TestSetup()
         let (application, first) = try await Self.looping(setup)
         _ = try await application.acquireTokenInteractively(scopes: ["api.read"])
@@ -91,7 +91,7 @@ struct RequestLoopTests {
         #expect(next.source == .identityProvider)
     }
 
-    @Test func goesOnWhenAnotherProgramPutAnotherRefreshToken() async throws {
+    @Test func sendsAgainIfAnotherProgramStoredAnotherRefreshToken() async throws {
         let setup = try TestSetup()
         let (application, first) = try await Self.looping(setup)
         let forced = SilentParameters(scopes: ["api.read"], account: first.account, forcesRefresh: true)

@@ -18,7 +18,7 @@ struct RotatedTokenTests {
         }
     }
 
-    @Test func isStoredWhileKeysAreFetched() async throws {
+    @Test func storesTheRotatedTokenWhileKeysAreFetched() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         let old = try await storedRefreshToken(setup)
@@ -41,7 +41,7 @@ struct RotatedTokenTests {
     }
 
     /// The configuration that is kept names another algorithm than the ID token's: it is fetched anew with the answer in hand.
-    @Test func isStoredWhileTheConfigurationIsFetched() async throws {
+    @Test func storesTheRotatedTokenWhileTheConfigurationIsFetched() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         let old = try await storedRefreshToken(setup)
@@ -62,7 +62,7 @@ struct RotatedTokenTests {
         #expect(try await storedRefreshToken(setup) == new)
     }
 
-    @Test func isNotSentForBeforeTheKeysAreFresh() async throws {
+    @Test func fetchesStaleKeysBeforeTheRefreshTokenIsSent() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         setup.clock.advance(by: .seconds(2 * 86_400))
@@ -77,7 +77,7 @@ struct RotatedTokenTests {
     }
 
     /// A program's own transport may throw this error when it is closed.
-    @Test func isKeptWhereTheTransportGivesUp() async throws {
+    @Test func keepsTheRotatedTokenIfTheTransportGivesUp() async throws {
         let setup = try TestSetup()
         let transport = CancellingTransport(setup.provider.transport)
         let (application, first) = try await setup.signedIn { $0.transport = transport }
@@ -97,7 +97,7 @@ struct RotatedTokenTests {
 
     /// A host that does not answer is asked once a minute, as long as its earlier documents are usable.
     @Test(arguments: [TestIdentityProvider.Fault.drop, .serverError(), .throttled(retryAfter: .seconds(30))])
-    func isNotHeldUpByAHostThatDoesNotAnswer(_ fault: TestIdentityProvider.Fault) async throws {
+    func aSilentHostDoesNotDelayTheRefresh(_ fault: TestIdentityProvider.Fault) async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         setup.clock.advance(by: .seconds(2 * 86_400))
@@ -160,7 +160,7 @@ struct RotatedTokenTests {
     }
 
     /// The same where nothing is kept and Microsoft's endpoints are known: one that asks its host again holds up no refresh.
-    @Test func isNotHeldUpWhereTheEndpointsAreKnownAnyway() async throws {
+    @Test func endpointsKnownInAdvanceAreFetchedOnceAMinute() async throws {
         let setup = try TestSetup(.entra)
         setup.provider.failAlways(.discovery, with: .serverError())
         let (application, first) = try await setup.signedIn()
@@ -175,7 +175,7 @@ struct RotatedTokenTests {
 
     /// A computer that was offline asks again as soon as it is asked, at Microsoft's providers as at others.
     @Test(arguments: [TestIdentityProvider.Profile.entra, .openIDConnect])
-    func waitsForNothingOnceThereIsANetworkAgain(_ profile: TestIdentityProvider.Profile) async throws {
+    func asksAtOnceWhenTheNetworkIsBack(_ profile: TestIdentityProvider.Profile) async throws {
         let setup = try TestSetup(profile)
         let application = try setup.application()
         setup.transport.isOffline = true
@@ -188,7 +188,7 @@ struct RotatedTokenTests {
     }
 
     /// Where nothing is kept, what the provider publishes cannot be had now, and it says for how long.
-    @Test func isNotSentForWhileTheProviderWantsNoRequests() async throws {
+    @Test func sendsNothingWhileTheProviderIsUnavailable() async throws {
         let setup = try TestSetup()
         let (_, first) = try await setup.signedIn()
         setup.clock.advance(by: .seconds(10 * 86_400))
@@ -208,7 +208,7 @@ struct RotatedTokenTests {
     }
 
     /// The person signs in again during a forced refresh, which must not report a sign-out.
-    @Test func aForcedRefreshGoesOnWithTheSignInThatTookItsPlace() async throws {
+    @Test func aForcedRefreshContinuesWithTheSignInThatReplacedTheRecord() async throws {
         let setup = try TestSetup()
         let (application, first) = try await setup.signedIn()
         let (gate, sent) = (Gate(), setup.provider.count(of: .token))

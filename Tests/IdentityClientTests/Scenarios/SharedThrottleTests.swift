@@ -28,7 +28,7 @@ struct SharedThrottleTests {
         return (setup, one, first)
     }
 
-    @Test func anotherProgramWaitsToo() async throws {
+    @Test func anotherProgramObeysTheWait() async throws {
         let (setup, _, first) = try await throttled()
         let other = try setup.application()
         let sent = setup.provider.count(of: .token)
@@ -50,7 +50,7 @@ struct SharedThrottleTests {
         #expect(try await acquire(other, first.account, "api.write").source == .identityProvider)
     }
 
-    @Test func leavesNothingBehindWhenTheWaitIsOver() async throws {
+    @Test func removesAFinishedWait() async throws {
         let (setup, one, first) = try await throttled()
         let group = CacheGroup.application("test-client")
         #expect(try await setup.cache.records(of: .lease, in: group).count == 1)
@@ -59,7 +59,7 @@ struct SharedThrottleTests {
         #expect(try await setup.cache.records(of: .lease, in: group).isEmpty)
     }
 
-    @Test func aWaitWithoutATimeOfTheServersIsNotShared() async throws {
+    @Test func sharesOnlyAWaitWithATimeOfTheServer() async throws {
         let setup = try TestSetup()
         let (one, first) = try await setup.signedIn()
         let other = try setup.application()
@@ -70,7 +70,7 @@ struct SharedThrottleTests {
     }
 
     /// A program whose clock is a day behind neither waits for a day nor ends the wait of the others.
-    @Test func bearsAClockThatIsADayWrong() async throws {
+    @Test func worksWithAClockThatIsADayWrong() async throws {
         let (setup, _, first) = try await throttled()
         let other = try setup.application()
         let behind = ManualClock(now: setup.clock.now.addingTimeInterval(-86_400))
@@ -89,7 +89,7 @@ struct SharedThrottleTests {
 
     /// Any program that shares the directory can write such a record.
     @Test(arguments: [Int64.max, .min, 253_402_300_800])
-    func aWaitFromAnImpossibleTimeBindsNobody(notedAt: Int64) {
+    func ignoresAWaitFromAnImpossibleTime(notedAt: Int64) {
         #expect(ServerWait(ServerWait(notedAt: notedAt, seconds: 60).encoded()) == nil)
     }
 
@@ -115,7 +115,7 @@ struct SharedThrottleTests {
     }
 
     /// For example, waits for scopes that are not requested again.
-    @Test func theNextWaitRemovesThoseThatAreOver() async throws {
+    @Test func aNewWaitRemovesFinishedWaits() async throws {
         let setup = try TestSetup(.entra)
         let (one, first) = try await setup.signedIn()
         let group = CacheGroup.application("test-client")

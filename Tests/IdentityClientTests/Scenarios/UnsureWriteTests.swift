@@ -57,7 +57,7 @@ struct UnsureWriteTests {
     }
 
     /// The person also signs in to another program, before the first program repeats its apparently lost write.
-    @Test func leavesANewerSignInAlone() async throws {
+    @Test func keepsANewerSignIn() async throws {
         let storage = InMemoryTokenCache()
         let cache = UnreliableCache(storage)
         (cache.refusedWrites, cache.doesWhatItRefuses) = ([.account], true)
@@ -73,7 +73,7 @@ struct UnsureWriteTests {
     }
 
     /// The lease has expired while the storage could not be written; the record can be read.
-    @Test func sendsWhatIsStoredAndNotWhatIsInMemory() async throws {
+    @Test func sendsTheStoredRefreshTokenNotTheOneInMemory() async throws {
         let storage = InMemoryTokenCache()
         let cache = UnreliableCache(storage)
         let setup = try TestSetup(cache: cache)

@@ -25,7 +25,7 @@ struct UnwrittenRefreshTests {
         other = try setup.application { [othersCache] in $0.cache = othersCache }
     }
 
-    @Test func keepsOthersFromSendingTheSpentOne() async throws {
+    @Test func otherProgramsDoNotSendTheSpentRefreshToken() async throws {
         let account = try await signIn()
         cache.refusedWrites = [.account]
         let refreshed = try await refresh(application, account)
@@ -39,7 +39,7 @@ struct UnwrittenRefreshTests {
     }
 
     /// Only the refresh token of the answer is used.
-    @Test func keepsOthersFromSendingTheSpentOneAfterAnAnswerThatIsNotBelieved() async throws {
+    @Test func otherProgramsDoNotSendTheSpentRefreshTokenOfARejectedAnswer() async throws {
         let account = try await signIn()
         cache.refusedWrites = [.account]
         setup.provider.tamperNextIDToken(with: .brokenSignature)
@@ -50,7 +50,7 @@ struct UnwrittenRefreshTests {
         expectEachSentOnce(2)
     }
 
-    @Test func keepsOthersFromSendingTheSpentOneWhereALaterRefreshFails() async throws {
+    @Test func otherProgramsDoNotSendTheSpentRefreshTokenIfALaterRefreshFails() async throws {
         let account = try await signIn()
         cache.refusedWrites = [.account]
         let refreshed = try await refresh(application, account)
@@ -62,7 +62,7 @@ struct UnwrittenRefreshTests {
         #expect(spent.count == 3 && Set(spent).count == 2, "The one that was refused is not spent.")
     }
 
-    @Test func goesOnRefreshingItself() async throws {
+    @Test func refreshesAgainInTheSameProgram() async throws {
         let account = try await signIn()
         cache.refusedWrites = [.account]
         for _ in 0..<3 { #expect(isFailed(try await refresh(application, account).persistence)) }
@@ -75,7 +75,7 @@ struct UnwrittenRefreshTests {
     }
 
     @Test(arguments: [true, false])
-    func holdsNobodyUpAfterASignOut(_ isElsewhere: Bool) async throws {
+    func delaysNoOtherProgramAfterASignOut(_ isElsewhere: Bool) async throws {
         if !isElsewhere { cache.refusedWrites = [.account] }
         let account = try await signIn()
         cache.refusedWrites = [.account]
@@ -88,7 +88,7 @@ struct UnwrittenRefreshTests {
         }
     }
 
-    @Test func holdsNobodyUpAfterANewSignIn() async throws {
+    @Test func delaysNoOtherProgramAfterANewSignIn() async throws {
         let account = try await signIn()
         cache.refusedWrites = [.account]
         _ = try await refresh(application, account)
@@ -99,7 +99,7 @@ struct UnwrittenRefreshTests {
     }
 
     /// The application object takes the unwritten changes with it, and the task that tries to write them.
-    @Test func endsWithTheApplicationObject() async throws {
+    @Test func releasesTheLeaseWithTheApplicationObject() async throws {
         weak var cache: UnreliableCache?
         do {
             let own = UnreliableCache()
