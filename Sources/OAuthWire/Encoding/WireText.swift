@@ -38,10 +38,11 @@ package enum WireText {
         first.utf8.elementsEqual(second.utf8)
     }
 
-    /// The same, as quick as `==` where both texts are ASCII: equal ones are the same bytes then.
+    /// The same, almost as fast as `==` if the texts are ASCII: a text that is equal to ASCII and has other bytes has
+    /// more bytes.
     package static func areSame(_ first: String, _ second: String) -> Bool {
-        guard first == second else { return false }
-        return first.utf8Span.isKnownASCII && second.utf8Span.isKnownASCII || first.utf8.elementsEqual(second.utf8)
+        guard first == second, first.utf8.count == second.utf8.count else { return false }
+        return first.utf8Span.isKnownASCII || first.utf8.elementsEqual(second.utf8)
     }
 
     /// The words of a space-separated list.
