@@ -29,35 +29,27 @@ extension CredentialStore {
     }
 
     private func listing(of records: [CacheKey: CacheRecord]) async throws -> Listing {
-        var (listing, unsaved) = state.withLock { state in
+        let (known, reported, unsaved) = state.withLock { state in
+            if !state.reported.isEmpty { state.reported = state.reported.filter { records[$0.key] != nil } }
             // An account that another process has signed out in the meantime is not listed, although this process has
             // not forgotten it yet.
-            (state.listing, state.unsaved.values.filter { records[$0.snapshot.key] != nil || !$0.writes.hadRecord })
+            let unsaved = state.unsaved.values.filter { records[$0.snapshot.key] != nil || !$0.writes.hadRecord }
+            return (state.listing, state.reported, unsaved)
         }
-        if listing.records != records {
-            listing = listing.changed(try await changes(from: listing, to: records), records: records)
+        var listing = known
+        if known.records != records {
+            var snapshots = [CacheKey: CredentialSnapshot](minimumCapacity: records.count)
+            for (key, record) in records where reported[key] != record {
+                let isKnown = known.records[key] == record
+                snapshots[key] = isKnown ? known.snapshots[key] : try await reporting(record, key: key)
+            }
+            listing = Listing(records: records, snapshots: snapshots)
             state.withLock { [listing] in $0.listing = listing }
         }
         guard !unsaved.isEmpty else { return listing }
-        return listing.changed(unsaved.map { ($0.snapshot.key, $0.snapshot) }, records: records)
-    }
-
-    /// Returns the changes for records that are new, removed or different.
-    private func changes(from known: Listing, to records: [CacheKey: CacheRecord]) async throws -> [Listing.Change] {
-        let reported = state.withLock { state in
-            state.reported = state.reported.filter { records[$0.key] != nil }
-            return state.reported
-        }
-        var changes: [Listing.Change] = []
-        var gone = known.records.count - records.count
-        for (key, record) in records {
-            let before = known.records[key]
-            if before == record { continue }
-            if before == nil { gone += 1 }
-            changes.append((key, reported[key] == record ? nil : try await reporting(record, key: key)))
-        }
-        guard gone > 0 else { return changes }
-        return changes + known.records.keys.filter { records[$0] == nil }.map { ($0, nil) }
+        var snapshots = listing.snapshots
+        for commit in unsaved { snapshots[commit.snapshot.key] = commit.snapshot }
+        return Listing(records: records, snapshots: snapshots)
     }
 
     /// Reads a record. Remembers a record that cannot be read, so that it is reported only once.
@@ -76,41 +68,56 @@ extension CredentialStore {
 
     /// The records of a group in decoded form. The object stays the same while no record changes.
     package final class Listing: Sendable {
-        typealias Change = (key: CacheKey, snapshot: CredentialSnapshot?)
-
         let records: [CacheKey: CacheRecord]
         package let snapshots: [CacheKey: CredentialSnapshot]
-        /// The account lists that a program sees, each computed on first use.
-        private let lists: Mutex<[String: AccountList]>
+        /// The accounts of each provider, computed on first use.
+        private let accounts = Mutex<[String: [Account]]>([:])
 
-        init(
-            records: [CacheKey: CacheRecord] = [:],
-            snapshots: [CacheKey: CredentialSnapshot] = [:],
-            lists: [String: AccountList] = [:]
-        ) {
+        init(records: [CacheKey: CacheRecord] = [:], snapshots: [CacheKey: CredentialSnapshot] = [:]) {
             self.records = records
             self.snapshots = snapshots
-            self.lists = Mutex(lists)
         }
 
-        /// The accounts of one provider, as a program sees them.
+        /// The accounts of one provider, each once and sorted by username.
         func accounts(inScope scope: String) -> [Account] {
-            if let known = lists.withLock({ $0[scope] }) { return known.accounts }
-            let list = AccountList(snapshots.values, inScope: scope)
-            lists.withLock { $0[scope] = list }
-            return list.accounts
-        }
-
-        /// Returns the listing after `changes`. Lists that were computed already are patched, not computed again.
-        func changed(_ changes: [Change], records: [CacheKey: CacheRecord]) -> Listing {
-            var snapshots = snapshots
-            // Each patch moves half a list on average, so that many patches cost more than sorting it.
-            var lists = changes.count > snapshots.count / 16 + 1 ? [:] : lists.withLock { $0 }
-            for (key, snapshot) in changes {
-                for scope in lists.keys { lists[scope]?.replace(snapshots[key], with: snapshot) }
-                snapshots[key] = snapshot
+            if let known = accounts.withLock({ $0[scope] }) { return known }
+            var views: [Account.ID: [CredentialSnapshot]] = [:]
+            for snapshot in snapshots.values
+            where Authority.accountScope(ofPartition: snapshot.credentials.partition) == scope {
+                views[snapshot.account.id, default: []].append(snapshot)
             }
-            return Listing(records: records, snapshots: snapshots, lists: lists)
+            let merged = views.values.map(Account.merged).sorted(by: Account.precedes)
+            accounts.withLock { $0[scope] = merged }
+            return merged
         }
+    }
+}
+
+extension Account {
+    /// Compares identifiers by their bytes, so that the order is the same each time.
+    fileprivate static func precedes(_ first: Account, _ second: Account) -> Bool {
+        let (name, other) = (first.username ?? "", second.username ?? "")
+        return name == other ? first.id.rawValue.utf8.lexicographicallyPrecedes(second.id.rawValue.utf8) : name < other
+    }
+
+    /// Merges the views of several clients and policies of one person. The order is fixed, so that the value stays the
+    /// same while the records do.
+    fileprivate static func merged(_ views: [CredentialSnapshot]) -> Account {
+        guard views.count > 1 else { return views[0].account }
+        let views = views.sorted {
+            ($0.account.homeAccountID, $0.key.name) < ($1.account.homeAccountID, $1.key.name)
+        }.map(\.account)
+        var profiles: [TenantProfile] = []
+        for profile in views.flatMap(\.tenantProfiles)
+        where !profiles.contains(where: { $0.tenantID == profile.tenantID && $0.policy == profile.policy }) {
+            profiles.append(profile)
+        }
+        return Account(
+            id: views[0].id,
+            environment: views[0].environment,
+            username: views.lazy.compactMap(\.username).first,
+            homeAccountID: views[0].homeAccountID,
+            tenantProfiles: profiles
+        )
     }
 }

@@ -22,57 +22,48 @@ import Testing
         return CredentialSnapshot(key: key, record: nil, credentials: credentials)
     }
 
-    /// Several records describe the same few people, with names that change and that other people share.
-    @Test func patchingGivesWhatMakingItAnewGives() {
-        var random = SystemRandomNumberGenerator()
-        var records: [Int: CredentialSnapshot] = [:]
-        var list = AccountList([], inScope: scope)
-        for _ in 0..<2000 {
-            let record = Int.random(in: 0..<30, using: &random)
-            let next: CredentialSnapshot? =
-                Int.random(in: 0..<4, using: &random) == 0
-                ? nil
-                : snapshot(
-                    record,
-                    person: Int.random(in: 0..<12, using: &random),
-                    name: ["ann", "Ben", "carl", nil].randomElement(using: &random) ?? nil,
-                    partition: Int.random(in: 0..<5, using: &random) == 0 ? "oidc|https://other.example" : nil
-                )
-            list.replace(records[record], with: next)
-            records[record] = next
-            let anew = AccountList(records.values, inScope: scope).accounts
-            guard list.accounts == anew else {
-                Issue.record("\(list.accounts.map(\.id)) is not \(anew.map(\.id))")
-                return
-            }
-        }
-        #expect(list.accounts.count > 1)
+    private func accounts(_ snapshots: [CredentialSnapshot]) -> [Account] {
+        CredentialStore.Listing(snapshots: Dictionary(uniqueKeysWithValues: snapshots.map { ($0.key, $0) }))
+            .accounts(inScope: scope)
     }
 
-    /// Two identifiers that `==` takes for the same text: a patch finds the right one.
-    @Test(arguments: [(0, 1), (1, 0)]) func aPatchTellsSimilarAccountsApart(_ gone: Int, _ left: Int) {
+    @Test func hasEachPersonOfTheProviderOnceSortedByName() {
+        let list = accounts([
+            snapshot(1, person: 1, name: "carl"), snapshot(2, person: 2, name: "ann"),
+            snapshot(3, person: 1, name: "carl"),
+            snapshot(4, person: 3, name: "ben", partition: "oidc|https://other.example"),
+        ])
+        #expect(list.map(\.username) == ["ann", "carl"])
+        #expect(list[1].tenantProfiles.map(\.tenantID).sorted() == ["realm 1", "realm 3"])
+    }
+
+    /// Two identifiers that `==` takes for the same text.
+    @Test func tellsSimilarAccountsApart() {
         let snapshots = ["\u{E9}", "e\u{301}"].enumerated().map { index, id in
-            let key = CacheKey(group: group, kind: .account, name: "\(index)")
-            return CredentialSnapshot(
-                key: key,
+            CredentialSnapshot(
+                key: CacheKey(group: group, kind: .account, name: "\(index)"),
                 record: nil,
                 credentials: Fixture.credentials(partition: scope, account: id)
             )
         }
-        var list = AccountList([], inScope: scope)
-        for snapshot in snapshots { list.replace(nil, with: snapshot) }
-        list.replace(snapshots[gone], with: nil)
-        #expect(list.accounts.map { Array($0.id.rawValue.utf8) } == [Array(snapshots[left].account.id.rawValue.utf8)])
+        #expect(accounts(snapshots).map { Array($0.id.rawValue.utf8) } == [[0x65, 0xCC, 0x81], [0xC3, 0xA9]])
     }
 
     /// The claims do not count when accounts are compared, and are the newest all the same.
-    @Test func aPatchBringsTheNewClaims() {
-        let old = snapshot(1, person: 1, name: "ann")
-        var credentials = old.credentials
+    @Test func hasTheNewClaimsAfterAChange() async throws {
+        let cache = InMemoryTokenCache()
+        let store = CredentialStore(cache: cache, group: group, clientID: "client")
+        var credentials = snapshot(1, person: 1, name: "ann").credentials
+        let id = RecordID(partition: scope, accountID: credentials.accountID.rawValue)
+        func claims() async throws -> [String?] {
+            try await store.allSnapshots().accounts(inScope: scope).map { $0.tenantProfiles.first?.idTokenClaims }
+        }
+        _ = try await store.update(id) { _ in credentials }
+        #expect(try await claims() == [nil])
         credentials.profiles[0].idToken = "e30.eyJhIjoxfQ.x"
-        let new = CredentialSnapshot(key: old.key, record: nil, credentials: credentials)
-        var list = AccountList([old, snapshot(2, person: 2, name: "ben")], inScope: scope)
-        list.replace(old, with: new)
-        #expect(list.accounts.map { $0.tenantProfiles.first?.idTokenClaims } == [#"{"a":1}"#, nil])
+        _ = try await store.update(id) { _ in credentials }
+        #expect(try await claims() == [#"{"a":1}"#])
+        _ = try await store.update(id) { _ in nil }
+        #expect(try await claims().isEmpty)
     }
 }
