@@ -117,12 +117,15 @@ extension TokenCacheConformance {
     }
 
     func checkHints(in tested: TestedCache) async throws {
+        // A cache may have nothing to watch before its first record.
+        let first = CacheRecord(text: "first")
+        try await tested.replace(nil, with: first, at: tested.key, "Storing a record")
         guard let hints = tested.cache.changes(in: tested.group) else { return }
         let next = try tested.next()
         try await next.clearing {
             try await next.replace(nil, with: CacheRecord(text: "x"), at: next.key, "Storing in another group")
             try await bounded(by: timeout, tested.rule) {
-                try await tested.replace(nil, with: CacheRecord(text: "x"), at: tested.key, "Storing a record")
+                try await tested.replace(first, with: CacheRecord(text: "x"), at: tested.key, "Replacing a record")
                 try await tested.wait(for: tested.key, in: hints)
             }
         }

@@ -15,9 +15,9 @@ extension AccountStore {
     /// in this process and others, and this object's failed acquisitions.
     ///
     /// Every caller receives all changes. Changes between two elements of the sequence are summed up; of failures, the
-    /// last hundred are kept. A change is reported at once if the caches give hints, as files and memory do, otherwise
-    /// within 1.5 s. A type whose cache cannot be read reports no changes meanwhile. The sequence ends when its task is
-    /// cancelled; everything that it uses is freed with it.
+    /// last hundred are kept. A change is reported at once if the caches give hints, as memory and existing files do,
+    /// otherwise within 1.5 s. A type whose cache cannot be read reports no changes meanwhile. The sequence ends when
+    /// its task is cancelled; everything that it uses is freed with it.
     ///
     /// - Throws: `AuthenticationError.cache` when a cache cannot be read now; `CancellationError`.
     public func changes() async throws -> AsyncStream<AccountStoreChange> {

@@ -120,9 +120,9 @@ extension PublicClientApplication {
     /// that signed in and out again in between does not appear. A refresh is a change only if the provider sends new
     /// data about the person.
     ///
-    /// A change is reported at once if the cache gives hints, as files and memory do, otherwise within 1.5 s. While the
-    /// cache cannot be read, nothing is reported, and no account counts as signed out. The sequence ends when its task
-    /// is cancelled; everything that it uses is freed with it.
+    /// A change is reported at once if the cache gives hints, as memory and existing files do, otherwise within 1.5 s.
+    /// While the cache cannot be read, nothing is reported, and no account counts as signed out. The sequence ends when
+    /// its task is cancelled; everything that it uses is freed with it.
     ///
     /// - Throws: `AuthenticationError.cache` when the cache cannot be read now; `CancellationError`.
     public func accountChanges() async throws -> AsyncStream<AccountChange> {

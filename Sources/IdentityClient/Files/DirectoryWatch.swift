@@ -4,26 +4,15 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Reports files that are renamed into, renamed out of or removed from a directory, which may not exist yet.
-///
-/// Until it exists, the nearest existing directory above is watched for the next directory on the way.
+/// Reports files that are renamed into, renamed out of or removed from a directory.
 final class DirectoryWatch: Sendable {
-    private struct State {
-        /// The watched directory.
-        var watch: Int32?
-        /// The awaited name in the watched directory; `nil` if this is the directory itself.
-        var awaited: String?
-    }
-
-    private static let inDirectory = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE
-    private static let above = IN_MOVED_TO | IN_CREATE
     private static let itself = IN_DELETE_SELF | IN_MOVE_SELF
+    private static let awaited = IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | itself | IN_DONT_FOLLOW
     private static let gone = itself | IN_IGNORED | IN_UNMOUNT
 
-    /// The directories on the way, from `/` to the directory itself.
-    private let way: [String]
+    private let path: String
     private let inotify: Inotify
-    private let state = Mutex(State())
+    private let watch = Mutex<Int32?>(nil)
     /// Gets the names of changed files, or `nil` if the directory can no longer be watched.
     private let report: @Sendable ([String]?) -> Void
 
@@ -31,9 +20,7 @@ final class DirectoryWatch: Sendable {
     ///
     /// - Parameter report: Called on a queue, one call at a time.
     init(_ path: String, report: @escaping @Sendable ([String]?) -> Void) throws {
-        var way = ["/"]
-        for part in path.split(separator: "/") { way.append((way.count > 1 ? way[way.count - 1] : "") + "/\(part)") }
-        self.way = way
+        self.path = path
         self.report = report
         inotify = try Inotify()
     }
@@ -48,76 +35,38 @@ final class DirectoryWatch: Sendable {
 
     /// Starts the watch: later changes are reported.
     func begin() throws {
-        try state.withLock { try arm(&$0) }
+        try watch.withLock { watch in
+            watch = try inotify.watch(path, for: Self.awaited)
+            if watch == nil { throw SystemCallError("inotify_add_watch", path, number: ENOENT) }
+        }
     }
 
     /// Ends the watch.
     func end() {
-        state.withLock { state in
-            if let watch = state.watch { inotify.end(watch) }
-            state = State()
+        watch.withLock { watch in
+            if let number = watch { inotify.end(number) }
+            watch = nil
         }
     }
 
     private func readEvents() {
+        let events = inotify.events()
+        let watch = watch.withLock { $0 }
         var names: [String] = []
-        var isLost = false
-        do {
-            for event in inotify.events() {
-                let (watch, awaited) = state.withLock { ($0.watch, $0.awaited) }
-                if event.isAny(of: IN_Q_OVERFLOW) {
-                    isLost = true
-                } else if event.watch != watch {
-                    continue  // of a directory that was watched before
-                } else if event.isAny(of: Self.gone) || (awaited != nil && event.name == awaited) {
-                    try state.withLock { try arm(&$0) }
-                    isLost = true
-                } else if awaited == nil {
-                    names.append(event.name)
-                }
+        var isGone = false
+        for event in events {
+            if event.isAny(of: IN_Q_OVERFLOW) {
+                // Changes were lost. A directory that cannot be read is gone, which has an event of its own.
+                names += (try? Descriptor.directory(path)?.names()) ?? []
+            } else if event.watch != watch {
+                continue  // of a watch that was ended before
+            } else if event.isAny(of: Self.gone) {
+                isGone = true
+            } else {
+                names.append(event.name)
             }
-            // Changes before the watch began, or too many changes for the kernel's queue.
-            if isLost, state.withLock({ $0.awaited == nil }), let directory = way.last {
-                names += try Descriptor.directory(directory)?.names() ?? []
-            }
-        } catch {
-            return report(nil)
         }
         if !names.isEmpty { report(names) }
-    }
-
-    /// Watches the directory, or the nearest existing directory above.
-    private func arm(_ state: inout State) throws {
-        if let watch = state.watch { inotify.end(watch) }
-        state.watch = nil
-        // Each round except the last ends because a directory appeared or disappeared meanwhile.
-        for _ in 0..<32 {
-            for index in way.indices.reversed() {
-                let isLast = index == way.count - 1
-                // The cache refuses links in its own two directories; above them, they are the system's business.
-                let links = index >= way.count - 2 ? IN_DONT_FOLLOW : 0
-                let flags = (isLast ? Self.inDirectory : Self.above) | Self.itself | links
-                guard let watch = try inotify.watch(way[index], for: flags) else { continue }
-                if isLast {
-                    // The system follows a link in the middle of a path.
-                    let parent = try? SystemCall.status(of: way[max(0, index - 1)], followingLinks: false)
-                    if parent?.kind == .directory {
-                        state = State(watch: watch, awaited: nil)
-                        return
-                    }
-                    inotify.end(watch)
-                    continue
-                }
-                let next = way[index + 1]
-                let status = try? SystemCall.status(of: next, followingLinks: index < way.count - 3)
-                if status?.kind != .directory {
-                    state = State(watch: watch, awaited: String(next.split(separator: "/").last ?? ""))
-                    return
-                }
-                inotify.end(watch)
-                break
-            }
-        }
-        throw SystemCallError("inotify_add_watch", way.last ?? "/", number: ENOENT)
+        if isGone { report(nil) }
     }
 }

@@ -85,7 +85,10 @@ extension PublicClientApplication {
         _ console: Console,
         while signIn: @escaping @Sendable () async throws -> AuthenticationResult
     ) async throws -> AuthenticationResult {
-        guard let changes = configuration.cache.changes(in: configuration.group) else { return try await signIn() }
+        let (cache, records) = (configuration.cache, configuration.group)
+        // Before the first sign-in there is no directory to watch. The sign-in itself reports why there can be none.
+        if cache.changes(in: records) == nil { try? await cache.checkWritable(in: records) }
+        guard let changes = cache.changes(in: records) else { return try await signIn() }
         return try await withThrowingTaskGroup(of: AuthenticationResult?.self) { group in
             defer { group.cancelAll() }
             group.addTask { try await signIn() }

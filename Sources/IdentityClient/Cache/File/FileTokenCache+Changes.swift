@@ -12,16 +12,18 @@ extension FileTokenCache {
     /// object. The watch is set on the caller's thread, in microseconds, so that no change is missed after this call
     /// returns.
     ///
-    /// - Returns: `nil` if the system has no watch left, for example because the user's programs have too many.
+    /// - Returns: `nil` until the first write creates the group's directory, and if the system has no watch left, for
+    ///   example because the user's programs have too many. If the directory is removed or moved, the stream ends.
     public func changes(in group: CacheGroup) -> AsyncStream<CacheKey>? {
-        guard let root = try? location.path() else { return nil }  // Every other call says why.
-        return hints.changes(in: group, at: "\(root)/\(group.name)")
+        // Every other call says why the directory cannot be used.
+        guard let directory = try? SecureDirectory.open(self.directory(), group.name) else { return nil }
+        return hints.changes(in: group, at: directory.path)
     }
 
     /// Returns the changes of ``changes(in:)`` and those that ``hint(at:)`` announces.
     package func changesHereAndElsewhere(in group: CacheGroup) -> AsyncStream<CacheKey>? {
         // Without the directory there are no hints. If it cannot be created, every other call says why.
-        if let root = try? location.path() { try? SecureDirectory.create(root, group.name) }
+        if let root = try? self.directory() { try? SecureDirectory.create(root, group.name) }
         return changes(in: group)
     }
 
@@ -30,7 +32,7 @@ extension FileTokenCache {
     ///
     /// - Throws: The errors of ``replace(_:with:for:)``.
     package func hint(at key: CacheKey) async throws {
-        let (root, name) = (try location.path(), try FileCacheName.record(key))
+        let (root, name) = (try directory(), try FileCacheName.record(key))
         try await readers.doing {
             guard let directory = try SecureDirectory.open(root, key.group.name) else { return }
             _ = try directory.lockFile(name)
