@@ -6,4 +6,9 @@ enum FilePath {
     static func normalized(_ path: String) -> String {
         "/" + path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
     }
+
+    /// The absolute path of a path that may begin at `directory`.
+    static func absolute(_ path: String, in directory: String) -> String {
+        normalized(path.hasPrefix("/") ? path : "\(directory)/\(path)")
+    }
 }

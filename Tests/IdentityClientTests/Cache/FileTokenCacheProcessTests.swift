@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test func keepsAnAbsolutePathAndCompletesARelativeOne() {
-        #expect(FileCacheLocation.absolute("/a//b/./c/", in: "/work") == "/a/b/c")
-        #expect(FileCacheLocation.absolute("b/../c", in: "/work") == "/work/b/../c")
+        #expect(FilePath.absolute("/a//b/./c/", in: "/work") == "/a/b/c")
+        #expect(FilePath.absolute("b/../c", in: "/work") == "/work/b/../c")
     }
 }

@@ -11,15 +11,9 @@ package struct FileCacheInspection: Sendable {
 }
 
 extension FileTokenCache {
-    /// Returns the directory that contains the groups' directories.
-    /// - Throws: `.cache` when the user has no home directory.
-    package func directory() throws -> String {
-        try location.path()
-    }
-
     /// Looks at the directory, or at what it would be made in, and writes a file there that is removed at once.
     package func inspect() throws -> FileCacheInspection {
-        let path = try location.path()
+        let path = try directory()
         var mode: UInt32?
         do {
             if let status = try Descriptor.directory(path)?.status() {

@@ -1,7 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 /// The names of the files in a group's directory of a ``FileTokenCache``. Files with other names are not the cache's.
-/// programs.
 enum FileCacheName {
     /// The number of locks in a group's directory.
     static let stripes = 16
@@ -19,19 +18,12 @@ enum FileCacheName {
         return "\(key.kind.rawValue)-\(key.name).json"
     }
 
-    /// Returns the key of the record in `file`, or `nil` if it holds no record of this kind.
-    static func key(_ file: String, kind: CacheKey.Kind, group: CacheGroup) -> CacheKey? {
-        let prefix = kind.rawValue + "-"
-        guard file.hasPrefix(prefix), file.hasSuffix(".json") else { return nil }
-        let name = String(file.dropFirst(prefix.utf8.count).dropLast(5))
-        return isName(name) ? CacheKey(group: group, kind: kind, name: name) : nil
-    }
-
-    /// Returns the key of the record in `file`, whatever its kind, or `nil` if it holds no record.
+    /// Returns the key of the record in `file`, or `nil` if it holds no record.
     static func key(_ file: String, group: CacheGroup) -> CacheKey? {
-        let kind = file.prefix { $0 != "-" }
-        guard isKind(String(kind)) else { return nil }
-        return key(file, kind: CacheKey.Kind(rawValue: String(kind)), group: group)
+        let kind = String(file.prefix { $0 != "-" })
+        let name = String(file.dropFirst(kind.count + 1).dropLast(5))
+        guard isKind(kind), isName(name), file.hasSuffix(".json") else { return nil }
+        return CacheKey(group: group, kind: CacheKey.Kind(rawValue: kind), name: name)
     }
 
     /// Returns the number of the lock that guards the record in `file`: the same in every process and version (FNV-1a).

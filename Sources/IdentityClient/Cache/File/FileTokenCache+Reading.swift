@@ -36,7 +36,7 @@ extension FileTokenCache {
     /// Returns whether there is certainly no record: its file does not exist, and owner, mode and kind of the
     /// directories are right.
     func isAbsent(_ key: CacheKey) throws -> Bool {
-        let root = try location.path()
+        let root = try self.directory()
         let directory = "\(root)/\(key.group.name)"
         let file = try "\(directory)/\(FileCacheName.record(key))"
         guard try SystemCall.status(of: file, followingLinks: false) == nil else { return false }
@@ -50,7 +50,7 @@ extension FileTokenCache {
 
     func readRecord(for key: CacheKey) throws -> CacheRecord? {
         let name = try FileCacheName.record(key)
-        guard let directory = try SecureDirectory.open(location.path(), key.group.name) else {
+        guard let directory = try SecureDirectory.open(self.directory(), key.group.name) else {
             forget(key)
             return nil
         }
@@ -91,10 +91,10 @@ extension FileTokenCache {
     }
 
     func readRecords(of kind: CacheKey.Kind, in group: CacheGroup) throws -> [CacheKey: CacheRecord] {
-        guard let directory = try SecureDirectory.open(location.path(), group.name) else { return [:] }
+        guard let directory = try SecureDirectory.open(self.directory(), group.name) else { return [:] }
         var records: [CacheKey: CacheRecord] = [:]
         for name in try directory.names() {
-            guard let key = FileCacheName.key(name, kind: kind, group: group) else { continue }
+            guard let key = FileCacheName.key(name, group: group), key.kind == kind else { continue }
             if let record = try unchangedRecord(for: key)
                 ?? readRecord(for: key, named: name, in: directory, isSweep: true)
             {

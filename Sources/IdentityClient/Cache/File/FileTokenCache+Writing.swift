@@ -22,7 +22,7 @@ extension FileTokenCache {
                 return value
             }
             try await wait.again(
-                for: location.path() + "/\(key.group.name)/" + FileCacheName.lock(FileCacheName.stripe(name))
+                for: directory() + "/\(key.group.name)/" + FileCacheName.lock(FileCacheName.stripe(name))
             )
         }
     }
@@ -34,7 +34,7 @@ extension FileTokenCache {
         _ valueWithoutDirectory: Value?,
         _ work: (borrowing FileWrite) throws -> Value
     ) throws -> Value? {
-        let root = try location.path()
+        let root = try self.directory()
         for _ in 0..<5 {
             guard let directory = try SecureDirectory.open(root, key.group.name) else {
                 if let valueWithoutDirectory { return valueWithoutDirectory }

@@ -25,7 +25,8 @@ import Synchronization
 /// )
 /// ```
 public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
-    let location: FileCacheLocation
+    /// The directory of the groups' directories; `nil` if it is the default and was not needed yet.
+    private let root: Mutex<String?>
     let lockTimeout: Duration
     let memory: Mutex<FileMemory>
     let now: @Sendable () -> CoarseTime
@@ -51,10 +52,20 @@ public final class FileTokenCache: TokenCache, CorruptRecordKeeping {
         memoryLimit: Int = 8 << 20,
         now: @escaping @Sendable () -> CoarseTime = { SystemCall.coarseTime }
     ) {
-        location = FileCacheLocation(directory)
+        root = Mutex(directory.map { FilePath.absolute($0, in: SystemCall.workingDirectory ?? "/") })
         self.lockTimeout = lockTimeout
         self.now = now
         memory = Mutex(FileMemory(limit: memoryLimit))
+    }
+
+    /// Returns the directory that contains the groups' directories.
+    /// - Throws: `.cache` when the user has no home directory.
+    package func directory() throws -> String {
+        try root.withLock { root in
+            let path = try root ?? StateDirectory.path()
+            root = path
+            return path
+        }
     }
 
     /// Returns the record under `key`, or `nil`.
