@@ -44,6 +44,20 @@ func changes() {
     } setup: {
         try await Home(InMemoryTokenCache(), accounts: 1_000)
     }
+    // More records than the file cache remembers, so that a part of them is read anew each time.
+    Benchmark("allAccounts, files, 3,000 accounts of 13 MiB", configuration: .longCalls) { benchmark, home in
+        try await benchmark.calls { blackHole(try await home.app.allAccounts()) }
+    } setup: {
+        let directory = ScratchDirectory()
+        return try await Home(FileTokenCache(directory: directory.path), accounts: 3_000, directory)
+    }
+    Benchmark("allAccounts, encrypted files, 3,000 accounts of 13 MiB", configuration: .longCalls) { benchmark, home in
+        try await benchmark.calls { blackHole(try await home.app.allAccounts()) }
+    } setup: {
+        let directory = ScratchDirectory()
+        let cache = EncryptedTokenCache(FileTokenCache(directory: directory.path), key: .random())
+        return try await Home(cache, accounts: 3_000, directory)
+    }
 }
 
 private final class Home: Sendable {

@@ -1,9 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Benchmark
+import BenchmarkSetup
 import FoundationEssentials
 import Glibc
-import BenchmarkSetup
 import IdentityClient
 import IdentityTesting
 

@@ -1,9 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Benchmark
+import BenchmarkSetup
 import Glibc
 import HTTPTypes
-import BenchmarkSetup
 import IdentityClient
 
 /// Registers the benchmark of a request like a token request, to a server on this computer that only answers.

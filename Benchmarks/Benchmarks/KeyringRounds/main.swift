@@ -1,8 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import BenchmarkSetup
 import FoundationEssentials
 import Glibc
-import BenchmarkSetup
 import IdentityClient
 import IdentityKeyring
 
@@ -52,7 +52,9 @@ case "problem":
     print(try await medianMilliseconds(1, problem), try await medianMilliseconds(21, problem))
 default:
     for number in 0..<100 where try await cache.record(for: key(number)) == nil {
-        guard try await cache.replace(nil, with: record(number), for: key(number)) else { throw BenchmarkSetup.Missing() }
+        guard try await cache.replace(nil, with: record(number), for: key(number)) else {
+            throw BenchmarkSetup.Missing()
+        }
     }
     let hits = 10_000
     let one = key(1)
