@@ -85,6 +85,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let (path, secret) = (directory.path, EncryptionKey.random())
         let app = try app(EncryptedTokenCache(FileTokenCache(directory: path), key: secret))
+        try await app.environment.store.checkWritable()  // makes the directory that is watched
         let pace = CachePace(polling: .seconds(3600), sweeping: .seconds(3600))
         var changes = try await app.accountChanges(pace: pace).makeAsyncIterator()
         async let change = changes.next()
