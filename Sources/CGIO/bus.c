@@ -9,7 +9,7 @@
 
 struct cgio_pending *cgio_pending_new(cgio_completion completion, void *data) {
     struct cgio_pending *pending = malloc(sizeof *pending);
-    if (!pending) abort(); // GLib ends the program in this case, too
+    if (!pending) abort(); // as GLib does without memory
     *pending = (struct cgio_pending){completion, data};
     return pending;
 }
@@ -86,7 +86,7 @@ void cgio_connection_forget_closed(void *connection, unsigned long number) {
 
 void cgio_connection_end(void *connection) {
     cgio_library.signals_disconnect(connection, GLIB_SIGNAL_MATCH_FUNC, 0, 0, NULL, (void *)on_closed, NULL);
-    // What GDBus still has to tell keeps the connection until this thread has heard it.
+    // GDBus keeps the connection until this thread has handled the pending messages.
     cgio_library.connection_close(connection, NULL, NULL, NULL);
     cgio_library.object_unref(connection);
 }
@@ -115,13 +115,13 @@ void cgio_call(void *connection, const char *destination, const char *path, cons
     void *descriptors = NULL;
     if (descriptor >= 0) {
         descriptors = cgio_library.descriptors_new();
-        // Where none can be made, the receiver finds that the handle in the arguments stands for nothing.
+        // If this fails, the receiver finds no descriptor for the handle in the arguments.
         if (cgio_library.descriptors_append(descriptors, descriptor, &error) < 0) cgio_library.error_free(error);
     }
     cgio_library.connection_call(connection, destination, path, interface, method, parameters, reply,
                                  starts ? 0 : GIO_CALL_NO_AUTO_START, milliseconds, descriptors, NULL, called, pending);
     if (descriptors) cgio_library.object_unref(descriptors);
-    // What was parsed is owned, not floating: the call has its own hold on it.
+    // The parsed value is owned, not floating: the call has a reference of its own.
     if (parameters) cgio_library.variant_unref(parameters);
 }
 
@@ -163,7 +163,7 @@ bool cgio_variant_has_type(void *variant, const char *type) {
     return strcmp(cgio_library.variant_type(variant), type) == 0;
 }
 size_t cgio_variant_count(void *variant) {
-    // GLib ends the program where there can be none.
+    // GLib ends the program for a value that is no container.
     return cgio_library.variant_has_parts(variant) ? cgio_library.variant_count(variant) : 0;
 }
 void *cgio_variant_child(void *variant, size_t index) { return cgio_library.variant_child(variant, index); }

@@ -26,7 +26,7 @@ static bool find_functions(void *handle, struct cgio_library *library) {
     return true;
 }
 
-/// Loads GIO, which brings GObject and GLib along, once. What was missing is looked for again the next time.
+/// Loads GIO, and with it GObject and GLib, once. After a failure, the next call looks for the library again.
 static cgio_readiness load(const char *name, const char **reason) {
     static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
     static bool is_loaded = false;
@@ -57,7 +57,7 @@ struct start {
 
 static void *run(void *argument) {
 #ifdef __linux__
-    // Not by whoever starts it: where GIO is missing, this thread may have ended by then.
+    // The starting thread must not do this: without GIO, this thread may have ended by then.
     pthread_setname_np(pthread_self(), "identity-glib");
 #endif
     struct start start = *(struct start *)argument;
@@ -88,7 +88,7 @@ int cgio_thread_start(const char *library, cgio_started started, void *data) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    // Signals are the program's business: none is taken on this thread.
+    // Signals belong to the program: this thread blocks them all.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -117,7 +117,7 @@ static int do_job(void *argument) {
 
 void cgio_thread_do(cgio_thread *thread, cgio_work work, void *data) {
     struct job *job = malloc(sizeof *job);
-    if (!job) abort(); // GLib ends the program in this case, too
+    if (!job) abort(); // as GLib does without memory
     *job = (struct job){work, data};
     void *source = cgio_library.idle_new();
     cgio_library.source_priority(source, GLIB_PRIORITY_DEFAULT);

@@ -21,7 +21,7 @@ static struct {
 
 static void set_up_class(void *class, void *data) {
     (void)data;
-    // libsecret's constructor insists on the connection that the whole process shares; a proxy's own does not.
+    // libsecret's constructor requires the connection that the whole process shares. The constructor of a plain proxy does not.
     const struct glib_object_class *proxy = cgio_library.class_ref(secret.proxy_type());
     ((struct glib_object_class *)class)->constructor = proxy->constructor;
 }
@@ -36,7 +36,7 @@ static bool find_functions(void *handle) {
 }
 
 static bool register_class(void) {
-    // Two copies of this code may be in one program: each has a class of its own.
+    // A program may contain two copies of this code: each registers a class of its own.
     static char name[64];
     struct glib_type_query service = {0};
     cgio_library.type_query(secret.service_type(), &service);
@@ -91,9 +91,9 @@ static void made(void *service, void *result, void *data) {
 
 void clibsecret_open(void *connection, int milliseconds, cgio_completion completion, void *data) {
     struct opening *opening = malloc(sizeof *opening);
-    if (!opening) abort(); // GLib ends the program in this case, too
+    if (!opening) abort(); // as GLib does without memory
     *opening = (struct opening){cgio_pending_new(completion, data), milliseconds};
-    // Without properties and signals: what changes is heard by the connection's own subscriptions.
+    // Without properties and signals, because the connection has subscriptions of its own.
     int flags = GIO_PROXY_NO_PROPERTIES | GIO_PROXY_NO_SIGNALS | GIO_PROXY_NO_AUTO_START;
     void *service = cgio_library.object_new(secret.type,
                                             "g-connection", connection,
@@ -123,6 +123,6 @@ bool clibsecret_decrypt(void *session, void *encrypted, void (*taken)(void *data
     size_t count = 0;
     const char *bytes = secret.value_get(value, &count);
     taken(data, (const uint8_t *)bytes, count);
-    secret.value_unref(value); // the last owner's: libsecret wipes it
+    secret.value_unref(value); // the last reference: libsecret wipes the secret
     return true;
 }

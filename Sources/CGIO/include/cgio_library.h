@@ -1,12 +1,12 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-// The functions of GLib, GObject and GIO that are used, with their types as the ABI has them. For C only. Written down by
-// hand; Scripts/check-headers compares them with the libraries' own headers.
+// The used functions of GLib, GObject and GIO, with their types in the ABI. For C only. The declarations are written by hand;
+// Scripts/check-headers compares them with the libraries' own headers.
 #pragma once
 
 #include "cgio.h"
 
-/// Says in the program's file which library it loads when it is first needed: packaging tools read that.
+/// A note in the program's file that names a library which is loaded on first use. Packaging tools read it.
 /// https://systemd.io/ELF_DLOPEN_METADATA/
 #define CGIO_DLOPEN_NOTE(name, library, purpose) \
     CGIO_NOTE(name, "[{\"feature\":\"keyring\",\"description\":\"" purpose \
@@ -125,17 +125,17 @@ struct cgio_library {
 #undef CGIO_FIELD
 };
 
-/// What was loaded; filled before any thread of cgio_thread_start says that it is ready, and constant from then on.
+/// The loaded functions. Filled before the first thread is ready, and constant from then on.
 extern struct cgio_library cgio_library;
 
-/// Whom to tell when a call is done.
+/// The receiver of a call's outcome.
 struct cgio_pending {
     cgio_completion completion;
     void *data;
 };
 
 struct cgio_pending *cgio_pending_new(cgio_completion completion, void *data);
-/// Tells of success, and frees.
+/// Reports success, and frees `pending`.
 void cgio_pending_succeed(struct cgio_pending *pending, void *value);
-/// Tells of a failure, and frees it and the error.
+/// Reports a failure, and frees `pending` and the error.
 void cgio_pending_fail(struct cgio_pending *pending, struct glib_error *error);

@@ -1,8 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-// The part of libsecret that encrypts secrets, loaded with dlopen: no libsecret header is read, nothing is linked.
+// Encryption of secrets by libsecret, which is loaded with dlopen: no libsecret header is read, nothing is linked.
 //
-// To open and to close belongs on the thread of a connection of CGIO, which is loaded first.
+// Load CGIO first, and open and close sessions on the thread of its connection.
 #pragma once
 
 #include <stdbool.h>
@@ -11,20 +11,20 @@
 
 #include "cgio.h"
 
-/// Loads libsecret, once. `reason` becomes what the loader said where it is unloadable; valid until this thread loads again.
+/// Loads libsecret, once. If it is unloadable, `reason` becomes the loader's message, valid until this thread loads again.
 cgio_readiness clibsecret_load(const char *library, const char **reason);
 
-/// Agrees with the keyring on a session in which secrets are encrypted, by way of `connection`; one that knows no
-/// encryption gets a plain one. No keyring is started for it. The value is the session, owned by the receiver.
+/// Opens a session with the keyring over `connection`, in which secrets are encrypted. A keyring without encryption gets a
+/// plain session. Starts no keyring. The value is the session, which the receiver owns.
 void clibsecret_open(void *connection, int milliseconds, cgio_completion completion, void *data);
 void clibsecret_close(void *session);
 
-// A session never changes: these may be called on any thread.
+// A session never changes: the functions below may be called on any thread.
 
-/// The session's path, which lives as long as the session.
+/// Returns the session's path, which is valid as long as the session.
 const char *clibsecret_path(void *session);
-/// A secret as the keyring takes it: a GVariant of type (oayays), owned by the receiver; NULL where libsecret failed.
+/// Returns an encrypted secret as a GVariant of type (oayays), which the caller owns, or NULL if libsecret failed.
 void *clibsecret_encrypt(void *session, const uint8_t *bytes, size_t count, const char *content_type);
-/// Gives `taken` what is in a GVariant of that type, which is wiped afterwards. Returns whether it could be read.
+/// Decrypts a GVariant of that type. Passes the content to `taken`, and wipes it afterwards. Returns whether it could be read.
 bool clibsecret_decrypt(void *session, void *secret, void (*taken)(void *data, const uint8_t *bytes, size_t count),
                         void *data);

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-// What is used of libsecret, written down by hand. Scripts/check-headers compares it with libsecret's own headers.
+// The used functions of libsecret, declared by hand. Scripts/check-headers compares them with libsecret's own headers.
 #pragma once
 
 #include <sys/types.h>
