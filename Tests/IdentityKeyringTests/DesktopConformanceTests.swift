@@ -7,11 +7,11 @@ import Testing
 
 @testable import IdentityKeyring
 
-/// The rules of every cache, for each store behind the one door.
+/// The rules of every cache, for each store of a `DesktopTokenCache`.
 @Suite struct DesktopConformanceTests {
     private let directory = FileManager.default.temporaryDirectory.path + "/identity-stores-\(UUID().uuidString)"
 
-    /// A directory of files plays the keyring.
+    /// A directory of files is the keyring.
     @Test(.timeLimit(.minutes(3)), arguments: [TokenStore.encryptedFile, .memory])
     func keepsWhatEveryCachePromises(_ store: TokenStore) async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }

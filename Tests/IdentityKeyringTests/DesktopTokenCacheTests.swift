@@ -7,7 +7,7 @@ import Testing
 
 @testable import IdentityKeyring
 
-/// One door to the stores; the keyring is one in memory.
+/// The choice of a store, with a cache in memory as the keyring.
 @Suite struct DesktopTokenCacheTests {
     private let keyring = InMemoryTokenCache()
     private let directory = FileManager.default.temporaryDirectory.path + "/identity-desktop-\(UUID().uuidString)"

@@ -13,7 +13,7 @@ import Testing
         #expect(reason.contains("ELF") && reason.count <= 200)
     }
 
-    /// The thread ends at once, often before whoever started it goes on.
+    /// The thread ends at once, often before the starting thread continues.
     @Test(.timeLimit(.minutes(1))) func survivesManyStartsWhereGIOIsMissing() async {
         await withTaskGroup { group in
             for _ in 0..<8 {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import IdentityKeyring
 
-/// The keyring's own dialog, on a screen, with somebody who types.
+/// The keyring's own dialog, on a screen, with typed keys.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"), .serialized)
 struct KeyringDialogTests {
     private func locked() async throws -> (KeyringSession, CacheKey) {
@@ -63,7 +63,7 @@ struct KeyringDialogTests {
         #expect(try await cache.record(for: key) == CacheRecord("new"))
     }
 
-    /// An account that is new, or whose owner never typed a password to log in.
+    /// A new user account, or an account with automatic login, has no collection.
     @Test(.timeLimit(.minutes(1))) func goesOnWhenThePersonMakesAKeyring() async throws {
         let session = try KeyringSession(.desktopNew)
         let key = try randomKey()
@@ -80,7 +80,7 @@ struct KeyringDialogTests {
 
     @Test(.timeLimit(.minutes(1))) func saysThatThePersonClosedTheDialog() async throws {
         let (session, key) = try await locked()
-        let cache = try session.cache(prompting: .allowed()) { $0.quickestPerson = .zero }
+        let cache = try session.cache(prompting: .allowed()) { $0.minimumDialogTime = .zero }
         let reading = Task { await failure { try await cache.record(for: key) }.code }
         #expect(try await eventually { try dialogs(session) == 1 })
         try type("key Escape", in: session)
@@ -90,13 +90,13 @@ struct KeyringDialogTests {
         #expect(try dialogs(session) == 0)
     }
 
-    /// GNOME Keyring shows no dialog any more where three wait for one and the first is closed.
+    /// GNOME Keyring shows no further dialog after three requests at once, if the first dialog is closed.
     @Test(.timeLimit(.minutes(1))) func showsEveryProgramItsDialog() async throws {
         let (session, key) = try await locked()
         let ended = Ended()
         var programs: [Task<Void, Never>] = []
         for _ in 0..<3 {
-            let cache = try session.cache(prompting: .allowed()) { $0.quickestPerson = .zero }
+            let cache = try session.cache(prompting: .allowed()) { $0.minimumDialogTime = .zero }
             _ = try await cache.status()
             programs.append(
                 Task {
@@ -116,7 +116,7 @@ struct KeyringDialogTests {
         programs.forEach { $0.cancel() }
     }
 
-    /// Taking the dialog away would end GNOME Keyring, and with it the sign-ins of every program until the next login.
+    /// Dismissing the dialog would end GNOME Keyring, and hide the sign-ins of every program until the next login.
     @Test(.timeLimit(.minutes(1))) func leavesTheKeyringAliveWhenItStopsWaiting() async throws {
         let (session, key) = try await locked()
         let process = try session.value("KEYRING_PID")

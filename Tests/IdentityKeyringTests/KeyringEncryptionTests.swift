@@ -26,7 +26,7 @@ struct KeyringEncryptionTests {
     }
 }
 
-/// A program that writes down all messages of a bus.
+/// A program that records all messages of a bus.
 private final class Monitor {
     private let session: KeyringSession
     private let process: String
@@ -43,7 +43,7 @@ private final class Monitor {
         _ = try? session.run("kill \(process)")
     }
 
-    /// All that was sent until a message with that name, which it sends.
+    /// Sends a message with that name, and returns everything that was sent before it.
     func capture(until name: String) async throws -> String {
         let signal = "gdbus emit --session --object-path /org/example --signal org.example.Monitor.Said \"'\(name)'\""
         let isComplete = try await eventually {

@@ -10,9 +10,9 @@ import Testing
 @Suite struct KeyringErrorsTests {
     typealias Code = AuthenticationError.Code
 
-    /// Where it comes from, how it is spelled there, what the program gets, and what the person is told to do.
+    /// The origin of each failure, its code there, the code for the program, and a part of the advice for the person.
     static let table: [(origin: String, domain: String, number: Int, name: String?, code: Code, advice: String)] = [
-        // A keyring that answers so is no reason for clear text: only connecting tells that there is no bus.
+        // These answers of a keyring do not mean that there is no bus, which could lead to clear text.
         ("any call, a failure", "g-io-error-quark", 0, nil, .cache, "Try again"),
         ("any call, something missing", "g-io-error-quark", 1, nil, .cache, "Try again"),
         ("any call, a wrong argument", "g-io-error-quark", 13, nil, .cache, "Try again"),
@@ -38,7 +38,7 @@ import Testing
         ("something new", "somebody-else", 99, nil, .cache, "Try again"),
     ]
 
-    @Test(arguments: table.indices) func becomesWhatTheTableSays(_ row: Int) throws {
+    @Test(arguments: table.indices) func isTranslated(_ row: Int) throws {
         let row = Self.table[row]
         let name = row.name.map {
             $0.hasPrefix("Secret.")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import IdentityKeyring
 
-/// A link that is given up takes its descriptors along; GLib ends a program that has none left.
+/// A retired link closes its descriptors. GLib ends a program that has no descriptor left.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
 struct KeyringLinkEndTests {
     @Test(.timeLimit(.minutes(1))) func leavesNoDescriptorWhereThereIsNoKeyring() async throws {
@@ -65,7 +65,7 @@ struct KeyringLinkEndTests {
         _ = guardian
     }
 
-    /// A bus that is stopped takes no more than its socket holds; what is left to send is not waited for.
+    /// A stopped bus takes no more than its socket holds. Closing does not wait until the rest is sent.
     @Test(.timeLimit(.minutes(1))) func leavesNoDescriptorWhereTheBusTakesNothing() async throws {
         let session = try KeyringSession(.noService)
         let before = try descriptors()
@@ -94,13 +94,13 @@ struct KeyringLinkEndTests {
             }
             try await group.waitForAll()
         }
-        // What GLib keeps for itself was made meanwhile.
+        // GLib has created its own descriptors meanwhile.
         #expect(try await eventually { try descriptors() < before + 5 })
         try session.signal(SIGCONT, "BUS_PID")
     }
 
     private func expectNothingLeft(_ work: () async throws -> Void) async throws {
-        try await work()  // GLib makes what it keeps
+        try await work()  // GLib creates its own descriptors.
         let before = try descriptors()
         for _ in 0..<50 { try await work() }
         #expect(try await eventually { try descriptors() <= before })

@@ -9,12 +9,12 @@ import Testing
 
 @testable import IdentityKeyring
 
-/// A cache that listens to changes waits until a keyring that went is back. Only a read or a write starts an installed
+/// A cache that listens to changes waits until a keyring runs again. Only a read or a write starts an installed
 /// keyring.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
 struct KeyringListeningTests {
-    /// Has the bus start a keyring that ends at once.
-    /// - Returns: The file by which one sees that it was started.
+    /// Installs a keyring that the bus can start and that ends at once.
+    /// - Returns: The path of the file that this keyring creates when it starts.
     private func install(in session: KeyringSession) throws -> String {
         let started = "\(session.directory)/started"
         try session.run(
@@ -34,7 +34,7 @@ struct KeyringListeningTests {
         #expect(try await other.replace(nil, with: CacheRecord("one"), for: key))
         let started = try install(in: session)
         let hints = try #require(cache.changes(in: key.group))
-        #expect(try await eventually { cache.memory.knownKeys(in: key.group) == [key] })
+        #expect(try await eventually { cache.connector.isListening })
         try session.stopKeyring()
         #expect(try await eventually { !cache.connector.isListening })
         try session.restartKeyring()
@@ -43,13 +43,13 @@ struct KeyringListeningTests {
         #expect(try await session.cache().replace(nil, with: CacheRecord("two"), for: second))
         #expect(await hints.first { $0 == second } == second)
         #expect(!FileManager.default.fileExists(atPath: started))
-        // A program that reads has it started, as every client of a keyring does.
+        // A read starts the installed keyring, as with every client of a keyring.
         try session.stopKeyring()
         #expect(await failure { try await cache.record(for: key) }.code == .keyringNoService)
         #expect(FileManager.default.fileExists(atPath: started))
     }
 
-    /// The keyring ends between a write's question and its change: KeePassXC that is just being started anew, say.
+    /// The keyring ends between a write's question and its change, for example because KeePassXC restarts.
     @Test(.timeLimit(.minutes(1))) func startsNoKeyringForAWriteThatItWentUnder() async throws {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(), try randomKey())
@@ -63,7 +63,7 @@ struct KeyringListeningTests {
         #expect(!FileManager.default.fileExists(atPath: started))
     }
 
-    /// The number of connections that the bus has ever had.
+    /// The number of connections to the bus since its start.
     private func connections(_ session: KeyringSession) throws -> Int {
         let names = try session.run(
             "gdbus call --session -d org.freedesktop.DBus -o /org/freedesktop/DBus -m org.freedesktop.DBus.ListNames"
@@ -72,13 +72,13 @@ struct KeyringListeningTests {
             .compactMap { Int($0.dropFirst(3)) }.max() ?? 0
     }
 
-    /// A program that is started before the keyring, as those are that start with the session.
+    /// A program that starts with the session starts before the keyring.
     @Test(.timeLimit(.minutes(1))) func findsAKeyringThatComesLaterOverOneConnection() async throws {
         let session = try KeyringSession(.noService)
         let (cache, key) = (try session.cache(), try randomKey())
         let before = try connections(session)
         let hints = try #require(cache.changes(in: key.group))
-        // The counting takes a connection each time, and in all longer than five pauses.
+        // Each count makes a connection itself. All counts together take longer than five pauses.
         for count in 1...150 {
             let ours = try connections(session) - before - count
             #expect(ours <= 2, "after \(count)")
@@ -90,7 +90,7 @@ struct KeyringListeningTests {
         #expect(await hints.first { $0 == key } == key)
     }
 
-    @Test(.timeLimit(.minutes(1))) func startsAKeyringForWhoMeetsAListenerOnTheWay() async throws {
+    @Test(.timeLimit(.minutes(1))) func startsAKeyringForAReaderThatJoinsAListener() async throws {
         let session = try KeyringSession(.noService)
         let started = try install(in: session)
         let cache = try session.cache()

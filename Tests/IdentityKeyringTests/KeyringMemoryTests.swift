@@ -43,19 +43,19 @@ struct KeyringMemoryTests {
         }
         #expect(try await reader.record(for: key) == CacheRecord("two"))
         #expect(try await reader.records(of: .account, in: key.group) == [key: CacheRecord("two")])
-        // What is read now is remembered only once somebody has ended what was begun.
+        // Records are remembered again after the next change under this lock has ended.
         #expect(reader.memory.record(for: key) == nil)
         #expect(try await writer.replace(CacheRecord("two"), with: CacheRecord("three"), for: key))
         #expect(try await reader.record(for: key) == CacheRecord("three"))
         #expect(reader.memory.record(for: key) == CacheRecord("three"))
     }
 
-    /// A replace that is refused has asked the keyring, too.
+    /// A refused replace has asked the keyring as well.
     @Test(.timeLimit(.minutes(1))) func remembersAgainAfterTheNextOneUnderTheLock() async throws {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(), try randomKey())
         #expect(try await cache.replace(nil, with: CacheRecord("one"), for: key))
-        let dead = try await cache.place.locks().take(for: key)
+        let dead = try await cache.files.locks().take(for: key)
         try dead.beginChange()
         dead.end()
         #expect(try await cache.record(for: key) == CacheRecord("one"))
@@ -88,7 +88,7 @@ struct KeyringMemoryTests {
         #expect(try await reader.record(for: key) == CacheRecord("two"))
     }
 
-    /// GLib ends the program where a part is asked for of what has none.
+    /// GLib ends the program if a part of a value without parts is read.
     @Test(.timeLimit(.minutes(1))) func survivesSignalsThatAreNotWhatTheyShouldBe() async throws {
         let session = try KeyringSession(.fake)
         let (address, directory) = (try session.value("BUS"), "\(session.directory)/locks")
@@ -101,7 +101,7 @@ struct KeyringMemoryTests {
             let (key, second) = (try randomKey(), Duration.seconds(5))
             let hints = cache.changes(in: key.group)
             let link = try await cache.connector.link()
-            // Signals come before the answer.
+            // The signals arrive before the answer.
             _ = try await link.call(
                 "Set",
                 of: "org.example.Control",

@@ -21,7 +21,7 @@ struct KeyringPromptTests {
         #expect(session.log() == "prompt\nprompt\n")
     }
 
-    @Test(.timeLimit(.minutes(1))) func asksNobodyUnlessToldTo() async throws {
+    @Test(.timeLimit(.minutes(1))) func asksThePersonOnlyIfItMay() async throws {
         let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(), try randomKey())
         try session.tell("locked", "yes")
@@ -30,7 +30,7 @@ struct KeyringPromptTests {
         #expect(session.log().isEmpty)
     }
 
-    /// Before the browser is opened: the dialog comes first, where there may be one, and nothing is stored.
+    /// The check shows the keyring's dialog before the browser is opened, if it may, and stores nothing.
     @Test(.timeLimit(.minutes(1))) func saysBeforehandWhetherItCanBeWritten() async throws {
         let session = try KeyringSession(.fake)
         let group = try CacheGroup("suite")
@@ -63,7 +63,7 @@ struct KeyringPromptTests {
 
     @Test(.timeLimit(.minutes(1))) func asksNoSecondTimeAfterADismissal() async throws {
         let session = try KeyringSession(.fake)
-        let (cache, key) = (try session.cache(prompting: .allowed()) { $0.quickestPerson = .zero }, try randomKey())
+        let (cache, key) = (try session.cache(prompting: .allowed()) { $0.minimumDialogTime = .zero }, try randomKey())
         try session.tell("locked", "yes")
         try session.tell("unlock", "dismissed")
         for _ in 0..<2 {
@@ -97,7 +97,7 @@ struct KeyringPromptTests {
         #expect(try await silent.record(for: key) == CacheRecord("y"))
     }
 
-    /// The items of an old "login" keyring, say, while another one is the default.
+    /// For example the items of an old "login" keyring, while another keyring is the default.
     @Test(.timeLimit(.minutes(1))) func asksForItemsOfALockedCollectionThatIsNotTheDefault() async throws {
         let session = try KeyringSession(.fake)
         let (old, new) = (try randomKey(), try randomKey())
@@ -105,7 +105,7 @@ struct KeyringPromptTests {
         try session.tell("items", "elsewhere")
         try session.tell("unlock", "done")
         #expect(await failure { try await session.cache().record(for: old) }.code == .keyringLocked)
-        // A listing asks only where the default collection has nothing.
+        // A listing asks only if the default collection has nothing.
         #expect(await failure { try await session.cache().records(of: .account, in: old.group) }.code == .keyringLocked)
         #expect(try await session.cache().replace(nil, with: CacheRecord("new"), for: new))
         #expect(try await session.cache().records(of: .account, in: old.group) == [new: CacheRecord("new")])
@@ -154,30 +154,6 @@ struct KeyringPromptTests {
         #expect(try await cache(.never).record(for: key) == CacheRecord("x"))
     }
 
-    /// The key is removed in "Passwords and Keys" while a program runs, and another one begins with a new key.
-    @Test(.timeLimit(.minutes(1))) func sealsWithTheKeyThatOthersHaveNow() async throws {
-        let session = try KeyringSession(.unlocked)
-        func cache() throws -> DesktopTokenCache {
-            DesktopTokenCache(
-                keyring: try session.cache(),
-                policy: .standard,
-                directory: "\(session.directory)/state",
-                prompting: .never
-            )
-        }
-        let (running, key, later) = (try cache(), try randomKey(), try randomKey())
-        #expect(try await running.replace(nil, with: CacheRecord("x"), for: key))
-        #expect(try await running.replace(CacheRecord("x"), with: nil, for: key))
-        let keyring = try session.cache()
-        let item = KeyringEncryptionKey.item(of: key.group)
-        let old = try #require(try await keyring.record(for: item))
-        #expect(try await keyring.replace(old, with: nil, for: item))
-        #expect(try await cache().replace(nil, with: CacheRecord("theirs"), for: key))
-        #expect(try await running.replace(nil, with: CacheRecord("ours"), for: later))
-        #expect(try await cache().records(of: .account, in: key.group).count == 2)
-        #expect(try await running.record(for: key) == CacheRecord("theirs"))
-    }
-
     @Test(.timeLimit(.minutes(1))) func asksForADefaultCollectionWhereThereIsNone() async throws {
         let session = try KeyringSession(.fake)
         let key = try randomKey()
@@ -185,7 +161,7 @@ struct KeyringPromptTests {
         let silent = try session.cache()
         #expect(await failure { try await silent.record(for: key) }.code == .keyringNoDefaultCollection)
         #expect(session.log().isEmpty)
-        let hasty = try session.cache(prompting: .allowed()) { $0.quickestPerson = .zero }
+        let hasty = try session.cache(prompting: .allowed()) { $0.minimumDialogTime = .zero }
         #expect(await failure { try await hasty.record(for: key) }.code == .keyringPromptDismissed)
         try session.tell("collection", "done")
         let cache = try session.cache(prompting: .allowed())
@@ -206,7 +182,7 @@ struct KeyringPromptTests {
     @Test(.timeLimit(.minutes(1))) func asksAgainWhereNoDialogCouldBeShown() async throws {
         let session = try KeyringSession(.fake)
         let key = try randomKey()
-        let cache = try session.cache(prompting: .allowed()) { $0.quickestPerson = .seconds(50) }
+        let cache = try session.cache(prompting: .allowed()) { $0.minimumDialogTime = .seconds(50) }
         try session.tell("locked", "yes")
         try session.tell("unlock", "dismissed")
         #expect(await failure { try await cache.record(for: key) }.code == .keyringLocked)
@@ -222,7 +198,7 @@ struct KeyringPromptTests {
         let key = try randomKey()
         try session.tell("locked", "yes")
         let settings = try session.settings()
-        let other = try await KeyringPlace(settings).rightToPrompt(within: .zero)
+        let other = try await KeyringFiles(settings).promptLock(within: .zero)
         let hasty = try session.cache(prompting: .allowed(deadline: .milliseconds(400)))
         #expect(await failure { try await hasty.record(for: key) }.code == .keyringTimedOut)
         let cache = try session.cache(prompting: .allowed())
@@ -243,7 +219,7 @@ struct KeyringPromptTests {
         let key = try randomKey()
         try session.tell("locked", "yes")
         try session.tell("unlock", "done")
-        let other = try await KeyringPlace(session.settings()).rightToPrompt(within: .zero)
+        let other = try await KeyringFiles(session.settings()).promptLock(within: .zero)
         let cache = try session.cache(prompting: .allowed(deadline: .seconds(3)))
         for longest in [Duration.seconds(20), .seconds(2)] {
             let hasty = await failure { try await cache.record(for: key) }
@@ -255,7 +231,7 @@ struct KeyringPromptTests {
         #expect(session.log() == "prompt\n")
     }
 
-    /// It ends before it could ask, or with its dialog open.
+    /// The keyring ends before it could ask, or with its dialog open.
     @Test(.timeLimit(.minutes(1)), arguments: ["gone", "gone-later"])
     func asksAgainWhenTheKeyringEnded(_ end: String) async throws {
         let session = try KeyringSession(.fake)
@@ -281,7 +257,7 @@ struct KeyringPromptTests {
         #expect(try await cache.record(for: key) == CacheRecord("x"))
     }
 
-    @Test(.timeLimit(.minutes(1))) func leavesADialogOpenThatNobodyAnswers() async throws {
+    @Test(.timeLimit(.minutes(1))) func leavesAnUnansweredDialogOpen() async throws {
         let session = try KeyringSession(.fake)
         let key = try randomKey()
         let cache = try session.cache(prompting: .allowed(deadline: .milliseconds(400)))
@@ -293,10 +269,10 @@ struct KeyringPromptTests {
         let second = await #expect(throws: AuthenticationError.self) { try await cache.record(for: key) }
         #expect(second?.code == .keyringTimedOut)
         #expect(start.duration(to: .now) < .milliseconds(100))
-        // The keyring does not hang, and clear text is no way out.
+        // The message neither says that the keyring hangs nor advises clear text.
         #expect(second?.message.hasPrefix("The keyring's dialog was not answered") == true)
         #expect(second?.message.contains("file cache") == false)
-        // It is still there for the person, and nobody opens another one.
+        // The dialog stays open for the person, and no program opens another.
         let other = try session.cache(prompting: .allowed(deadline: .milliseconds(400)))
         #expect(await failure { try await other.record(for: key) }.code == .keyringTimedOut)
         #expect(session.log() == "prompt\n")
@@ -305,7 +281,7 @@ struct KeyringPromptTests {
         #expect(session.log() == "prompt\n")
     }
 
-    @Test(.timeLimit(.minutes(1))) func leavesADialogOpenThatNobodyWaitsForAnyMore() async throws {
+    @Test(.timeLimit(.minutes(1))) func leavesTheDialogOpenAfterACancellation() async throws {
         let session = try KeyringSession(.fake)
         let key = try randomKey()
         let cache = try session.cache(prompting: .allowed())
@@ -332,7 +308,7 @@ struct KeyringPromptTests {
         #expect(try await cache.record(for: key) == nil)
     }
 
-    @Test(.timeLimit(.minutes(1))) func tellsWhoProvidesTheKeyring() async throws {
+    @Test(.timeLimit(.minutes(1))) func namesTheProgramBehindTheKeyring() async throws {
         let session = try KeyringSession(.fake)
         let status = try await session.cache().status()
         #expect(status.collection == "Fake")

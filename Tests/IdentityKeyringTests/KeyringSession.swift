@@ -7,12 +7,12 @@ import Testing
 
 @testable import IdentityKeyring
 
-/// Where the scripts that start keyrings are, as `Scripts/test-keyring` tells; without it there are no keyring tests.
+/// The directory of the scripts that start keyrings, set by `Scripts/test-keyring`. Without it, keyring tests are skipped.
 let keyringSupport: String? = unsafe getenv("IDENTITY_KEYRING_TESTS").map { unsafe String(cString: $0) }
 
-/// A bus and a keyring of a test's own, ended with this object.
+/// A bus and a keyring for one test. Both end with this object.
 final class KeyringSession: Sendable {
-    /// The keyring's state when it has been started.
+    /// The keyring, and its state after the start.
     enum Mode: String, CaseIterable {
         case unlocked, locked, fake, keepassxc, crowded, desktop
         case noService = "no-service"
@@ -83,7 +83,17 @@ final class KeyringSession: Sendable {
         }
     }
 
-    /// Runs a command in the session and gives what it printed.
+    /// Kills the keyring as soon as the next change of `key` has begun.
+    func killWithTheNextChange(of key: CacheKey, in cache: KeyringTokenCache) async throws -> Task<Void, any Error> {
+        let counter = try await cache.files.locks().counter(for: key)
+        let before = counter.value
+        return Task {
+            while counter.value == before { await Task.yield() }
+            try self.signal(SIGKILL, "KEYRING_PID")
+        }
+    }
+
+    /// Runs a command in the session and returns its output.
     @discardableResult
     func run(_ command: String) throws -> String {
         try Self.shell("export DBUS_SESSION_BUS_ADDRESS='\(try value("BUS"))' HOME='\(directory)/home'; \(command)")
@@ -122,7 +132,7 @@ final class KeyringSession: Sendable {
 }
 
 extension KeyringSettings {
-    /// For a session, also as another process is told of it.
+    /// The settings for a session, also in another process.
     init(address: String, directory: String) {
         self.init()
         busAddress = address
@@ -139,7 +149,7 @@ func randomKey(_ kind: CacheKey.Kind = .account, group: String = "suite") throws
     return CacheKey(group: try CacheGroup(group), kind: kind, name: name)
 }
 
-/// The code of the error that `work` throws, and how long it took.
+/// Returns the code of the error that `work` throws, and the time that it took.
 func failure(_ work: () async throws -> some Sendable) async -> (code: AuthenticationError.Code?, time: Duration) {
     let start = ContinuousClock.now
     do {
@@ -150,7 +160,7 @@ func failure(_ work: () async throws -> some Sendable) async -> (code: Authentic
     }
 }
 
-/// Waits until `condition` holds, for at most ten seconds.
+/// Waits until `condition` holds in another process that sends no event, for at most ten seconds.
 func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
     let end = ContinuousClock.now + .seconds(10)
     while ContinuousClock.now < end {

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Glibc
 import IdentityClient
 import IdentityTesting
@@ -14,7 +15,7 @@ struct KeyringStateTests {
         try await TokenCacheConformance(costRecords: nil) { try session.cache() }.run()
     }
 
-    @Test(.timeLimit(.minutes(5))) func keepsItWithKeePassXC() async throws {
+    @Test(.timeLimit(.minutes(5))) func keepsThemWithKeePassXC() async throws {
         let session = try KeyringSession(.keepassxc)
         #expect(try await eventually { (try? await session.cache().status())?.isLocked == false })
         try await TokenCacheConformance(costRecords: nil) { try session.cache() }.run()
@@ -70,7 +71,7 @@ struct KeyringStateTests {
         )
     }
 
-    /// GNOME Keyring ends, and comes back locked, when a session is the first that it hears of a connection.
+    /// GNOME Keyring crashes, and comes back locked, if the first call of a connection opens a session.
     @Test(.timeLimit(.minutes(1))) func opensNoSessionBeforeAFirstAnswer() async throws {
         let session = try KeyringSession(.fake)
         try session.tell("forgets", "yes")
@@ -100,24 +101,58 @@ struct KeyringStateTests {
         #expect(try await cache.record(for: key) == CacheRecord("x"))
     }
 
-    @Test(.timeLimit(.minutes(1))) func endsSoonAfterItsTaskWasCancelled() async throws {
-        let session = try KeyringSession(.unlocked)
+    /// The keyring stops during the search, and does not answer.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func endsSoonAfterItsTaskWasCancelled(isWrite: Bool) async throws {
+        let session = try KeyringSession(.fake)
         let (cache, key) = (try session.cache(), try randomKey())
         #expect(try await cache.record(for: key) == nil)
-        try session.signal(SIGSTOP, "KEYRING_PID")
-        for isWrite in [false, true] {
-            let task = Task {
-                if isWrite { _ = try await cache.replace(nil, with: CacheRecord("x"), for: key) }
-                _ = try await cache.record(for: key)
-            }
-            try await Task.sleep(for: .milliseconds(50))
-            let start = ContinuousClock.now
-            task.cancel()
-            await #expect(throws: CancellationError.self) { try await task.value }
-            #expect(start.duration(to: .now) < .milliseconds(100))
+        try session.tell("tells", "yes")
+        try session.tell("stops", "yes")
+        let task = Task {
+            if isWrite { _ = try await cache.replace(nil, with: CacheRecord("x"), for: key) }
+            _ = try await cache.record(for: key)
         }
+        #expect(try await eventually { session.log().contains("search") })
+        let start = ContinuousClock.now
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(start.duration(to: .now) < .milliseconds(100))
         try session.signal(SIGCONT, "KEYRING_PID")
+        try session.tell("stops", "no")
         #expect(try await eventually { (try? await cache.replace(nil, with: nil, for: key)) == true })
+    }
+
+    /// A bus that answers nonsense is no reason to store tokens in clear text.
+    @Test(.timeLimit(.minutes(1))) func takesNoHostileBusForAMissingBus() async throws {
+        let session = try KeyringSession(.noService)
+        let address = "\(session.directory)/hostile"
+        let program = """
+            import socket
+            bus = socket.socket(socket.AF_UNIX)
+            bus.bind("\(address)")
+            bus.listen()
+            while True:
+                client = bus.accept()[0]
+                client.recv(100)
+                client.sendall(b"NONSENSE \\x00\\xff\\r\\n")
+                client.close()
+            """
+        let id = try session.run("/usr/bin/python3 -c '\(program)' >/dev/null 2>&1 & echo $!")
+        let process = try #require(Int32(id.filter(\.isNumber)))
+        defer { kill(process, SIGKILL) }
+        #expect(try await eventually { FileManager.default.fileExists(atPath: address) })
+        let keyring = try session.cache { $0.busAddress = "unix:path=\(address)" }
+        #expect(await failure { try await keyring.record(for: randomKey()) }.code == .cache)
+        let desktop = DesktopTokenCache(
+            keyring: keyring,
+            policy: .prefer(.encryptedFile, else: .file),
+            directory: "\(session.directory)/state",
+            prompting: .never
+        )
+        let write = await failure { try await desktop.replace(nil, with: CacheRecord("x"), for: randomKey()) }
+        #expect(write.code == .cache)
+        #expect(try await desktop.rememberedStore(of: CacheGroup("suite")) == nil)
     }
 
     @Test(.timeLimit(.minutes(1))) func losesNothingAcknowledgedWhenTheDaemonIsKilled() async throws {
@@ -125,17 +160,15 @@ struct KeyringStateTests {
         let cache = try session.cache()
         var acknowledged: [CacheKey: CacheRecord] = [:]
         for round in 0..<4 {
-            let killer = Task {
-                try await Task.sleep(for: .milliseconds(40 + 35 * round))
-                try session.signal(SIGKILL, "KEYRING_PID")
-            }
+            var killer: Task<Void, any Error>?
             for number in 0..<100 {
                 let key = try randomKey()
+                if number == 2 * round { killer = try await session.killWithTheNextChange(of: key, in: cache) }
                 let record = CacheRecord("round \(round), number \(number)")
                 guard (try? await cache.replace(nil, with: record, for: key)) == true else { break }
                 acknowledged[key] = record
             }
-            try await killer.value
+            try await killer?.value
             try session.restartKeyring()
             let group = try CacheGroup("suite")
             #expect(

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Glibc
 import IdentityTesting
 import Synchronization
 import Testing
@@ -8,7 +9,7 @@ import Testing
 @testable import IdentityClient
 @testable import IdentityKeyring
 
-/// Tokens that move from store to store; a directory of files plays the keyring, so that processes share it.
+/// Moves from store to store, with a directory of files as the keyring, so that processes share it.
 @Suite struct MovingTests {
     private let directory = FileManager.default.temporaryDirectory.path + "/identity-moving-\(UUID().uuidString)"
     private static let policy = StorePolicy.prefer(.file, else: .encryptedFile, .keyring)
@@ -16,16 +17,18 @@ import Testing
     private static func cache(
         in directory: String,
         keyring: (any TokenCache)? = nil,
+        lockTimeout: Duration = .seconds(5),
         _ policy: StorePolicy = Self.policy
     ) -> DesktopTokenCache {
         let keyring = keyring ?? FileTokenCache(directory: directory + "/keyring")
-        return DesktopTokenCache(policy: policy, directory: directory + "/state", keyring: keyring) {}
+        let state = directory + "/state"
+        return DesktopTokenCache(policy: policy, directory: state, keyring: keyring, lockTimeout: lockTimeout) {}
     }
 
     private var keyring: FileTokenCache { FileTokenCache(directory: directory + "/keyring") }
     private var group: CacheGroup { get throws { try CacheGroup("suite") } }
 
-    /// The key is the group's, and the files are a directory's.
+    /// The key belongs to the group, and the files belong to a directory.
     @Test(.timeLimit(.minutes(1))) func leavesOtherDirectoriesTheirKey() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let (policy, key) = (StorePolicy.standard.accepting(.file), try randomKey())
@@ -49,27 +52,32 @@ import Testing
         #expect(try await keyring.record(for: key) == nil)
     }
 
-    /// A program was killed when all was copied and the originals, in clear text, were still there.
-    @Test(.timeLimit(.minutes(1))) func removesWithTheNextWriteWhatAnInterruptedMoveLeft() async throws {
+    /// A process is killed while a move copies records in clear text, or while it removes the originals.
+    @Test(.timeLimit(.minutes(1)), arguments: MoveStep.allCases)
+    func removesWithTheNextWriteWhatAnInterruptedMoveLeft(_ step: MoveStep) async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let (cache, key) = (Self.cache(in: directory), try randomKey())
-        #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
-        try await cache.move(to: .encryptedFile, in: key.group)
-        let plain = FileTokenCache(directory: directory + "/state")
-        let marker = StoreMarker(plain)
-        let mark = try #require(try await marker.mark(of: key.group))
-        #expect(try await plain.replace(nil, with: CacheRecord("x"), for: key))
-        let interrupted = StoreMark(store: .encryptedFile, moves: mark.moves, copies: .file)
-        try await marker.change(mark, to: interrupted, for: key.group)
-        let next = Self.cache(in: directory)
+        let (path, key) = (directory, try randomKey())
+        let policy = StorePolicy.prefer(.keyring, else: .file)
+        let first = Self.cache(in: path, policy)
+        #expect(try await first.replace(nil, with: CacheRecord("x"), for: key))
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+            [path = path as String, step = step.rawValue as String] in
+            let keyring = KillingCache(FileTokenCache(directory: path + "/keyring"), at: MoveStep(rawValue: step))
+            let cache = MovingTests.cache(in: path, keyring: keyring, .prefer(.keyring, else: .file))
+            try await cache.move(to: .file, in: CacheGroup("suite"))
+        }
+        let plain = FileTokenCache(directory: path + "/state")
+        #expect(try await plain.record(for: key) == CacheRecord("x"))
+        #expect(try await keyring.record(for: key) == CacheRecord("x"))
+        let next = Self.cache(in: path, policy)
         #expect(try await next.record(for: key) == CacheRecord("x"))
         #expect(try await next.replace(CacheRecord("x"), with: CacheRecord("y"), for: key))
-        #expect(try await plain.record(for: key) == nil)
-        #expect(try await marker.mark(of: key.group) == mark)
-        #expect(try await Self.cache(in: directory).record(for: key) == CacheRecord("y"))
+        #expect(try await plain.record(for: key) == (step == .copying ? nil : CacheRecord("y")))
+        #expect(try await keyring.record(for: key) == (step == .copying ? CacheRecord("y") : nil))
+        #expect(try await StoreMarker(plain).mark(of: key.group)?.copies == nil)
     }
 
-    /// Over SSH there is none, and what is moved then is what the files have.
+    /// Over SSH there is no keyring. Then a move takes the tokens in files.
     @Test(.timeLimit(.minutes(1)), arguments: [AuthenticationError.Code.keyringNoService, .keyringLocked])
     func choosesAStoreWithoutTheKeyringOnlyWhereThereIsNone(problem: AuthenticationError.Code) async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -85,7 +93,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let (cache, key) = (Self.cache(in: directory, .standard.accepting(.file)), try randomKey())
         #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
-        // A program that had the old key open goes on with the new one.
+        // A program that has read the old key continues with the new key.
         let other = Self.cache(in: directory, .standard.accepting(.file))
         #expect(try await other.record(for: key) == CacheRecord("x"))
         try await cache.move(to: .file, in: key.group)
@@ -115,7 +123,7 @@ import Testing
         #expect(try await cache.records(of: .account, in: group).count == 3)
     }
 
-    @Test(.timeLimit(.minutes(1))) func bringsNobodyBackWhoSignedOutAfterABrokenMove() async throws {
+    @Test(.timeLimit(.minutes(1))) func keepsAccountsSignedOutAfterAFailedMove() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let failing = FailingCache(keyring)
         let (cache, key) = (Self.cache(in: directory, keyring: failing), try randomKey())
@@ -144,29 +152,31 @@ import Testing
         let move = Task { try await cache.move(to: .file, in: group) }
         await watched.waitForSweeps(of: .lease, count: 3)
         #expect(try await Self.cache(in: directory).openedStore(for: group).store == .keyring)
-        // Its holder can store what it was given, and gives the lease back.
+        // The holder can still store the new token and release the lease.
         #expect(try await cache.replace(CacheRecord("x"), with: CacheRecord("y"), for: key))
         #expect(try await cache.replace(lease, with: nil, for: leaseKey))
         try await move.value
         #expect(try await FileTokenCache(directory: directory + "/state").record(for: key) == CacheRecord("y"))
     }
 
-    /// Tokens without a marker count as well; and a lease that was renewed is another one.
+    /// The renewed lease binds for its own time, although the move has waited longer for the first lease. The tokens have no
+    /// marker.
     @Test(.timeLimit(.minutes(1))) func measuresEachLeaseByItself() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        let files = FileTokenCache(directory: directory + "/state")
-        let (cache, key) = (Self.cache(in: directory), try randomKey())
-        #expect(try await files.replace(nil, with: CacheRecord("x"), for: key))
+        let watched = WatchedCache(keyring)
+        let (cache, key) = (Self.cache(in: directory, keyring: watched, .standard.accepting(.file)), try randomKey())
+        #expect(try await keyring.replace(nil, with: CacheRecord("x"), for: key))
         let leaseKey = CacheKey(group: try group, kind: .lease, name: key.name)
         let (first, renewed) = (Self.lease("1", milliseconds: 100_000), Self.lease("2", milliseconds: 200))
-        #expect(try await files.replace(nil, with: first, for: leaseKey))
-        let move = Task { try await cache.move(to: .keyring, in: group) }
-        try await Task.sleep(for: .milliseconds(300))  // longer than the second one binds
+        #expect(try await keyring.replace(nil, with: first, for: leaseKey))
+        let move = Task { try await cache.move(to: .file, in: group) }
+        // The move pauses for 20 ms before each further sweep: together longer than the renewed lease binds.
+        await watched.waitForSweeps(of: .lease, count: 12)
         let begin = ContinuousClock.now
-        #expect(try await files.replace(first, with: renewed, for: leaseKey))
+        #expect(try await keyring.replace(first, with: renewed, for: leaseKey))
         try await move.value
         #expect(ContinuousClock.now - begin > .milliseconds(190))
-        #expect(try await keyring.record(for: key) == CacheRecord("x"))
+        #expect(try await FileTokenCache(directory: directory + "/state").record(for: key) == CacheRecord("x"))
     }
 
     private static func lease(_ nonce: String, milliseconds: Int64) -> CacheRecord {
@@ -174,7 +184,7 @@ import Testing
         return RefreshLease(nonce: nonce, duration: milliseconds, holder: elsewhere, deadline: .max).encoded()
     }
 
-    /// A lease that is wanted while tokens are moved is taken where they are afterwards.
+    /// No process takes a lease in the old store while tokens are moved.
     @Test(.timeLimit(.minutes(1))) func givesLeasesInTheNewStoreOnly() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let watched = WatchedCache(keyring)
@@ -182,21 +192,18 @@ import Testing
         #expect(try await cache.replace(nil, with: CacheRecord("x"), for: key))
         let leaseKey = CacheKey(group: try group, kind: .lease, name: key.name)
         let (lease, files) = (CacheRecord("mine"), FileTokenCache(directory: directory + "/state"))
-        let attempt = Mutex<Task<Bool, any Error>?>(nil)
+        let (other, refusal) = (Self.cache(in: directory, lockTimeout: .zero), Promise<AuthenticationError.Code?>())
         watched.whenWritten {
-            attempt.withLock { $0 = Task { try await cache.replace(nil, with: lease, for: leaseKey) } }
-            // Time enough to take it in the old store.
-            for _ in 0..<20 where try await files.record(for: leaseKey) == nil {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            refusal.finish(.success(await failure { try await other.replace(nil, with: lease, for: leaseKey) }.code))
         }
         try await cache.move(to: .keyring, in: group)
-        #expect(try await attempt.withLock { $0 }?.value == true)
-        #expect(try await keyring.record(for: leaseKey) == lease)
+        #expect(try await refusal.value() == .cacheBusy)
         #expect(try await files.record(for: leaseKey) == nil)
+        #expect(try await other.replace(nil, with: lease, for: leaseKey))
+        #expect(try await keyring.record(for: leaseKey) == lease)
     }
 
-    /// A listener to the old store gets no more hints.
+    /// A listener to the old store gets no more hints, and its stream ends.
     @Test(.timeLimit(.minutes(1)), arguments: [true, false])
     func endsTheHintsOfTheStoreThatIsLeft(isElsewhere: Bool) async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -206,7 +213,7 @@ import Testing
         let late = try #require(cache.changes(in: key.group))
         let mover = isElsewhere ? Self.cache(in: directory) : cache
         try await mover.move(to: .keyring, in: key.group)
-        // Here it is known by then, or with the next look.
+        // This object knows of the move, or learns of it with this read.
         #expect(try await cache.record(for: key) == CacheRecord("x"))
         for await _ in early {}
         for await _ in late {}
@@ -230,7 +237,7 @@ import Testing
         configuration.redirectReceiver = receiver
         let application = try PublicClientApplication(configuration)
         let account = try await application.acquireTokenInteractively(scopes: ["api.read"]).account
-        // No sweep would be in time.
+        // Without a hint, the change would be found after an hour.
         let pace = CachePace(polling: .milliseconds(10), sweeping: .seconds(3600))
         let changes = try await application.accountChanges(pace: pace)
         let told = Task { await changes.first { _ in true } }
@@ -239,7 +246,7 @@ import Testing
         #expect(await told.value == .removed(account))
     }
 
-    /// A number that no program has written.
+    /// The marker contains the greatest number.
     @Test(.timeLimit(.minutes(1))) func movesWhereTheMarkerIsDamaged() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let (cache, key) = (Self.cache(in: directory), try randomKey())
@@ -262,7 +269,7 @@ import Testing
         #expect(try await keyring.record(for: key) == CacheRecord("x"))
     }
 
-    /// Two processes move to and fro, two count: no count is lost, and the tokens end in one store only.
+    /// Two processes move the tokens, and two count: no count is lost, and the tokens end in one store only.
     @Test(.timeLimit(.minutes(2))) func losesNothingWhileProcessesMoveAndWrite() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let (path, key) = (directory, try randomKey())
@@ -317,7 +324,38 @@ import Testing
     }
 }
 
-/// A cache that fails after so many writes.
+/// A step of a move at which a process is killed.
+enum MoveStep: String, CaseIterable {
+    /// The sign-ins are copied, other records are not.
+    case copying
+    /// The new store is in use, and the originals are still there.
+    case removing
+}
+
+/// A cache that kills its process at a step of a move out of it.
+private final class KillingCache: TokenCache {
+    private let base: any TokenCache
+    private let step: MoveStep?
+
+    init(_ base: any TokenCache, at step: MoveStep?) {
+        self.base = base
+        self.step = step
+    }
+
+    func record(for key: CacheKey) async throws -> CacheRecord? { try await base.record(for: key) }
+
+    func replace(_ expected: CacheRecord?, with new: CacheRecord?, for key: CacheKey) async throws -> Bool {
+        if step == .removing { kill(getpid(), SIGKILL) }
+        return try await base.replace(expected, with: new, for: key)
+    }
+
+    func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        if step == .copying, kind == .application { kill(getpid(), SIGKILL) }
+        return try await base.records(of: kind, in: group)
+    }
+}
+
+/// A cache that fails after a number of writes.
 private final class FailingCache: TokenCache {
     let left = Mutex(1000)
     private let base: any TokenCache
@@ -340,7 +378,7 @@ private final class FailingCache: TokenCache {
     }
 }
 
-/// A cache that says when it is swept, and lets something else happen before its first write.
+/// A cache that reports its listings, and runs a closure before its first write.
 private final class WatchedCache: TokenCache {
     private let base: any TokenCache
     private let hook = Mutex<(@Sendable () async throws -> Void)?>(nil)
@@ -385,7 +423,7 @@ func patiently(_ work: () async throws -> Void) async throws {
         do {
             return try await work()
         } catch let error as AuthenticationError where error.code == .cacheBusy {
-            try await Task.sleep(for: .milliseconds(5))
+            await Task.yield()
         }
     }
 }

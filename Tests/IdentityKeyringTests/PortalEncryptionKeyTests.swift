@@ -5,7 +5,7 @@ import Testing
 
 @testable import IdentityKeyring
 
-/// The key that is made from a sandboxed program's own secret.
+/// The key that is derived from a sandboxed program's own secret.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
 struct PortalEncryptionKeyTests {
     /// A bus with a portal that gives `answer`, and a program in its sandbox.

@@ -26,7 +26,7 @@ struct KeyringProcessTests {
             let locked = try await setup.run(command, "--json")
             #expect(locked.status == 4, "\(command): \(locked.errors)")
             #expect(try TroubleProcessTests.code(of: locked) == "cache.keyring_locked")
-            #expect(locked.errors.contains("no need to sign in anew"))
+            #expect(locked.errors.contains("no need to sign in again"))
         }
         // Three processes, one after the other.
         #expect(start.duration(to: .now) < .seconds(3))

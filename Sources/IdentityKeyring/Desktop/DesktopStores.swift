@@ -1,0 +1,95 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import Synchronization
+
+/// The caches behind the stores of a desktop program.
+final class DesktopStores: Sendable {
+    /// The kinds of records that a move takes along. Leases stay.
+    static let movableKinds: [CacheKey.Kind] = [.account, .application, .provider]
+
+    /// Files in clear text. The marker of every store is beside them.
+    let plain: FileTokenCache
+    private let keyring: any TokenCache
+    private let checkKeyring: @Sendable () async throws -> Void
+    private let lockTimeout: Duration
+    private let memory = InMemoryTokenCache()
+    private let sealed = Mutex<FileTokenCache?>(nil)
+    private let locks = Mutex<SharedLocks?>(nil)
+
+    /// - Parameters:
+    ///   - lockTimeout: The longest wait for a lock of ``moveLocks()``.
+    ///   - checkKeyring: Asks the keyring within a time limit, and throws if it cannot be used now.
+    init(
+        directory: String?,
+        keyring: any TokenCache,
+        lockTimeout: Duration,
+        checkKeyring: @escaping @Sendable () async throws -> Void
+    ) {
+        plain = FileTokenCache(directory: directory)
+        self.keyring = keyring
+        self.lockTimeout = lockTimeout
+        self.checkKeyring = checkKeyring
+    }
+
+    /// Asks the keyring, and throws if it cannot be used now.
+    func requireKeyring() async throws {
+        try await checkKeyring()
+    }
+
+    /// Returns the cache of a store.
+    func cache(_ store: TokenStore, for group: CacheGroup) throws -> any TokenCache {
+        switch store {
+        case .keyring: return keyring
+        case .file: return plain
+        case .memory: return memory
+        default:
+            let files = try sealedFiles()
+            return EncryptedTokenCache(
+                files,
+                keyFrom: KeyringEncryptionKey(keyring: keyring, files: files, group: group)
+            )
+        }
+    }
+
+    /// Reads the part of a store that is in the keyring. Creates nothing.
+    func checkReadable(_ store: TokenStore, for group: CacheGroup) async throws {
+        switch store {
+        case .encryptedFile:
+            try await KeyringEncryptionKey(keyring: keyring, files: try sealedFiles(), group: group).check()
+        case .keyring: _ = try await isInKeyring(group)
+        default: break
+        }
+    }
+
+    /// Returns the cache of the encrypted records. Their directory is beside the groups, under a name that no group can have.
+    func sealedFiles() throws -> FileTokenCache {
+        try sealed.withLock { sealed in
+            if let sealed { return sealed }
+            let new = FileTokenCache(directory: try plain.directory() + "/.encrypted")
+            sealed = new
+            return new
+        }
+    }
+
+    /// Returns the store whose files contain tokens of `group`, for a group without a marker.
+    func foundInFiles(_ group: CacheGroup) async throws -> TokenStore? {
+        if try await !sealedFiles().records(of: .account, in: group).isEmpty { return .encryptedFile }
+        return try await plain.records(of: .account, in: group).isEmpty ? nil : .file
+    }
+
+    /// Whether the keyring contains tokens of `group`.
+    func isInKeyring(_ group: CacheGroup) async throws -> Bool {
+        try await !keyring.records(of: .account, in: group).isEmpty
+    }
+
+    /// Returns the locks that separate writes from a move: a write takes the lock of its record, a move takes all.
+    func moveLocks() throws -> SharedLocks {
+        try locks.withLock { locks in
+            if let locks { return locks }
+            let new = SharedLocks(directory: try plain.directory() + "/.moves", timeout: lockTimeout)
+            locks = new
+            return new
+        }
+    }
+}

@@ -1,0 +1,63 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+
+/// The choice of a store: decisions without side effects.
+enum StoreChoice {
+    /// Whether the keyring must be asked before a store is chosen.
+    static func asksKeyring(_ policy: StorePolicy, remembered: TokenStore?) -> Bool {
+        remembered == nil && policy.stores.first?.needsKeyring == true
+    }
+
+    /// Returns the store to move to if there is a keyring now. `nil` if the recorded store was not chosen for want of a keyring.
+    static func better(than mark: StoreMark, _ policy: StorePolicy) -> TokenStore? {
+        guard mark.isFallback, let first = policy.stores.first, first.needsKeyring else { return nil }
+        return first
+    }
+
+    /// Whether the keyring may contain tokens although the policy would not choose it.
+    static func searchesKeyring(_ policy: StorePolicy) -> Bool {
+        policy.accepts(.keyring) && policy.stores.first != .keyring
+    }
+
+    /// Returns the store to use, and the reason.
+    ///
+    /// - Parameters:
+    ///   - remembered: The store that was chosen before.
+    ///   - problem: The reason why the keyring cannot be used; `nil` if it can, or if that was not checked.
+    /// - Throws: `problem` if there is a keyring that cannot be used now, or if the policy lists no other store; `.cache` if
+    ///   the policy does not accept the remembered store.
+    static func decide(
+        _ policy: StorePolicy,
+        remembered: TokenStore?,
+        problem: AuthenticationError?
+    ) throws -> (store: TokenStore, reason: OpenedStore.Reason) {
+        if let remembered {
+            guard policy.accepts(remembered) else { throw notListed(remembered, policy) }
+            return (remembered, .remembered)
+        }
+        guard let problem else { return (policy.stores.first ?? .encryptedFile, .preferred) }
+        guard isAbsence(problem), let store = policy.stores.first(where: { !$0.needsKeyring }) else { throw problem }
+        return (store, .fallback(problem))
+    }
+
+    /// Whether a problem means that this machine has no keyring for the program. A locked or silent keyring exists: a store
+    /// that was chosen because of it would be the wrong store tomorrow.
+    static func isAbsence(_ problem: AuthenticationError) -> Bool {
+        switch problem.code {
+        case .keyringLibraryMissing, .keyringNoSessionBus, .keyringNoService, .keyringNoDefaultCollection,
+            .keyringAccessDenied:
+            true
+        default: false
+        }
+    }
+
+    private static func notListed(_ store: TokenStore, _ policy: StorePolicy) -> AuthenticationError {
+        let listed = (policy.stores + policy.alsoAccepted).map(\.name).joined(separator: ", ")
+        return AuthenticationError(
+            .cache,
+            "The sign-ins are in the store '\(store)', which this program does not accept. It accepts: \(listed). "
+                + "Accept that store, or move the sign-ins to an accepted store."
+        )
+    }
+}

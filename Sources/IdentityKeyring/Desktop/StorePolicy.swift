@@ -1,0 +1,117 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import IdentityClient
+
+/// A kind of storage for a desktop program's tokens.
+///
+/// ```swift
+/// try await cache.move(to: .encryptedFile, in: group)
+/// ```
+public struct TokenStore: Hashable, Sendable, CustomStringConvertible {
+    /// The store's name in the recorded choice: `encrypted-file`, `keyring`, `file` or `memory`.
+    public let name: String
+
+    /// Encrypted files. Their key is one item of the keyring: they are as fast as files, and protected like the keyring.
+    public static let encryptedFile = TokenStore(name: "encrypted-file")
+
+    /// The keyring, one item for each record.
+    public static let keyring = TokenStore(name: "keyring")
+
+    /// Files in clear text, which only the user can read.
+    public static let file = TokenStore(name: "file")
+
+    /// Memory only: all accounts are signed out when the program ends.
+    public static let memory = TokenStore(name: "memory")
+
+    /// All stores.
+    static let all = [encryptedFile, keyring, file, memory]
+
+    /// Whether the store needs a keyring.
+    var needsKeyring: Bool { self == .encryptedFile || self == .keyring }
+
+    /// The same as ``name``.
+    public var description: String { name }
+}
+
+/// The stores that a program accepts, the best first.
+///
+/// Tokens are stored in clear text only if ``TokenStore/file`` is listed.
+///
+/// ```swift
+/// let cache = DesktopTokenCache(
+///     applicationName: "Example",
+///     policy: .prefer(.encryptedFile, else: .memory)
+/// )
+/// ```
+public struct StorePolicy: Hashable, Sendable {
+    /// The stores from which one is chosen, the best first; at least one.
+    public let stores: [TokenStore]
+
+    /// The stores that are never chosen, but used if they already hold the tokens.
+    public private(set) var alsoAccepted: [TokenStore] = []
+
+    /// Encrypted files, or the keyring if it already holds the tokens; no other store.
+    public static let standard = StorePolicy.require(.encryptedFile).accepting(.keyring)
+
+    /// Returns a policy with this store only.
+    public static func require(_ store: TokenStore) -> StorePolicy {
+        StorePolicy(stores: [store])
+    }
+
+    /// Returns a policy with this store and, if the machine does not have it, the next of `others`.
+    public static func prefer(_ store: TokenStore, else others: TokenStore...) -> StorePolicy {
+        StorePolicy(stores: [store] + others)
+    }
+
+    /// Returns the same policy, which also uses `stores` if one of them already holds the tokens, because of another program
+    /// of the group, an earlier version, or a move.
+    public func accepting(_ stores: TokenStore...) -> StorePolicy {
+        var policy = self
+        policy.alsoAccepted += stores
+        return policy
+    }
+
+    /// Whether tokens in `store` are used.
+    public func accepts(_ store: TokenStore) -> Bool {
+        stores.contains(store) || alsoAccepted.contains(store)
+    }
+}
+
+/// The store of one group's tokens, and the reason for it.
+///
+/// ```swift
+/// print(try await cache.openedStore(for: group).explanation)
+/// ```
+public struct OpenedStore: Sendable {
+    /// The group of programs that share the tokens.
+    public let group: CacheGroup
+
+    /// The store that holds the tokens.
+    public let store: TokenStore
+
+    /// The reason for this store.
+    public let reason: Reason
+
+    /// The reason for the choice of a store.
+    ///
+    /// ```swift
+    /// if case .fallback(let error) = opened.reason { warn(error.message) }
+    /// ```
+    public enum Reason: Sendable {
+        /// The store was chosen before, or tokens were found in it.
+        case remembered
+        /// The store is the first that the policy lists.
+        case preferred
+        /// The stores that the policy lists first need a keyring, and there is none. The error names the missing part.
+        case fallback(AuthenticationError)
+    }
+
+    /// The store and the reason in words, without a secret.
+    public var explanation: String {
+        switch reason {
+        case .remembered: "The store '\(store)' was chosen before."
+        case .preferred: "The store '\(store)' is the first of the policy."
+        case .fallback(let error): "The store '\(store)' is used because there is no keyring. \(error.message)"
+        }
+    }
+}

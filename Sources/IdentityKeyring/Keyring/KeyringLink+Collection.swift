@@ -1,0 +1,71 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import GLibSupport
+import IdentityClient
+import Synchronization
+
+extension KeyringLink {
+    /// Looks into the default collection.
+    ///
+    /// The first look assumes that the default collection is still the last known one and is open: an item that it finds
+    /// proves both. Only if it finds nothing certain, the keyring is asked, and `look` is repeated.
+    ///
+    /// - Parameter look: Receives the collection's path, and whether the keyring has just said that it is open. Returns
+    ///   `nil` if nothing certain was found in a collection that may be locked.
+    /// - Throws: ``Obstacle`` if the collection is locked or missing; the errors of `look`.
+    func look<Value: Sendable>(
+        within timeout: Duration,
+        _ look: (_ collection: String, _ isSeenOpen: Bool) async throws -> Value?
+    ) async throws -> Value {
+        let known = collection.withLock { $0 }
+        if let known, let value = try await look(known, false) { return value }
+        let (path, isLocked) = try await defaultCollection(probably: known, within: timeout)
+        collection.withLock { $0 = isLocked ? nil : path }
+        if isLocked { throw Obstacle.locked(path) }
+        guard let value = try await look(path, true) else { throw AuthenticationError.keyring(.cache) }
+        return value
+    }
+
+    /// Asks for the default collection and its lock. Both questions are sent at once, because the default collection
+    /// rarely changes.
+    private func defaultCollection(
+        probably known: String?,
+        within timeout: Duration
+    ) async throws -> (path: String, isLocked: Bool) {
+        guard let known else {
+            let path = try await defaultCollection(within: timeout)
+            return (path, try await isLocked(path, within: timeout))
+        }
+        let answer = ScopedTask { try await self.isLocked(known, within: timeout) }
+        let path = try await defaultCollection(within: timeout)
+        return (path, path == known ? try await answer.value() : try await isLocked(path, within: timeout))
+    }
+
+    /// The collection that new items go to.
+    /// - Throws: ``Obstacle/noCollection`` if there is none.
+    func defaultCollection(within timeout: Duration) async throws -> String {
+        try await Self.defaultCollection(on: bus, within: timeout)
+    }
+
+    static func defaultCollection(on bus: BusConnection, within timeout: Duration) async throws -> String {
+        for alias in ["default", "login"] {
+            let reply = try await call(
+                "ReadAlias",
+                of: "Service",
+                at: root,
+                "('\(alias)',)",
+                "(o)",
+                on: bus,
+                within: timeout
+            )
+            if let path = reply[0]?.text, path != "/", BusConnection.isPath(path) { return path }
+        }
+        throw Obstacle.noCollection
+    }
+
+    /// Whether a collection is locked.
+    func isLocked(_ collection: String, within timeout: Duration) async throws -> Bool {
+        let value = try await property("Locked", of: "Collection", at: collection, within: timeout)
+        return value.bool ?? true
+    }
+}

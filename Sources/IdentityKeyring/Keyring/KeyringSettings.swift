@@ -1,0 +1,37 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import GLibSupport
+import IdentityClient
+
+/// The settings of a keyring cache besides its name. Tests change them; programs use the defaults.
+package struct KeyringSettings: Sendable {
+    /// The name of GIO's library.
+    package var gioLibrary = "libgio-2.0.so.0"
+    /// The name of libsecret's library.
+    package var secretLibrary = "libsecret-1.so.0"
+    /// The bus, or `nil` for the session's.
+    package var busAddress: String?
+    /// The directory of locks and leases, or `nil` for the user's runtime directory.
+    package var directory: String?
+    /// The longest time that a read takes.
+    package var readTimeout = Duration.seconds(5)
+    /// The longest time that a write takes.
+    package var writeTimeout = Duration.seconds(15)
+    /// The longest wait for another process's lock.
+    package var lockTimeout = Duration.seconds(5)
+    /// The shortest time in which a person can close a dialog. A dialog that closes sooner was not shown.
+    package var minimumDialogTime = Duration.milliseconds(300)
+
+    package init() {}
+}
+
+extension KeyringSettings {
+    /// Connects to the bus.
+    func connect() async throws -> BusConnection {
+        let thread = try await GLibThread.running(library: gioLibrary)
+        guard let address = busAddress ?? SessionBus.address() else {
+            throw AuthenticationError.keyring(.keyringNoSessionBus)
+        }
+        return try await BusConnection.connect(to: address, on: thread).value()
+    }
+}
