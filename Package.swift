@@ -110,7 +110,7 @@ let package = Package(
             name: "IdentityctlTests",
             dependencies: [
                 "identityctl", "identity-demo", "IdentityClient", "IdentityResources", "IdentityKeyring",
-                "IdentityTesting", "OAuthWire", argumentParser, logging,
+                "IdentityTesting", "IdentityTestSupport", "OAuthWire", argumentParser, logging,
             ]
         ),
         .testTarget(

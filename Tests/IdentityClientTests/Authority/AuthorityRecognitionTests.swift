@@ -1,8 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import Testing
-
-@testable import IdentityClient
 
 @Suite struct AuthorityRecognitionTests {
     /// The forms of an authority address, each with its canonical address and partition.

@@ -1,10 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import IdentityTestSupport
 import OAuthWire
 import Testing
-
-@testable import IdentityClient
 
 /// OpenID Connect Core §3.1.3.7 and §12.2, each rule broken in turn.
 @Suite struct IDTokenExpectationTests {

@@ -1,8 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import Testing
-
-@testable import IdentityClient
 
 /// The next step of a refresh after each event. `ExplorerTests` goes through every order of events.
 @Suite struct RefreshMachineTests {

@@ -1,11 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
 import Testing
-
-@testable import IdentityClient
 
 /// A refused refresh token is noted in the record, so that no process sends it again at once.
 @Suite(.timeLimit(.minutes(1)))

@@ -1,11 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
 import Testing
-
-@testable import IdentityClient
 
 /// Writes that are done but report a failure: a keyring answers too late, or a directory cannot be synced. Also sign-outs
 /// during a write.

@@ -1,11 +1,10 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
 import Testing
-
-@testable import IdentityClient
 
 /// The refresh token in the cache is spent, and its successor cannot be written: no program may send the old one.
 @Suite(.timeLimit(.minutes(1)))

@@ -1,8 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import IdentityTestSupport
-
-@testable import IdentityClient
 
 /// Counts calls, and fails or refuses if a test says so.
 final class CountingCache: TokenCache {

@@ -1,9 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityClient
 import Testing
-
-@testable import IdentityClient
 
 @Suite struct UTCTimeTests {
     @Test(arguments: [

@@ -2,10 +2,9 @@
 
 import Glibc
 import HTTPTypes
+import IdentityClient
 import IdentityTestSupport
 import Testing
-
-@testable import IdentityClient
 
 /// Requests while a call of libcurl does not return, as with a resolver that never answers.
 @Suite(.timeLimit(.minutes(1))) struct CurlHeldUpTests {

@@ -1,12 +1,11 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+import IdentityClient
 import IdentityResources
 import IdentityTestSupport
 import Synchronization
 import Testing
-
-@testable import IdentityClient
 
 /// Exchanges with streamed bodies, at the level of the transport.
 @Suite(.timeLimit(.minutes(1)))
@@ -77,10 +76,15 @@ struct CurlStreamingTests {
             [.send(Array("HTTP/1.1 200 OK\r\nContent-Length: 4000000\r\n\r\n".utf8)), .send(body)]
         }
         defer { server.close() }
-        let exchange = try await CurlTransport(timeout: .seconds(1)).open(.get(server), body: nil)
+        let transport = CurlTransport(timeout: .seconds(1))
+        let exchange = try await transport.open(.get(server), body: nil)
         var count = try #require(try await exchange.next()).count
-        // Longer than the time-out. The transfer pauses because no task reads it.
-        try await Task.sleep(for: .seconds(3))
+        // The transfer pauses because no task reads it, for longer than the time-out: two others reach theirs meanwhile.
+        let silent = try ScriptedServer { _ in [.stall] }
+        defer { silent.close() }
+        for _ in 0..<2 {
+            try await expectError(.networkTimedOut) { try await transport.open(.get(silent), body: nil) }
+        }
         while let piece = try await exchange.next() { count += piece.count }
         #expect(count == 4_000_000)
     }

@@ -2,29 +2,25 @@
 
 import Foundation
 import IdentityClient
+import IdentityTestSupport
 import IdentityTesting
 import Testing
 
 /// A provider on the loopback interface, a directory for the tokens, and a person with a browser.
 final class ToolSetup: Sendable {
     let provider: TestIdentityProvider
-    let directory: URL
+    private let temporary: TemporaryDirectory
+    var directory: URL { URL(fileURLWithPath: temporary.path) }
     let issuer: String
 
     init() throws {
         provider = try TestIdentityProvider()
         issuer = try provider.listen().description
-        directory = FileManager.default.temporaryDirectory.appendingPathComponent("identityctl-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(
-            at: directory,
-            withIntermediateDirectories: false,
-            attributes: [.posixPermissions: 0o700]
-        )
+        temporary = try TemporaryDirectory()
     }
 
     deinit {
         provider.close()
-        try? FileManager.default.removeItem(at: directory)
     }
 
     /// The variables for the options that every command needs. A sign-in prints its token, which tests compare.

@@ -1,27 +1,26 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import Foundation
-import IdentityTestSupport
+package import Foundation
 
 /// A temporary certificate authority with TLS servers, made with the `openssl` command.
-final class CertificateAuthority: Sendable {
-    static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
+package final class CertificateAuthority: Sendable {
+    package static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
 
     struct Failure: Error { var arguments: [String] }
 
+    private let temporary: TemporaryDirectory
     /// The directory of all files, removed with the object.
-    let directory: URL
+    package var directory: URL { URL(fileURLWithPath: temporary.path) }
     /// The authority's certificate (PEM).
-    var certificate: String { directory.appendingPathComponent("ca.pem").path }
+    package var certificate: String { directory.appendingPathComponent("ca.pem").path }
 
     /// Makes the authority's key and certificate.
-    static func make() async throws -> CertificateAuthority {
+    package static func make() async throws -> CertificateAuthority {
         try await onThread { try CertificateAuthority() }
     }
 
     private init() throws {
-        directory = FileManager.default.temporaryDirectory.appendingPathComponent("ca-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        temporary = try TemporaryDirectory()
         try run([
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
             "-subj", "/CN=Throw-away CA", "-keyout", "ca.key", "-out", "ca.pem",
@@ -29,12 +28,9 @@ final class CertificateAuthority: Sendable {
         try run(["rehash", "."])
     }
 
-    deinit {
-        try? FileManager.default.removeItem(at: directory)  // a leftover temporary directory is harmless
-    }
-
-    /// Starts a server that answers `GET /` with a page and has a certificate for `host`.
-    func server(for host: String, _ options: String...) async throws -> (process: Process, port: UInt16) {
+    /// Starts a server that has a certificate for `host`, and answers every `GET` with a page; with the option `-HTTP`,
+    /// with the answers in the files of the directory.
+    package func server(for host: String, _ options: String...) async throws -> (process: Process, port: UInt16) {
         try await Self.onThread { [self] in try startServer(for: host, options) }
     }
 
