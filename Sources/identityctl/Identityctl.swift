@@ -12,8 +12,8 @@ struct Identityctl: AsyncParsableCommand {
         abstract: "Signs people in with OAuth 2.0 and OpenID Connect, for shells and scripts.",
         discussion: """
             Standard output carries the result and nothing else. Most options can also be set as environment variables, \
-            for example IDENTITYCTL_CLIENT_ID for --client-id; the command line wins. Not so those of a single request, \
-            such as --data and --parameter, nor --all, --remove and --to.
+            for example IDENTITYCTL_CLIENT_ID for --client-id; the command line wins. Options of a single request, such as \
+            --data and --parameter, and --all, --remove and --to have no variable.
 
             Exit status: 0 done; 2 a person is needed, run 'identityctl login'; 3 network or server unavailable; \
             4 token cache unavailable; 5 an answer was not believed; 6 cancelled or timed out; 7 the \

@@ -7,10 +7,10 @@ import IdentityClient
 struct AccountsCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "accounts",
-        abstract: "Lists who is signed in: username, id, provider.",
+        abstract: "Lists the signed-in accounts: username, id, provider.",
         discussion: """
-            The default account is the one that 'token' and 'call' take where several are signed in and --account names \
-            none: the one that signed in last, or was chosen since with --default.
+            If several accounts are signed in and --account names none, 'token' and 'call' use the default account: the \
+            account that signed in last, or that was chosen since with --default.
             """
     )
 
@@ -40,7 +40,7 @@ struct AccountsCommand: ToolCommand {
         if session.isJSON {
             try session.result(JSONReport.accounts(accounts, default: chosen).line + "\n")
         } else {
-            if accounts.isEmpty { session.console.line("Nobody is signed in.") }
+            if accounts.isEmpty { session.console.line("No account is signed in.") }
             try session.result(
                 PlainReport.accounts(
                     accounts,

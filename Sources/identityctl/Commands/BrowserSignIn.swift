@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import Synchronization
 
 /// A sign-in through the browser of this computer, with messages on its progress.
 struct BrowserSignIn {
@@ -48,6 +49,61 @@ struct ReportingBrowser: BrowserLauncher {
                 console.line("No browser on this computer? Press Ctrl-C and run: \(elsewhere.command)")
             }
             throw failure
+        }
+    }
+}
+
+extension PublicClientApplication {
+    /// Signs in, and meanwhile shows on a terminal whether the program or the person has to act.
+    func acquireTokenInteractively(
+        _ parameters: InteractiveParameters,
+        showingProgressOn console: Console
+    ) async throws -> AuthenticationResult {
+        let phase = Mutex<SignInPhase?>(nil)
+        var parameters = parameters
+        parameters.onProgress = { new in
+            if case .browserUnavailable = new { return }  // the launcher has said so
+            phase.withLock { $0 = new }
+            let text = new.text(at: .now)
+            console.progress(text)
+            if case .waitingForPerson = new { console.notice(text) }
+        }
+        return try await console.showingProgress { _ in
+            phase.withLock(\.self)?.text(at: .now) ?? "Preparing the sign-in…"
+        } while: {
+            try await acquireTokenInteractively(parameters)
+        }
+    }
+}
+
+extension SignInPhase {
+    func text(at now: ContinuousClock.Instant) -> String {
+        switch self {
+        case .browserUnavailable(let message): message.printable
+        case .waitingForPerson(let end):
+            "Waiting until you have signed in… \((end - now).clockText) left. Ctrl-C gives up."
+        case .redirectReceived: "Finishing the sign-in…"
+        }
+    }
+}
+
+/// Advice for a browser that cannot be opened on this computer, or cannot come back to it.
+struct ElsewhereAdvice {
+    /// The options of the sign-in.
+    let options: SharedOptions
+
+    var command: String { "\(options.command("login --manual")) (or --device-code, where the provider offers it)" }
+
+    /// Returns the advice for a failed sign-in in the browser.
+    func after(_ error: any Error) -> String? {
+        switch (error as? AuthenticationError)?.code {
+        case .interactionTimedOut:
+            """
+            If the provider showed an error, check the client id and the redirect URI. If the browser ended at a page that it \
+            could not show, it cannot come back here. Run: \(command)
+            """
+        case .browserUnavailable: "To sign in with a browser elsewhere, run: \(command)"
+        default: nil
         }
     }
 }

@@ -9,7 +9,7 @@ import OAuthWire
 struct CacheCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache",
-        abstract: "Says where the tokens rest, or moves them to another store.",
+        abstract: "Names the store of the tokens, or moves them to another store.",
         subcommands: [CacheShowCommand.self, CacheMoveCommand.self],
         defaultSubcommand: CacheShowCommand.self
     )
@@ -19,7 +19,7 @@ struct CacheCommand: AsyncParsableCommand {
 struct CacheShowCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Prints the store in which the tokens rest.",
+        abstract: "Prints the store of the tokens.",
         discussion: "Chooses nothing: 'none' means that the first sign-in decides."
     )
 

@@ -16,7 +16,7 @@ extension CallCommand {
         timeout: Duration?,
         _ console: Console
     ) -> AuthenticatedClient {
-        let transport = PatientTransport(
+        let transport = AnswerTimeoutTransport(
             base: CurlTransport(timeout: timeout ?? Self.noLimit),
             timeout: timeout ?? Self.defaultTimeout
         )

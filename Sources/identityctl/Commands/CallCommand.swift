@@ -13,14 +13,14 @@ struct CallCommand: ToolCommand {
         commandName: "call",
         abstract: "Sends a request to an API with an account's access token, and prints the answer's body.",
         discussion: """
-            The token is acquired without asking anyone, renewed once when the API refuses it, and sent to no other \
-            origin than the URL's. Ends with status 22 when the API answers with another status than 200 to 299; its \
-            body is printed all the same. Ends with status 2 when a person has to sign in. On a terminal, what it would \
-            obey in the answer is shown as text.
+            The token is acquired without a question, renewed once if the API refuses it, and sent only to the URL's \
+            origin. The status is 22 if the API answers with another status than 200 to 299; the body is printed \
+            nevertheless. The status is 2 if a person has to sign in. On a terminal, control characters in the answer \
+            are shown as text.
             """
     )
 
-    @Argument(help: ArgumentHelp("Where to: https, or http on this computer.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The address: https, or http on this computer.", valueName: "url"))
     var url: String
 
     @OptionGroup var provider: ProviderOptions

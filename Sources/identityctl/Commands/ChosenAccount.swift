@@ -12,7 +12,7 @@ extension PublicClientApplication {
         guard let wanted else {
             let accounts = try await allAccounts()
             guard let account = accounts.first else {
-                throw AuthenticationError(.noTokensFound, "Nobody is signed in here with this client and provider.")
+                throw AuthenticationError(.noTokensFound, "No account is signed in here with this client and provider.")
             }
             if accounts.count == 1 { return account }
             guard takesDefault, let chosen = try await defaultAccount() else {

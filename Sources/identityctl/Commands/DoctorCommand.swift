@@ -2,19 +2,21 @@
 
 import ArgumentParser
 import FoundationEssentials
+import HTTPTypes
 import IdentityClient
 import IdentityKeyring
 import Logging
+import OAuthWire
 
 /// The command that examines what this machine offers for sign-ins.
 struct DoctorCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Says what this computer has for signing in, and what to do about what it lacks.",
+        abstract: "Checks this computer's means for signing in, and gives advice.",
         discussion: """
-            Nothing is changed, nobody is asked, and no browser is opened. Where a provider is named, what it publishes is \
-            read, and the clocks are compared. Ends with status 0, or with that of the first lack: 8 browser or display, 4 \
-            keyring, its key or token files, 3 network, 5 an answer that is not believed, or the clock.
+            The command changes nothing, asks no question, and opens no browser. If a provider is named, the command reads \
+            its published configuration and compares the clocks. The status is 0, or that of the first lack: 8 browser or \
+            display, 4 keyring, its key or token files, 3 network, 5 an answer that is not believed, or the clock.
             """
     )
 
@@ -101,4 +103,33 @@ struct DoctorCommand: ToolCommand {
 /// The end of a command that has written everything and has only its exit status left to return.
 struct Ended: Error {
     let status: ExitStatus
+}
+
+/// The provider's time.
+enum ProviderClock {
+    /// Fetches the provider's configuration and returns the answer's `Date` in seconds since 1970, or `nil` if there is
+    /// none.
+    ///
+    /// - Throws: `.network` and its second levels if no answer came, `.serverUnavailable` if the server failed,
+    ///   `CancellationError`.
+    static func seconds(
+        of authority: Authority,
+        over transport: any HTTPTransport,
+        deadline: Duration,
+        logger: Logger?
+    ) async throws -> Int64? {
+        guard let url = authority.configurationURLs.first else { return nil }
+        let answer = try await EndpointClient(transport: transport, deadline: deadline).get(
+            url,
+            context: RequestContext(correlationID: nil, logger: logger),
+            authority: authority
+        )
+        guard answer.status < 500 else {
+            throw AuthenticationError(
+                .serverUnavailable,
+                "The provider answered with status \(answer.status). Try again later."
+            )
+        }
+        return answer.headerFields[.date].flatMap { HTTPDate.parse($0) }
+    }
 }

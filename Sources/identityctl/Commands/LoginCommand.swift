@@ -11,10 +11,11 @@ struct LoginCommand: ToolCommand {
         commandName: "login",
         abstract: "Signs you in through the browser.",
         discussion: """
-            The tokens are kept, and 'identityctl token' prints one from then on. This command prints none unless it is asked \
-            to, with --print-token or --json: its output may be kept in a log. On a computer without a browser, \
-            over SSH for example, use --device-code where the provider offers it: you open a short address anywhere, and \
-            type a code. With --manual you open a long one anywhere, and paste the one you end at.
+            The tokens are stored, and 'identityctl token' prints one later. This command prints a token only with \
+            --print-token or --json, because its output may be kept in a log. On a computer without a browser, for \
+            example over SSH, use --device-code if the provider offers it: you open a short address on any device, and \
+            type a code. With --manual you open a long address in any browser, and paste the address at which the \
+            browser ends.
             """
     )
 
@@ -25,13 +26,13 @@ struct LoginCommand: ToolCommand {
     @OptionGroup var browser: BrowserOption
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Sign in only where 'identityctl token' would end with status 2; of several commands, one does.")
+    @Flag(help: "Sign in only if 'identityctl token' would end with status 2; of several commands, one signs in.")
     var ifNeeded = false
 
     @Flag(help: "Print the access token.")
     var printToken = false
 
-    @Flag(help: "Show the address and ask for the one that the browser ends at.")
+    @Flag(help: "Show the address, and ask for the address at which the browser ends.")
     var manual = false
 
     @Flag(help: "Show an address and a code, which you type on any other device.")
@@ -44,7 +45,7 @@ struct LoginCommand: ToolCommand {
     }
 
     func advice(on error: any Error, in session: Session) -> String? {
-        switch try? way(session.environment) {  // the options themselves may be wrong
+        switch try? method(session.environment) {  // the options themselves may be wrong
         case .browser: elsewhere.after(error)
         case .deviceCode: DeviceSignIn.advice(on: error)
         case .manual, nil: nil
@@ -58,8 +59,8 @@ struct LoginCommand: ToolCommand {
     func run(in session: Session) async throws {
         let environment = session.environment
         let command = try browser.command(environment)
-        let way = try way(environment)
-        try refuseWhatIsIgnored(by: way)
+        let method = try method(environment)
+        try refuseUnusedOptions(by: method)
         var parameters = try signIn.parameters(token, environment)
         parameters.requiresPersistence = true
         let wanted = try environment.given("account", account.account)
@@ -68,7 +69,7 @@ struct LoginCommand: ToolCommand {
             prompting: environment.hasScreen ? .allowed() : .never,
             logger: session.logger
         )
-        configuration.redirectURI = try signIn.redirect(environment, isManual: way == .manual)
+        configuration.redirectURI = try signIn.redirect(environment, isManual: method == .manual)
         configuration.requestTimeout = min(configuration.requestTimeout, parameters.timeout)
         configuration.compatibility.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
         configuration.browser = ReportingBrowser(
@@ -76,10 +77,10 @@ struct LoginCommand: ToolCommand {
             console: session.console,
             elsewhere: elsewhere
         )
-        configuration.redirectReceiver = receiver(for: configuration.redirectURI, way, session)
+        configuration.redirectReceiver = receiver(for: configuration.redirectURI, method, session)
         let application = try session.application(configuration)
-        let rests = !(configuration.cache is InMemoryTokenCache)
-        guard try rests || session.isJSON || prints(environment) else {
+        let isPersistent = !(configuration.cache is InMemoryTokenCache)
+        guard try isPersistent || session.isJSON || prints(environment) else {
             throw UsageError("--cache memory keeps no token: give --print-token or --json as well, or another cache.")
         }
         var turn: HeldLock?
@@ -87,7 +88,7 @@ struct LoginCommand: ToolCommand {
         let isIfNeeded = try environment.isOn("if-needed", ifNeeded)
         if isIfNeeded {
             switch try await need(wanted, parameters, application, session.console) {
-            case .none(let result): return try await end(with: result, session, rests: rests)
+            case .none(let result): return try await end(with: result, session, isPersistent: isPersistent)
             case .signIn(let lock): turn = lock
             }
             // Each sign-in at such a server makes a new account, unless it names an account.
@@ -95,8 +96,8 @@ struct LoginCommand: ToolCommand {
                 parameters.account = try await application.defaultAccount()
             }
         }
-        try await parameters.address(wanted, application)
-        let result = try await result(by: way, parameters, wanted, application, session, watches: isIfNeeded)
+        try await parameters.ask(for: wanted, application)
+        let result = try await result(by: method, parameters, wanted, application, session, watches: isIfNeeded)
         try await application.check(result.account, is: wanted)
         let declined = result.declinedScopes.map(\.rawValue.printable).sorted()
         if !declined.isEmpty { session.console.line("Warning: not granted: \(declined.joined(separator: ", "))") }
@@ -105,15 +106,15 @@ struct LoginCommand: ToolCommand {
                 ? "Signed in as \(result.account.shortLabel)."
                 : "Signed in. The server does not say who that is; the account's id is \(result.account.label)"
         )
-        try await end(with: result, session, rests: rests)
+        try await end(with: result, session, isPersistent: isPersistent)
     }
 
     /// Prints the token if requested, and otherwise names the command that prints it.
-    private func end(with result: AuthenticationResult, _ session: Session, rests: Bool) async throws {
+    private func end(with result: AuthenticationResult, _ session: Session, isPersistent: Bool) async throws {
         guard try !session.isJSON && !prints(session.environment) else {
-            return try await session.hand(over: result, rests: rests)
+            return try await session.write(result, isPersistent: isPersistent)
         }
-        if let failure = await session.failureToKeep(result) { throw failure }
+        if let failure = await session.storageFailure(of: result) { throw failure }
         guard result.source == .identityProvider || session.console.isTerminal else { return }
         session.console.line("To print the access token, run: \(sharedOptions.command("token"))")
     }
@@ -122,7 +123,7 @@ struct LoginCommand: ToolCommand {
 
     /// - Parameter watches: Whether the sign-in of another command ends this one.
     private func result(
-        by way: Way,
+        by method: Method,
         _ parameters: InteractiveParameters,
         _ wanted: Given?,
         _ application: PublicClientApplication,
@@ -130,12 +131,12 @@ struct LoginCommand: ToolCommand {
         watches: Bool
     ) async throws -> AuthenticationResult {
         let device =
-            try way == .deviceCode
+            try method == .deviceCode
             ? signIn.deviceParameters(parameters, session.environment, for: wanted) : nil
         let (console, elsewhere) = (session.console, elsewhere)
         let work = { @Sendable () async throws -> AuthenticationResult in
             if let device { return try await DeviceSignIn(application: application, session: session).run(device) }
-            if way == .manual {
+            if method == .manual {
                 return try await ManualSignIn(application: application, console: console).run(parameters)
             }
             return try await BrowserSignIn(application: application, console: console, elsewhere: elsewhere).run(
@@ -149,19 +150,19 @@ struct LoginCommand: ToolCommand {
 
 extension LoginCommand {
     /// The place where the person signs in.
-    enum Way {
+    enum Method {
         case browser, manual, deviceCode
     }
 
-    /// Returns the chosen way. An option wins over the variable of another way.
-    private func way(_ environment: Environment) throws -> Way {
+    /// Returns the chosen method. An option wins over the variable of another method.
+    private func method(_ environment: Environment) throws -> Method {
         if try !manual && environment.isOn("device-code", deviceCode) { return .deviceCode }
         return try environment.isOn("manual", manual) ? .manual : .browser
     }
 
-    /// Refuses the options that have no meaning for `way`. Their variables are ignored: they may be for other sign-ins.
-    func refuseWhatIsIgnored(by way: Way) throws {
-        switch way {
+    /// Refuses the options that have no meaning for `method`. Their variables are ignored: they may be for other sign-ins.
+    func refuseUnusedOptions(by method: Method) throws {
+        switch method {
         case .browser: break
         case .manual:
             let ignored = browser.browser == nil ? [] : ["--browser"]
@@ -191,15 +192,16 @@ extension LoginCommand {
     /// Returns the receiver of the redirect. A custom scheme needs the desktop's help, which may not be set up yet.
     private func receiver(
         for redirectURI: RedirectURI,
-        _ way: Way,
+        _ method: Method,
         _ session: Session
     ) -> any RedirectReceiver {
         guard let scheme = redirectURI.customScheme else {
             return LoopbackRedirectReceiver(applicationName: "identityctl")
         }
-        let places = try? SchemeRegistration.Places(session.environment)  // without a home nothing is registered
-        let isInstalled = places.map { SchemeRegistration(scheme: scheme, places: $0).isInstalled } ?? false
-        if way != .manual, !isInstalled {
+        // Without a home directory, nothing is registered.
+        let directories = try? SchemeRegistration.Directories(session.environment)
+        let isInstalled = directories.map { SchemeRegistration(scheme: scheme, directories: $0).isInstalled } ?? false
+        if method != .manual, !isInstalled {
             session.console.line(
                 "Note: unless another program handles it, run 'identityctl register-scheme \(scheme)' first."
             )
@@ -225,7 +227,7 @@ extension PublicClientApplication {
 
 extension InteractiveParameters {
     /// Asks for the account that `--account` names. For an account that is not signed in yet, the name is only a hint.
-    fileprivate mutating func address(_ wanted: Given?, _ application: PublicClientApplication) async throws {
+    fileprivate mutating func ask(for wanted: Given?, _ application: PublicClientApplication) async throws {
         guard let wanted else { return }
         do {
             account = try await application.chosenAccount(wanted)

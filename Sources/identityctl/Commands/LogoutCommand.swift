@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FoundationEssentials
 import IdentityClient
 import IdentityKeyring
 import OAuthWire
@@ -9,11 +10,10 @@ import OAuthWire
 struct LogoutCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout",
-        abstract: "Signs an account out on this computer: its tokens are gone.",
+        abstract: "Signs an account out on this computer: removes its tokens.",
         discussion: """
-            Needs no network, unless the provider is told as well: with --revoke it takes the refresh token back, and with \
-            --end-session the browser shows its sign-out page. The account is gone from this computer first, whatever \
-            becomes of that.
+            Needs no network without --revoke (the provider revokes the refresh token) and --end-session (the browser shows \
+            the provider's sign-out page). The account is removed from this computer first, even if these fail.
             """
     )
 
@@ -22,13 +22,13 @@ struct LogoutCommand: ToolCommand {
     @OptionGroup var browser: BrowserOption
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Sign everyone out whom 'identityctl accounts' lists.")
+    @Flag(help: "Sign out all accounts that 'identityctl accounts' lists.")
     var all = false
 
-    @Flag(help: "Give up the tokens of all accounts without reading them, where the keyring that they need is gone.")
+    @Flag(help: "Remove the tokens of all accounts without reading them, if the keyring that they need is gone.")
     var discard = false
 
-    @Flag(help: "Have the provider take the refresh token back.")
+    @Flag(help: "Make the provider revoke the refresh token.")
     var revoke = false
 
     @Flag(help: "End the browser's session with the provider, too.")
@@ -36,7 +36,7 @@ struct LogoutCommand: ToolCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --end-session: where the browser comes back to, if it is registered.",
+            "With --end-session: a registered address to which the browser returns.",
             valueName: "uri"
         )
     )
@@ -54,8 +54,8 @@ struct LogoutCommand: ToolCommand {
     var sharedOptions: SharedOptions { SharedOptions(provider, nil, account) }
 
     func run(in session: Session) async throws {
-        try refuseWhatIsIgnored(session.environment)
-        if discard { return try await giveUp(session) }
+        try refuseUnusedOptions(session.environment)
+        if discard { return try await discardTokens(session) }
         let wanted = all ? nil : try session.environment.given("account", account.account)
         var configuration = try provider.configuration(session.environment, logger: session.logger)
         configuration.browser = SignOutBrowser(
@@ -68,7 +68,7 @@ struct LogoutCommand: ToolCommand {
         configuration.redirectReceiver = LoopbackRedirectReceiver(applicationName: "identityctl")
         let parameters = try signOutParameters(session.environment)
         let application = try session.application(configuration)
-        let accounts = try await leaving(application, wanted)
+        let accounts = try await accountsToSignOut(application, wanted)
         var reports: [JSONObject] = []
         var failure: AuthenticationError?
         var isUnavailable = false
@@ -93,12 +93,12 @@ struct LogoutCommand: ToolCommand {
         }
         guard !isUnavailable else { throw Ended(status: .revocationUnavailable) }
         guard accounts.isEmpty else { return }
-        let whom = wanted.map { "'\($0.text.printable)'" } ?? "Nobody"
-        session.console.line(wanted == nil ? "\(whom) is signed in." : "\(whom) is not signed in; nothing was changed.")
+        let missing = wanted.map { "'\($0.text.printable)' is not signed in; nothing was changed." }
+        session.console.line(missing ?? "No account is signed in.")
     }
 
     /// Removes the tokens of the client or group, even if their store is damaged.
-    private func giveUp(_ session: Session) async throws {
+    private func discardTokens(_ session: Session) async throws {
         guard try provider.cacheChoice(session.environment).policy != nil else {
             throw UsageError(
                 "--discard is about the stores auto, keyring and file. Use --all, or remove the directory."
@@ -147,7 +147,7 @@ struct LogoutCommand: ToolCommand {
     }
 
     /// Refuses the options of the sign-out page if no page is opened. Their variables may be set for other sign-outs.
-    func refuseWhatIsIgnored(_ environment: Environment) throws {
+    func refuseUnusedOptions(_ environment: Environment) throws {
         guard try !environment.isOn("end-session", endSession) else { return }
         let values = [("--browser", browser.browser), ("--post-logout-redirect-uri", postLogoutRedirectURI)]
         let ignored = values.filter { $0.1 != nil }.map(\.0)
@@ -156,7 +156,7 @@ struct LogoutCommand: ToolCommand {
     }
 
     /// Returns the accounts that the command signs out. An account that is not signed in is not an error.
-    private func leaving(_ application: PublicClientApplication, _ wanted: Given?) async throws -> [Account] {
+    private func accountsToSignOut(_ application: PublicClientApplication, _ wanted: Given?) async throws -> [Account] {
         if all { return try await application.allAccounts() }
         do {
             return [try await application.chosenAccount(wanted, takesDefault: false)]
@@ -178,5 +178,30 @@ extension SignOutResult {
             if case .failed(let error) = outcome { return error }
         }
         return nil
+    }
+}
+
+/// A launcher for the sign-out page. If no browser could be opened, it shows the page's address to the person at the
+/// terminal. The address may hold the ID token, and so is not written to output that may be logged.
+struct SignOutBrowser: BrowserLauncher {
+    let launcher: any BrowserLauncher
+    let console: Console
+
+    func open(_ url: URL) async throws {
+        do {
+            try await launcher.open(url)
+        } catch let failure as AuthenticationError {
+            guard console.isTerminal else {
+                throw AuthenticationError(
+                    failure.code,
+                    "\(failure.message) This command does so at a terminal.",
+                    timestamp: failure.timestamp
+                )
+            }
+            console.line(failure.message.printable)
+            console.line("")
+            console.line("  \(url.absoluteString)")
+            console.line("")
+        }
     }
 }

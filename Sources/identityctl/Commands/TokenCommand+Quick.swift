@@ -28,17 +28,7 @@ extension TokenCommand {
         }
 
         var provider = ProviderOptions()
-        provider.clientID = values["--client-id"]
-        provider.authority = values["--authority"]
-        provider.issuer = values["--issuer"]
-        provider.authorizationEndpoint = values["--authorization-endpoint"]
-        provider.tokenEndpoint = values["--token-endpoint"]
-        provider.revocationEndpoint = values["--revocation-endpoint"]
-        provider.deviceAuthorizationEndpoint = values["--device-authorization-endpoint"]
-        provider.cache = values["--cache"]
-        provider.defaultScopes = values["--default-scopes"]
-        provider.clientCapabilities = values["--client-capabilities"]
-        provider.group = values["--group"]
+        for option in ProviderOptions.named { provider[keyPath: option.value] = values["--\(option.name)"] }
         var token = TokenOptions()
         token.scopes = scopes
         token.claims = values["--claims"]
@@ -59,9 +49,7 @@ extension TokenCommand {
     }
 
     private static let flagNames: Set<String> = ["--json", "--force-refresh", "--id-token"]
-    private static let optionNames: Set<String> = [
-        "--client-id", "--authority", "--issuer", "--device-authorization-endpoint", "--cache", "--group", "--scope",
-        "--claims", "--account", "--log-level", "--default-scopes", "--client-capabilities", "--min-validity",
-        "--timeout", "--authorization-endpoint", "--token-endpoint", "--revocation-endpoint",
-    ]
+    private static let optionNames = Set(ProviderOptions.named.map { "--\($0.name)" }).union([
+        "--scope", "--claims", "--account", "--log-level", "--min-validity", "--timeout",
+    ])
 }

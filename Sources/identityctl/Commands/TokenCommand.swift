@@ -8,7 +8,7 @@ import IdentityClient
 struct TokenCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Prints an access token without asking anyone: from the cache, or refreshed.",
+        abstract: "Prints an access token without a question: from the cache, or refreshed.",
         discussion: "Ends with status 2 when a person has to sign in; then run 'identityctl login'."
     )
 
@@ -68,6 +68,6 @@ struct TokenCommand: ToolCommand {
         if left < Double(validity.components.seconds) {
             session.console.line("Warning: the token is good for \(Int(left)) s only. No longer one could be had.")
         }
-        try await session.hand(over: result, idToken, rests: !(configuration.cache is InMemoryTokenCache))
+        try await session.write(result, idToken, isPersistent: !(configuration.cache is InMemoryTokenCache))
     }
 }

@@ -50,7 +50,7 @@ enum Examination {
             case .keyringNoSessionBus?:
                 return [.lack(bus, "there is none", error), .unknown(service, "not asked"), unasked]
             case .keyringNoService?:
-                return [.ok(bus, "there is one"), .lack(service, "nobody provides it", error), unasked]
+                return [.ok(bus, "there is one"), .lack(service, "no program provides it", error), unasked]
             case .keyringNoDefaultCollection?:
                 return [
                     .ok(bus, "there is one"), .ok(service, "it answers"),

@@ -12,8 +12,7 @@ struct BrowserOption: ParsableArguments {
     /// Returns the words of `--browser`, or `nil` for the system's browser.
     func command(_ environment: Environment) throws -> [String]? {
         guard let given = try environment.given("browser", browser) else { return nil }
-        let words = given.text.split(whereSeparator: \.isWhitespace).map(String.init)
-        guard !words.isEmpty else { throw given.error("the value is empty.") }
-        return words
+        guard !given.words.isEmpty else { throw given.error("the value is empty.") }
+        return given.words
     }
 }

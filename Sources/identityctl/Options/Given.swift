@@ -9,6 +9,9 @@ struct Given: Hashable, Sendable {
     /// Whether the text comes from the command line. A variable may be set for other commands.
     var isOption: Bool { origin.hasPrefix("--") }
 
+    /// The words of the text, which spaces or lines separate.
+    var words: [String] { text.split(whereSeparator: \.isWhitespace).map(String.init) }
+
     /// Returns the text as a time of at most a day.
     func seconds(from least: Int) throws -> Duration {
         guard let seconds = Int(text), (least...86_400).contains(seconds) else {

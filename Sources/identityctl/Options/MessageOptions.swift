@@ -39,7 +39,7 @@ struct MessageOptions: ParsableArguments {
     @Option(
         name: .customLong("output"),
         help: ArgumentHelp(
-            "Where the answer's body goes, when it is complete; - for standard output.",
+            "The file for the complete body of the answer; - for standard output.",
             valueName: "file"
         ),
         completion: .file()
@@ -51,13 +51,13 @@ struct MessageOptions: ParsableArguments {
 
     @Flag(
         name: .shortAndLong,
-        help: "Say on standard error what is asked and answered: methods, addresses, statuses, waits."
+        help: "Write requests and answers to standard error: methods, addresses, statuses, waits."
     )
     var verbose = false
 
     @Option(
         help: ArgumentHelp(
-            "How long nothing may move. Unless given, 60 until the answer begins, and then without end.",
+            "The time without progress. Unless given, 60 until the answer begins, then unlimited.",
             valueName: "seconds"
         )
     )
@@ -91,7 +91,7 @@ extension MessageOptions {
             guard parts.count == 2, let name = HTTPField.Name(String(parts[0])), HTTPField.isValidValue(String(value))
             else { throw UsageError("--header: '\(header.printable)' is not NAME:VALUE.") }
             guard name != .authorization else {
-                throw UsageError("--header: Authorization is what this command itself sets.")
+                throw UsageError("--header: this command sets Authorization itself.")
             }
             fields.append(HTTPField(name: name, value: String(value)))
         }

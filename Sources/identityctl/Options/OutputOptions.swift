@@ -10,7 +10,7 @@ struct OutputOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What is logged: trace, debug, info, notice, warning, error or critical.",
+            "The lowest level that is logged: trace, debug, info, notice, warning, error or critical.",
             valueName: "level"
         ),
         completion: .list(Logger.Level.allCases.map(\.rawValue))

@@ -18,10 +18,7 @@ extension ProviderOptions {
 
     /// The options that name a provider, with their values on the command line.
     private var names: [(name: String, value: String?)] {
-        [
-            ("authority", authority), ("issuer", issuer), ("authorization-endpoint", authorizationEndpoint),
-            ("token-endpoint", tokenEndpoint),
-        ]
+        Self.named[1...4].map { ($0.name, self[keyPath: $0.value]) }
     }
 
     private var isOnCommandLine: Bool { names.contains { $0.value != nil } }
@@ -61,6 +58,7 @@ extension ProviderOptions {
         let token = try source.given("token-endpoint", tokenEndpoint)
         let device = try source.given("device-authorization-endpoint", deviceAuthorizationEndpoint)
         let revocation = try source.given("revocation-endpoint", revocationEndpoint)
+        let algorithms = try source.given("id-token-algorithms", idTokenAlgorithms)
         if let authority = try source.given("authority", authority) {
             if let other = issuer ?? authorization ?? token {
                 throw UsageError("Give one of \(authority.origin) and \(other.origin), not both.")
@@ -68,6 +66,7 @@ extension ProviderOptions {
             if let endpoint = device ?? revocation {
                 throw endpoint.error("goes with --issuer or --token-endpoint; a Microsoft authority needs none.")
             }
+            if let algorithms { throw algorithms.error("goes with --issuer; a Microsoft authority needs none.") }
             return try Self.microsoft(authority)
         }
         for given in [issuer, authorization, token, device, revocation].compactMap(\.self) {
@@ -76,6 +75,9 @@ extension ProviderOptions {
         }
         switch (authorization, token) {
         case (let authorization?, let token?):
+            if let algorithms {
+                throw algorithms.error("goes with --issuer alone; a plain OAuth 2.0 server issues no ID tokens.")
+            }
             return try .oauth2(
                 Authority.OAuth2Endpoints(
                     authorization: authorization.text,
@@ -88,9 +90,16 @@ extension ProviderOptions {
         case (let given?, nil): throw given.error("a plain OAuth 2.0 server needs --token-endpoint as well.")
         case (nil, let given?): throw given.error("a plain OAuth 2.0 server needs --authorization-endpoint as well.")
         case (nil, nil):
-            return try issuer.map {
-                try .openIDConnect(issuer: $0.text, deviceAuthorization: device?.text, revocation: revocation?.text)
+            guard let issuer else { return nil }
+            let make = { (algorithms: [String]?) in
+                try Authority.openIDConnect(
+                    issuer: issuer.text,
+                    deviceAuthorization: device?.text,
+                    revocation: revocation?.text,
+                    idTokenAlgorithms: algorithms
+                )
             }
+            return try algorithms.map { given in try given.checked { try make(given.words) } } ?? make(nil)
         }
     }
 

@@ -29,7 +29,7 @@ struct ProviderOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Any other OpenID Connect provider's issuer; beside --token-endpoint what that server calls itself, if it does.",
+            "The issuer of any other OpenID Connect provider; with --token-endpoint, that server's name in its answers.",
             valueName: "url"
         )
     )
@@ -37,18 +37,18 @@ struct ProviderOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Where a plain OAuth 2.0 server, GitHub for example, asks the person. Goes with --token-endpoint.",
+            "The authorization endpoint of a plain OAuth 2.0 server such as GitHub. Needs --token-endpoint.",
             valueName: "url"
         )
     )
     var authorizationEndpoint: String?
 
-    @Option(help: ArgumentHelp("Where a plain OAuth 2.0 server gives tokens.", valueName: "url"))
+    @Option(help: ArgumentHelp("The token endpoint of a plain OAuth 2.0 server.", valueName: "url"))
     var tokenEndpoint: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where --device-code asks for a code, if the provider has such an endpoint and does not publish it.",
+            "The endpoint for --device-code, if the provider has one and does not publish it.",
             valueName: "url"
         )
     )
@@ -56,7 +56,7 @@ struct ProviderOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Where 'logout --revoke' revokes tokens, if the provider has such an endpoint and does not publish it.",
+            "The endpoint for 'logout --revoke', if the provider has one and does not publish it.",
             valueName: "url"
         )
     )
@@ -64,7 +64,15 @@ struct ProviderOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Where tokens rest: auto (the default), keyring, file, file:DIRECTORY, or memory.",
+            "The algorithms that may sign ID tokens, such as 'RS256 ES256', in place of the issuer's published list.",
+            valueName: "algorithms"
+        )
+    )
+    var idTokenAlgorithms: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The store of the tokens: auto (the default), keyring, file, file:DIRECTORY, or memory.",
             valueName: "cache"
         ),
         completion: .list(["auto", "keyring", "file", "file:", "memory"])
@@ -73,7 +81,7 @@ struct ProviderOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What is asked for beside --scope, in place of openid, profile and offline_access; may be empty.",
+            "The scopes that are added to --scope, in place of openid, profile and offline_access; may be empty.",
             valueName: "scopes"
         )
     )
@@ -81,7 +89,7 @@ struct ProviderOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What your use of the tokens can handle, such as cp1: claims challenges of Microsoft's APIs, which 'call' answers.",
+            "The capabilities of the tokens' user, such as cp1: claims challenges of Microsoft's APIs, which 'call' answers.",
             valueName: "values"
         )
     )
@@ -89,6 +97,16 @@ struct ProviderOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("Share the tokens with the programs that name the same group.", valueName: "name"))
     var group: String?
+
+    /// The options by their names, without the dashes.
+    static let named: [(name: String, value: any WritableKeyPath<ProviderOptions, String?> & Sendable)] = [
+        ("client-id", \.clientID), ("authority", \.authority), ("issuer", \.issuer),
+        ("authorization-endpoint", \.authorizationEndpoint), ("token-endpoint", \.tokenEndpoint),
+        ("device-authorization-endpoint", \.deviceAuthorizationEndpoint),
+        ("revocation-endpoint", \.revocationEndpoint), ("id-token-algorithms", \.idTokenAlgorithms),
+        ("cache", \.cache), ("default-scopes", \.defaultScopes), ("client-capabilities", \.clientCapabilities),
+        ("group", \.group),
+    ]
 }
 
 extension ProviderOptions {

@@ -7,7 +7,10 @@ import OAuthWire
 /// Options for the way a person signs in.
 struct SignInOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Where the browser comes back to. A port in it is the only one taken.", valueName: "uri")
+        help: ArgumentHelp(
+            "The address to which the browser returns. If it has a port, no other port is used.",
+            valueName: "uri"
+        )
     )
     var redirectURI: String?
 
@@ -22,7 +25,7 @@ struct SignInOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What the provider shall ask: login, consent, select_account, create or none.",
+            "The provider's question: login, consent, select_account, create or none.",
             valueName: "prompt"
         ),
         completion: .list(["login", "consent", "select_account", "create", "none"])
@@ -32,26 +35,31 @@ struct SignInOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The name to fill in.", valueName: "username"))
     var loginHint: String?
 
-    @Option(help: ArgumentHelp("The organisation whose sign-in page comes at once (Microsoft's).", valueName: "domain"))
+    @Option(
+        help: ArgumentHelp(
+            "The organization whose sign-in page is shown at once (Microsoft's providers).",
+            valueName: "domain"
+        )
+    )
     var domainHint: String?
 
     @Option(
         help: ArgumentHelp(
-            "How you shall prove who you are: values of the provider's, the most wanted first.",
+            "The required kinds of authentication, in the provider's words, in order of preference.",
             valueName: "values"
         )
     )
     var acrValues: String?
 
-    @Option(help: ArgumentHelp("How long ago you may have proved that at most.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The maximum age of your authentication.", valueName: "seconds"))
     var maxAge: String?
 
     @Option(
-        help: ArgumentHelp("The languages of the pages, such as 'pt-BR pt', the most wanted first.", valueName: "tags")
+        help: ArgumentHelp("The languages of the pages, such as 'pt-BR pt', in order of preference.", valueName: "tags")
     )
     var uiLocales: String?
 
-    @Option(help: ArgumentHelp("How long you have, 300 unless given.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Your time for the sign-in; 300 unless given.", valueName: "seconds"))
     var timeout: String?
 
     @Option(
@@ -63,7 +71,7 @@ struct SignInOptions: ParsableArguments {
     )
     var extraParameters: [String] = []
 
-    @Flag(help: "Push the request to the provider where it offers that; done anyway where it requires that.")
+    @Flag(help: "Push the request to the provider if it offers this; always done if the provider requires it.")
     var push = false
 }
 
@@ -97,7 +105,7 @@ extension SignInOptions {
         if let wanted, parameters.account == nil {
             throw wanted.error(
                 """
-                '\(wanted.text.printable)' is not signed in here, and a device code cannot ask for anybody else. Leave it out, \
+                '\(wanted.text.printable)' is not signed in here, and a device code cannot ask for another account. Leave it out, \
                 or sign in without --device-code.
                 """
             )
@@ -143,7 +151,7 @@ extension SignInOptions {
                 )
             }
             guard items.updateValue(parts[1], forKey: parts[0]) == nil else {
-                throw UsageError("--parameter: '\(name)' is given twice, which a request cannot be.")
+                throw UsageError("--parameter: '\(name)' is given twice, which a request does not allow.")
             }
         }
         return items

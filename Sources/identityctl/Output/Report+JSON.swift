@@ -116,15 +116,9 @@ enum JSONReport {
 }
 
 extension SignOutResult.Outcome {
+    /// The case's name.
     fileprivate var word: String {
-        switch self {
-        case .notRequested: "notRequested"
-        case .succeeded: "succeeded"
-        case .notNeeded: "notNeeded"
-        case .unavailable: "unavailable"
-        case .unconfirmed: "unconfirmed"
-        case .failed: "failed"
-        }
+        if case .failed = self { "failed" } else { description }
     }
 }
 

@@ -15,17 +15,7 @@ struct SharedOptions: Hashable, Sendable {
     private var items: [Item] = []
 
     init(_ provider: ProviderOptions? = nil, _ token: TokenOptions? = nil, _ account: AccountOption? = nil) {
-        add("--client-id", provider?.clientID)
-        add("--authority", provider?.authority)
-        add("--issuer", provider?.issuer)
-        add("--authorization-endpoint", provider?.authorizationEndpoint)
-        add("--token-endpoint", provider?.tokenEndpoint)
-        add("--device-authorization-endpoint", provider?.deviceAuthorizationEndpoint)
-        add("--revocation-endpoint", provider?.revocationEndpoint)
-        add("--cache", provider?.cache)
-        add("--default-scopes", provider?.defaultScopes)
-        add("--client-capabilities", provider?.clientCapabilities)
-        add("--group", provider?.group)
+        for option in ProviderOptions.named { add("--\(option.name)", provider?[keyPath: option.value]) }
         for scope in token?.scopes ?? [] { add("--scope", scope) }
         add("--claims", token?.claims.map(Self.oneLine))
         add("--account", account?.account)

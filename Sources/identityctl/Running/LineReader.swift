@@ -69,7 +69,7 @@ final class LineReader: Sendable {
     private func waitUntilReadable(until deadline: ContinuousClock.Instant) async throws {
         while true {
             try Task.checkCancellation()
-            suspension?.hush()
+            suspension?.makeQuiet()
             var readiness = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             if unsafe poll(&readiness, 1, 0) != 0 { return }
             guard ContinuousClock.now < deadline else {

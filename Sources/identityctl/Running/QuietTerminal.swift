@@ -1,6 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import Glibc
+import Synchronization
 
 /// A terminal that hands over typed text at once, without showing it.
 ///
@@ -17,15 +19,15 @@ struct QuietTerminal: Sendable {
         guard unsafe tcgetattr(descriptor, &current) == 0 else { return nil }
         self.descriptor = descriptor
         usual = current
-        current.c_lflag &= ~Self.loud
+        current.c_lflag &= ~Self.echo
         quiet = current
         set(quiet)
     }
 
     /// Makes the terminal quiet again. A shell that stops and continues the program sets the shell's own mode.
-    func hush() {
+    func makeQuiet() {
         var current = termios()
-        guard unsafe tcgetattr(descriptor, &current) == 0, current.c_lflag & Self.loud != 0 else { return }
+        guard unsafe tcgetattr(descriptor, &current) == 0, current.c_lflag & Self.echo != 0 else { return }
         // In the background the terminal belongs to the shell, and setting its mode would stop the program.
         let foreground = tcgetpgrp(descriptor)
         if foreground < 0 || foreground == getpgrp() { set(quiet) }
@@ -36,7 +38,7 @@ struct QuietTerminal: Sendable {
         set(usual)
     }
 
-    private static let loud = tcflag_t(ICANON | ECHO)
+    private static let echo = tcflag_t(ICANON | ECHO)
 
     private func set(_ mode: termios) {
         var mode = mode
@@ -62,5 +64,42 @@ struct TypedLine {
         default: break
         }
         return .none
+    }
+}
+
+/// A handler of Ctrl-Z that restores a quiet terminal's usual mode while the program is stopped. Some shells, such as
+/// dash, do not restore it themselves.
+final class Suspension: Sendable {
+    private let terminal: Mutex<QuietTerminal>
+    private let source: Mutex<any DispatchSourceSignal>
+
+    init(of terminal: QuietTerminal) {
+        self.terminal = Mutex(terminal)
+        let queue = DispatchQueue(label: "identityctl.suspension")
+        source = Mutex(DispatchSource.makeSignalSource(signal: SIGTSTP, queue: queue))
+        _ = signal(SIGTSTP, SIG_IGN)
+        source.withLock {
+            $0.setEventHandler { [weak self] in self?.stop() }
+            $0.resume()
+        }
+    }
+
+    deinit {
+        source.withLock { $0.cancel() }
+        _ = signal(SIGTSTP, SIG_DFL)
+    }
+
+    /// Makes the terminal quiet again after the program continues.
+    func makeQuiet() {
+        terminal.withLock { $0.makeQuiet() }
+    }
+
+    /// Restores the terminal and stops the program. The lock is held until the program continues, so that nothing makes
+    /// the terminal quiet in between.
+    private func stop() {
+        terminal.withLock {
+            $0.restore()
+            _ = raise(SIGSTOP)
+        }
     }
 }

@@ -3,9 +3,10 @@
 import IdentityClient
 import IdentityKeyring
 import Logging
+import OAuthWire
 import Synchronization
 
-/// The surroundings of a command, and the application object that the command makes.
+/// The environment of a command, and the application object that the command makes.
 final class Session: Sendable {
     let environment: Environment
     let console: Console
@@ -108,7 +109,7 @@ final class Session: Sendable {
         } catch is DeadlineExceeded {
             throw AuthenticationError(
                 .networkTimedOut,
-                "The provider did not answer within \(limit.wholeSeconds) s. Try again; nobody has to sign in for this."
+                "The provider did not answer within \(limit.wholeSeconds) s. Try again; no new sign-in is needed."
             )
         }
     }
@@ -125,5 +126,36 @@ final class Session: Sendable {
         guard !isJSON else { return console.line(JSONReport.error(error).line) }
         for line in PlainReport.error(error) { console.line(line) }
         if let advice { console.line(advice) }
+    }
+}
+
+extension Session {
+    /// Writes a token, plainly or as JSON, and warns if it could not be stored.
+    ///
+    /// - Parameters:
+    ///   - idToken: The ID token to write in place of the access token, or beside it in JSON.
+    ///   - isPersistent: Whether the cache outlives the program.
+    func write(_ result: AuthenticationResult, _ idToken: IDToken? = nil, isPersistent: Bool) async throws {
+        let failure = await storageFailure(of: result)
+        if let failure {
+            let reason = PlainReport.withReference(failure)
+            console.line("Warning: the tokens could not be kept for the next time. \(reason)")
+        }
+        if isJSON {
+            var report = JSONReport.result(result, persisted: failure == nil && isPersistent)
+            if let idToken {
+                report["idToken"] = .string(idToken.text)
+                report["idTokenExpiresOn"] = .string(idToken.expiresOn.utcText)
+            }
+            try self.result(report.line + "\n")
+        } else {
+            try self.result((idToken?.text ?? result.accessToken) + "\n")
+        }
+    }
+
+    /// Tries once more to store the tokens, and returns the error if they are still not stored.
+    func storageFailure(of result: AuthenticationResult) async -> AuthenticationError? {
+        guard case .failed(let failure) = result.persistence, await !finishPendingWork() else { return nil }
+        return failure
     }
 }

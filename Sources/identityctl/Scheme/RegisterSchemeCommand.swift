@@ -8,17 +8,17 @@ import IdentityClient
 struct RegisterSchemeCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "register-scheme",
-        abstract: "Has the desktop hand addresses of a scheme to the program that waits for them.",
+        abstract: "Makes the desktop pass addresses with a scheme to the program that waits for them.",
         discussion: """
-            For redirect addresses such as msauth.com.example.app://auth, where a provider takes no loopback address. It is \
-            installed for you alone.
+            For redirect addresses such as msauth.com.example.app://auth, if a provider accepts no loopback address. Only \
+            your own desktop is changed.
             """
     )
 
     @Argument(help: "The scheme, for example com.example.app.")
     var scheme: String
 
-    @Flag(help: "Take it away again.")
+    @Flag(help: "Remove the scheme again.")
     var remove = false
 
     @OptionGroup var output: OutputOptions
@@ -26,7 +26,7 @@ struct RegisterSchemeCommand: ToolCommand {
     func run(in session: Session) async throws {
         let registration = SchemeRegistration(
             scheme: try CustomScheme(scheme),
-            places: try SchemeRegistration.Places(session.environment)
+            directories: try SchemeRegistration.Directories(session.environment)
         )
         if remove {
             let wasThere = try await registration.remove()
@@ -53,7 +53,7 @@ struct RegisterSchemeCommand: ToolCommand {
 struct DeliverRedirectCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "deliver-redirect",
-        abstract: "Hands an address to the program that waits for it.",
+        abstract: "Passes an address to the program that waits for it.",
         shouldDisplay: false
     )
 

@@ -9,7 +9,7 @@ import IdentityClient
 ///   [MIME Applications](https://specifications.freedesktop.org/mime-apps-spec/latest/)
 struct SchemeRegistration {
     /// The directories in which a user's desktop looks.
-    struct Places: Hashable, Sendable {
+    struct Directories: Hashable, Sendable {
         let applications: String
         let config: String
 
@@ -28,10 +28,10 @@ struct SchemeRegistration {
     }
 
     let scheme: CustomScheme
-    let places: Places
+    let directories: Directories
 
     private var fileName: String { "identityctl-redirect-\(scheme).desktop" }
-    private var path: String { "\(places.applications)/\(fileName)" }
+    private var path: String { "\(directories.applications)/\(fileName)" }
     private var type: String { "x-scheme-handler/\(scheme)" }
 
     /// Whether the entry is installed.
@@ -44,13 +44,13 @@ struct SchemeRegistration {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let text = try Self.entry(scheme, program: program)
         do {
-            try FileManager.default.createDirectory(atPath: places.applications, withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(atPath: directories.applications, withIntermediateDirectories: true)
             // The file is written under another name first, so that no program reads half of it.
             try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
         } catch {
             throw SystemFailure("\(path) cannot be written: check the directory's owner and mode.")
         }
-        _ = try await SystemTool.run("update-desktop-database", [places.applications])
+        _ = try await SystemTool.run("update-desktop-database", [directories.applications])
         return try await SystemTool.run("xdg-mime", ["default", fileName, type]) == true
     }
 
@@ -66,9 +66,9 @@ struct SchemeRegistration {
                 throw SystemFailure("\(path) cannot be removed: check the directory's owner and mode.")
             }
         }
-        try forgetChoice("\(places.config)/mimeapps.list")
-        try forgetChoice("\(places.applications)/mimeapps.list")
-        _ = try await SystemTool.run("update-desktop-database", [places.applications])
+        try forgetChoice("\(directories.config)/mimeapps.list")
+        try forgetChoice("\(directories.applications)/mimeapps.list")
+        _ = try await SystemTool.run("update-desktop-database", [directories.applications])
         return wasThere
     }
 
@@ -126,5 +126,28 @@ struct SchemeRegistration {
             }
         }.joined()
         return #"""# + argument.unicodeScalars.map { $0 == "\\" ? #"\\"# : String($0) }.joined() + #"""#
+    }
+}
+
+/// A program of the desktop that is run to its end, without a shell and without output.
+enum SystemTool {
+    /// Runs `program`, looked up in the absolute directories of `$PATH`.
+    ///
+    /// - Returns: Whether the program succeeded within `timeout`; `nil` if it is not installed.
+    /// - Throws: `CancellationError`; the program then goes on.
+    static func run(
+        _ program: String,
+        _ arguments: [String],
+        timeout: Duration = .seconds(10)
+    ) async throws -> Bool? {
+        let environment = LaunchEnvironment.current
+        guard let executable = environment.executable(program) else { return nil }
+        let outcome = try await DetachedProcess.run(
+            executable,
+            arguments: [program] + arguments,
+            environment: environment.variables,
+            timeout: timeout
+        )
+        return outcome == .exited(status: 0)
     }
 }

@@ -81,6 +81,7 @@ import Testing
 
     static let endpoint = "https://id.example.test/device"
     static let option = "--device-authorization-endpoint"
+    static let algorithms = "--id-token-algorithms"
 
     @Test func replacesTheProviderOfTheEnvironmentWhole() throws {
         let url = "https://login.microsoftonline.com/common"
@@ -146,6 +147,17 @@ import Testing
         #expect(made.authority == named)
     }
 
+    @Test(arguments: [true, false]) func namesTheAlgorithmsOfIDTokens(isOption: Bool) throws {
+        var variables = Self.complete
+        if !isOption { variables["IDENTITYCTL_ID_TOKEN_ALGORITHMS"] = "RS256 ES256" }
+        let made = try Self.configuration(isOption ? [Self.algorithms, "RS256 ES256"] : [], variables)
+        let named = try Authority.openIDConnect(
+            issuer: "https://id.example.test",
+            idTokenAlgorithms: ["RS256", "ES256"]
+        )
+        #expect(made.authority == named)
+    }
+
     @Test(
         arguments: [
             ([], [:], "Give --client-id"),
@@ -183,6 +195,17 @@ import Testing
                 "one of --authority and --token-endpoint"
             ),
             (["--token-endpoint", "http://a.test/t"], complete, "--token-endpoint: An authority is an absolute https"),
+            ([algorithms, "none"], complete, "\(algorithms): The algorithms for ID tokens are one or more of RS256"),
+            (
+                ["--client-id", "c", "--authority", "https://b.test/x", algorithms, "RS256"], [:],
+                "\(algorithms): goes with --issuer"
+            ),
+            (
+                [
+                    "--authorization-endpoint", endpoint, "--token-endpoint", endpoint, algorithms, "RS256",
+                ], complete,
+                "\(algorithms): goes with --issuer alone"
+            ),
             (["--group", "a b"], complete, "--group: "),
             (["--cache", "kwallet"], complete, "'kwallet' is not a cache. Possible are: auto"),
             (["--cache", "file:"], complete, "--cache: 'file:' is not a cache"),

@@ -135,15 +135,15 @@ import Testing
             try #require(try Identityctl.parseAsRoot(["login"] + arguments) as? LoginCommand)
         }
         #expect(throws: Never.self) {
-            try command("--device-code", "--timeout", "9").refuseWhatIsIgnored(by: .deviceCode)
+            try command("--device-code", "--timeout", "9").refuseUnusedOptions(by: .deviceCode)
         }
-        #expect(throws: UsageError.self) { try command("--push", "--device-code").refuseWhatIsIgnored(by: .deviceCode) }
+        #expect(throws: UsageError.self) { try command("--push", "--device-code").refuseUnusedOptions(by: .deviceCode) }
         let chosen = try command("--\(option)", "query", "--device-code")
-        let error = #expect(throws: UsageError.self) { try chosen.refuseWhatIsIgnored(by: .deviceCode) }
+        let error = #expect(throws: UsageError.self) { try chosen.refuseUnusedOptions(by: .deviceCode) }
         #expect(error?.message.hasPrefix("--\(option): not together with --device-code") == true)
         // Then IDENTITYCTL_DEVICE_CODE requests the device code.
         let variable = #expect(throws: UsageError.self) {
-            try command("--\(option)", "query").refuseWhatIsIgnored(by: .deviceCode)
+            try command("--\(option)", "query").refuseUnusedOptions(by: .deviceCode)
         }
         #expect(variable?.message.contains("with IDENTITYCTL_DEVICE_CODE") == true)
     }
@@ -152,19 +152,19 @@ import Testing
         func command(_ arguments: String...) throws -> LoginCommand {
             try #require(try Identityctl.parseAsRoot(["login"] + arguments) as? LoginCommand)
         }
-        #expect(throws: Never.self) { try command("--manual", "--prompt", "login").refuseWhatIsIgnored(by: .manual) }
+        #expect(throws: Never.self) { try command("--manual", "--prompt", "login").refuseUnusedOptions(by: .manual) }
         let error = #expect(throws: UsageError.self) {
-            try command("--manual", "--browser", "w3m").refuseWhatIsIgnored(by: .manual)
+            try command("--manual", "--browser", "w3m").refuseUnusedOptions(by: .manual)
         }
         #expect(error?.message.hasPrefix("--browser: not together with --manual") == true)
         // Then IDENTITYCTL_MANUAL requests the manual sign-in.
         let variable = #expect(throws: UsageError.self) {
-            try command("--browser", "w3m").refuseWhatIsIgnored(by: .manual)
+            try command("--browser", "w3m").refuseUnusedOptions(by: .manual)
         }
         #expect(variable?.message.contains("with IDENTITYCTL_MANUAL") == true)
     }
 
-    @Test func asksForNobodyByADeviceCodeWhoIsNotSignedIn() throws {
+    @Test func refusesADeviceCodeForAnAccountThatIsNotSignedIn() throws {
         let options = try SignInOptions.parse(["--timeout", "9"])
         let parameters = try Self.parameters([])
         let environment = Environment([:])
@@ -253,13 +253,13 @@ import Testing
             try #require(try Identityctl.parseAsRoot(["logout"] + arguments) as? LogoutCommand)
         }
         let error = #expect(throws: UsageError.self) {
-            try command(option, "x").refuseWhatIsIgnored(Environment([:]))
+            try command(option, "x").refuseUnusedOptions(Environment([:]))
         }
         #expect(error?.message.hasPrefix("\(option): of use with --end-session only") == true)
         #expect(throws: Never.self) {
-            try command(option, "x", "--end-session").refuseWhatIsIgnored(Environment([:]))
-            try command(option, "x").refuseWhatIsIgnored(Environment(["IDENTITYCTL_END_SESSION": "1"]))
-            try command().refuseWhatIsIgnored(Environment(["IDENTITYCTL_BROWSER": "w3m"]))
+            try command(option, "x", "--end-session").refuseUnusedOptions(Environment([:]))
+            try command(option, "x").refuseUnusedOptions(Environment(["IDENTITYCTL_END_SESSION": "1"]))
+            try command().refuseUnusedOptions(Environment(["IDENTITYCTL_BROWSER": "w3m"]))
         }
     }
 

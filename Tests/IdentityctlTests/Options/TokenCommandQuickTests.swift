@@ -14,7 +14,7 @@ import Testing
         "--json", "--force-refresh", "--id-token", "--min-validity", "60", "--default-scopes=openid x",
         "--client-capabilities", "cp1", "--timeout",
         "9", "--authorization-endpoint", "https://i.test/a", "--token-endpoint", "https://i.test/t",
-        "--revocation-endpoint=https://i.test/r",
+        "--revocation-endpoint=https://i.test/r", "--id-token-algorithms", "RS256 ES256",
     ]
 
     @Test(arguments: [
@@ -42,15 +42,12 @@ import Testing
 
     /// Every value, so that this test fails when an option is added.
     private func summary(_ command: TokenCommand) -> [String] {
-        let provider = command.provider
-        return [
-            provider.clientID, provider.authority, provider.issuer, provider.deviceAuthorizationEndpoint,
-            provider.authorizationEndpoint, provider.tokenEndpoint, provider.revocationEndpoint,
-            provider.cache, provider.group,
+        let provider = ProviderOptions.named.map { command.provider[keyPath: $0.value] }
+        let others: [String?] = [
             command.token.scopes.joined(separator: "\n"), command.token.claims, command.account.account,
             command.output.logLevel, "\(command.output.json)", "\(command.forceRefresh)",
-            command.minValidity, "\(command.idToken)", provider.defaultScopes, provider.clientCapabilities,
-            command.timeout,
-        ].map { $0 ?? "-" }
+            command.minValidity, "\(command.idToken)", command.timeout,
+        ]
+        return (provider + others).map { $0 ?? "-" }
     }
 }

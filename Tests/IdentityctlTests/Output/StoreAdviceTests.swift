@@ -25,7 +25,7 @@ import Testing
 
     /// The keyring exists: once it is open, tokens need not be kept in clear text.
     @Test(arguments: [AuthenticationError.Code.keyringLocked, .keyringTimedOut, .keyringPromptDismissed])
-    func leadsNobodyAwayFromALockedKeyring(code: AuthenticationError.Code) throws {
+    func advisesNoClearTextForALockedKeyring(code: AuthenticationError.Code) throws {
         #expect(try advice(code) == nil)
         #expect(try advice(code, .encryptedFile)?.contains("clear text") != true)
     }

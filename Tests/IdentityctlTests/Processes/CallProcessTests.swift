@@ -235,7 +235,7 @@ import Testing
         #expect(setup.provider.count(of: .userInfo) == 0)
     }
 
-    @Test(.timeLimit(.minutes(1))) func asksNobodyWhenNobodyIsSignedIn() async throws {
+    @Test(.timeLimit(.minutes(1))) func opensNoBrowserIfNoAccountIsSignedIn() async throws {
         let setup = try ToolSetup()
         let call = try await setup.run("call", setup.issuer + "/userinfo")
         #expect(call.status == 2 && call.errors.contains("identityctl login"))

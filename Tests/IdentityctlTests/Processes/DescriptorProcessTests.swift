@@ -12,7 +12,7 @@ import Testing
         #expect(outcome.status == 6, "\(outcome.errors)")
     }
 
-    @Test func aTokenThatNobodyCanGetIsAnError() async throws {
+    @Test func failsIfTheTokenCannotBeWritten() async throws {
         let setup = try ToolSetup()
         #expect(try await setup.login().status == 0)
         let outcome = try await Tool.run(["token"], setup.variables, redirections: ">&-")
@@ -23,7 +23,7 @@ import Testing
         #expect(silent.status == 0 && !silent.output.isEmpty)
     }
 
-    @Test func aBodyThatNobodyCanGetIsNotAskedFor() async throws {
+    @Test func sendsNoRequestIfTheBodyCannotBeWritten() async throws {
         let setup = try ToolSetup()
         #expect(try await setup.login().status == 0)
         setup.provider.forgetRequests()

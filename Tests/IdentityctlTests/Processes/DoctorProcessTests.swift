@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import IdentityTestSupport
 import IdentityTesting
 import OAuthWire
 import Testing
@@ -75,6 +76,37 @@ import Testing
         #expect(row("provider", found)?.string("state") == "lack")
         #expect(row("provider", found)?.string("advice")?.contains(words) == true, "\(found.line)")
         #expect(row("clock", found)?.string("state") != "lack")
+    }
+
+    @Test(.timeLimit(.minutes(1)), .enabled(if: CertificateAuthority.isAvailable, "needs the openssl command"))
+    func saysThatTheProvidersCertificateIsNotTrusted() async throws {
+        let setup = try ToolSetup()
+        let authority = try await CertificateAuthority.make()
+        let (server, port) = try await authority.server(for: "localhost", "-HTTP")
+        defer { server.terminate() }
+        let issuer = "https://localhost:\(port)"
+        let folder = authority.directory.appendingPathComponent(".well-known")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        let document = """
+            HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n\
+            {"issuer":"\(issuer)","authorization_endpoint":"\(issuer)/a","token_endpoint":"\(issuer)/t",\
+            "jwks_uri":"\(issuer)/k"}
+            """
+        try Data(document.utf8).write(to: folder.appendingPathComponent("openid-configuration"))
+        var variables = setup.variables.merging(["IDENTITYCTL_ISSUER": issuer]) { $1 }
+
+        let found = try await doctor(["--without-browser"], variables)
+        #expect(found.integer("status") == 5, "\(found.line)")
+        #expect(row("provider", found)?.string("state") == "lack")
+        let advice = try #require(row("provider", found)?.string("advice"))
+        #expect(advice.contains("The certificate of localhost is not trusted"), "\(advice)")
+        #expect(advice.contains("name its file in SSL_CERT_FILE"), "\(advice)")
+        #expect(row("clock", found)?.string("state") == "unknown")
+
+        variables["SSL_CERT_FILE"] = authority.certificate
+        let trusting = try await doctor(["--without-browser"], variables)
+        #expect(trusting.integer("status") == 0, "\(trusting.line)")
+        #expect(row("provider", trusting)?.string("found") == issuer)
     }
 
     /// A setup that looks writable, where nothing more can be written.

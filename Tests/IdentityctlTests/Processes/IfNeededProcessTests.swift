@@ -62,7 +62,7 @@ import Testing
         #expect(ended.errors.contains("Another command has signed in meanwhile."))
     }
 
-    @Test func waitsForNobodyWhereThereIsNoPlaceForALock() async throws {
+    @Test func doesNotWaitIfNoLockCanBeMade() async throws {
         let configuration = try setup.provider.application().configuration
         let screen = Screen()
         let turn = try await LoginCommand.turn(
@@ -74,7 +74,7 @@ import Testing
         #expect(turn == nil && screen.text.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1))) func asksNobodyBecauseTheProviderIsNotReached() async throws {
+    @Test(.timeLimit(.minutes(1))) func opensNoBrowserIfTheProviderIsUnreachable() async throws {
         #expect(try await setup.login().status == 0)
         setup.provider.close()
         let tool = try login("--claims", "{}")

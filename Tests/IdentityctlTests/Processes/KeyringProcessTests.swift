@@ -37,7 +37,7 @@ struct KeyringProcessTests {
         #expect(setup.tool.provider.requests.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1))) func asksNobodyToSignInForTokensThatCouldNotBeKept() async throws {
+    @Test(.timeLimit(.minutes(1))) func opensNoBrowserIfTokensCannotBeStored() async throws {
         let setup = try KeyringSetup()
         try setup.lock()
         let login = try await setup.run("login")

@@ -184,7 +184,7 @@ import Testing
         #expect(damaged.status == 4 && damaged.errors.contains("Sign in again"), "\(damaged.errors)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func endsAtOnceWithoutABrowserWhereNobodyReadsAlong() async throws {
+    @Test(.timeLimit(.minutes(1))) func endsAtOnceWithoutABrowserAndATerminal() async throws {
         let setup = try ToolSetup()
         let login = try await setup.run("login", "--json", "--browser", "/nowhere/browser")
         #expect(login.status == 8)

@@ -7,7 +7,7 @@ import Synchronization
 /// A transport that gives up a request if no byte moves for a given time before the answer begins.
 ///
 /// The answer itself may take as long as `base` lets it.
-struct PatientTransport: StreamingHTTPTransport {
+struct AnswerTimeoutTransport: StreamingHTTPTransport {
     let base: any StreamingHTTPTransport
     let timeout: Duration
 
@@ -16,13 +16,13 @@ struct PatientTransport: StreamingHTTPTransport {
     }
 
     func open(_ request: HTTPRequest, body: (any HTTPBodySource)?) async throws -> any HTTPExchange {
-        let moves = LastMove()
-        let body = body.map { WatchedBody(source: $0, moves: moves) }
+        let activity = LastActivity()
+        let body = body.map { WatchedBody(source: $0, activity: activity) }
         return try await withThrowingTaskGroup(of: (any HTTPExchange)?.self) { group in
             defer { group.cancelAll() }
             group.addTask { try await base.open(request, body: body) }
             group.addTask {
-                try await moves.waitForStandstill(of: timeout)
+                try await activity.waitForInactivity(of: timeout)
                 return nil
             }
             guard case let exchange?? = try await group.next() else { throw timedOut(request) }
@@ -40,14 +40,14 @@ struct PatientTransport: StreamingHTTPTransport {
 }
 
 /// The time of the last movement.
-private final class LastMove: Sendable {
+private final class LastActivity: Sendable {
     private let time = Mutex(ContinuousClock.now)
 
     func note() {
         time.withLock { $0 = .now }
     }
 
-    func waitForStandstill(of timeout: Duration) async throws {
+    func waitForInactivity(of timeout: Duration) async throws {
         while true {
             let end = time.withLock { $0 } + timeout
             guard end > .now else { return }
@@ -58,12 +58,12 @@ private final class LastMove: Sendable {
 
 private struct WatchedBody: HTTPBodySource {
     let source: any HTTPBodySource
-    let moves: LastMove
+    let activity: LastActivity
 
     var length: Int64 { source.length }
 
     func next() async throws -> [UInt8]? {
-        moves.note()
+        activity.note()
         return try await source.next()
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import identityctl
 
-@Suite(.timeLimit(.minutes(1))) struct PatientTransportTests {
+@Suite(.timeLimit(.minutes(1))) struct AnswerTimeoutTransportTests {
     /// Reads a whole body and never answers.
     private struct SilentTransport: StreamingHTTPTransport {
         func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
@@ -37,20 +37,20 @@ import Testing
     private let request = HTTPRequest(method: .post, scheme: "https", authority: "api.example.test", path: "/")
 
     @Test func givesUpWhereNoAnswerBegins() async throws {
-        let transport = PatientTransport(base: SilentTransport(), timeout: .milliseconds(20))
+        let transport = AnswerTimeoutTransport(base: SilentTransport(), timeout: .milliseconds(20))
         let error = await #expect(throws: AuthenticationError.self) { try await transport.open(request, body: nil) }
         #expect(error?.code == .networkTimedOut && error?.message.hasPrefix("api.example.test did not begin") == true)
     }
 
     @Test func endsAtOnceWhereItsTaskIsCancelled() async throws {
-        let transport = PatientTransport(base: SilentTransport(), timeout: .seconds(86_400))
+        let transport = AnswerTimeoutTransport(base: SilentTransport(), timeout: .seconds(86_400))
         let task = Task { try await transport.open(request, body: nil) }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
     @Test func leavesAnAnswerThatHasBegunItsTime() async throws {
-        let transport = PatientTransport(base: EndlessTransport(), timeout: .milliseconds(1))
+        let transport = AnswerTimeoutTransport(base: EndlessTransport(), timeout: .milliseconds(1))
         let exchange = try await transport.open(request, body: nil)
         for _ in 1...1000 { #expect(try await exchange.next() == [0x61]) }
     }
