@@ -87,7 +87,7 @@ public struct ResourcePages: AsyncSequence, Sendable {
             guard let address = route.address.resolving(link), address.origin == route.address.origin else {
                 throw refusal("the next page is at another address than \(route.address.origin)")
             }
-            guard !seen.contains(address.text) else { throw refusal("the next page is one of those before") }
+            guard !seen.contains(address.text) else { throw refusal("the next page was read before") }
             guard left > 0 else { throw refusal("there are more pages than the limit") }
             var request = route.request
             request.path = address.target

@@ -24,11 +24,11 @@ extension TokenCacheConformance {
         public static let absence = Self(rawValue: "A key that was never written has no record.")
         /// A stored record is found.
         public static let roundTrip = Self(
-            rawValue: "What was stored last is found, byte for byte, under its key only."
+            rawValue: "The last stored record is found, byte for byte, under its key only."
         )
         /// Replacing with `nil` as the expected record stores only if there is no record.
         public static let insertIfAbsent = Self(
-            rawValue: "Expecting nothing stores where there is nothing, and is refused elsewhere."
+            rawValue: "A replace that expects no record stores only if there is none."
         )
         /// A refused replace changes nothing.
         public static let refusedReplace = Self(
@@ -50,7 +50,7 @@ extension TokenCacheConformance {
         )
         /// A change by one cache is seen by the next read of another.
         public static let freshness = Self(
-            rawValue: "What another cache on the same storage has stored is found by the next read."
+            rawValue: "The next read finds a record that another cache on the same storage has stored."
         )
         /// 200 increments at the same time make 200.
         public static let increments = Self(rawValue: "200 concurrent increments by compare-and-replace end at 200.")
@@ -64,11 +64,11 @@ extension TokenCacheConformance {
         )
         /// Checking whether records can be written stores none.
         public static let writabilityCheck = Self(
-            rawValue: "Asking whether records can be written stores no record, and changes none."
+            rawValue: "A check whether records can be written stores no record and changes none."
         )
         /// Hints name the changed record.
         public static let hints = Self(
-            rawValue: "Hints, where there are any, name the changed keys of their group, and no other."
+            rawValue: "Hints, if there are any, name the changed keys of their group, and no other."
         )
         /// A lookup does not get slower with more records.
         public static let flatCost = Self(rawValue: "The cost of a lookup does not grow with the number of records.")

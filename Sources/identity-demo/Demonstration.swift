@@ -37,7 +37,7 @@ struct Demonstration {
         configuration.browser =
             isHeadless
             ? scripted
-            : BrowserOrScript(
+            : FallbackBrowser(
                 real: SystemBrowserLauncher(command: browserCommand, withholding: ["IDENTITYCTL_CLIENT_SECRET"]),
                 scripted: scripted
             )
@@ -89,7 +89,7 @@ struct DemoFailure: Error, CustomStringConvertible {
 }
 
 /// The system's browser, and a scripted browser if the system's cannot be opened.
-private struct BrowserOrScript: BrowserLauncher {
+private struct FallbackBrowser: BrowserLauncher {
     let real: SystemBrowserLauncher
     let scripted: ScriptedBrowser
 

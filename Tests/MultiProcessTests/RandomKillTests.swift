@@ -9,7 +9,7 @@ import Testing
 struct RandomKillTests {
     @Test(arguments: Store.chosen)
     func survivesSIGKILLAtAnyMoment(_ store: Store) async throws {
-        let result = try await RandomDeaths(Repetitions.kills, in: SharedCacheSetup(store, grace: .seconds(30)))
+        let result = try await RandomKills(Repetitions.kills, in: SharedCacheSetup(store, grace: .seconds(30)))
         print("KILLS \(store) \(result)")
         fflush(nil)
     }

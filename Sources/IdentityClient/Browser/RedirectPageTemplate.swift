@@ -43,7 +43,7 @@ struct RedirectPageTemplate: Sendable {
             case .failed: (texts.failed, texts.advice, "!", "bad")
             case .refused: (texts.refused, texts.refusedAdvice, "?", "plain")
             }
-        let message = page.message.map { Self.escaped(Self.cut($0, at: 1000)) }
+        let message = page.message.map { Self.cut($0, at: 1000).escapedForHTML }
         let sentence = filled(statement.sentence)
         let paragraphs =
             switch message {
@@ -81,36 +81,18 @@ struct RedirectPageTemplate: Sendable {
     /// - Parameter isolatesName: Whether the name keeps its own direction; `<title>` allows no elements.
     private func filled(_ text: String, isolatesName: Bool = true) -> String {
         let name = applicationName.map { name in
-            let name = Self.escaped(Self.cut(name, at: 100))
+            let name = Self.cut(name, at: 100).escapedForHTML
             return isolatesName ? "<bdi>\(name)</bdi>" : name
         }
         return Self.cut(text, at: 1000)
             .split(separator: "{application}", omittingEmptySubsequences: false)
-            .map { Self.escaped($0) }
+            .map(\.escapedForHTML)
             .joined(separator: name ?? "the application")
     }
 
     private static func cut(_ text: String, at limit: Int) -> String {
         guard text.unicodeScalars.count > limit else { return text }
         return String(text.unicodeScalars.prefix(limit)) + "…"
-    }
-
-    /// Text that is safe anywhere in a page. It is escaped by scalars: `<` and a combining accent are one `Character`,
-    /// but a browser sees the `<`.
-    private static func escaped(_ text: some StringProtocol) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "'": result += "&#39;"
-            case _ where scalar.properties.generalCategory == .control: result += " "
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 
     private static let style = """
@@ -132,4 +114,24 @@ struct RedirectPageTemplate: Sendable {
         .good { background: var(--good); }
         .bad { background: var(--bad); }
         """
+}
+
+extension StringProtocol {
+    /// The text, safe anywhere in a page. It is escaped by scalars: `<` and a combining accent are one `Character`, but
+    /// a browser sees the `<`.
+    package var escapedForHTML: String {
+        var result = ""
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "'": result += "&#39;"
+            case _ where scalar.properties.generalCategory == .control: result += " "
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
 }

@@ -41,11 +41,7 @@ extension Interaction {
     /// Reads an authorization request.
     ///
     /// - SeeAlso: [RFC 6749 §4.1.1](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.1)
-    init(
-        _ request: ProviderRequest,
-        at address: ProviderAddress,
-        in state: ProviderState
-    ) throws(AuthorizationFailure) {
+    init(_ request: ProviderCall, in state: ProviderState) throws(AuthorizationFailure) {
         guard request.isReadable, Set(request.parameters.map(\.0)).count == request.parameters.count else {
             throw .page("The request could not be read, or has a parameter twice.")
         }
@@ -56,7 +52,7 @@ extension Interaction {
             throw .page("The redirect URI is not registered for this client.")
         }
         id = SecureRandom.token()
-        self.address = address
+        self.address = request.address
         self.clientID = clientID
         self.redirectURI = redirectURI
         self.state = request["state"]
@@ -74,7 +70,7 @@ extension Interaction {
         if let refusal { throw .redirect(self, refusal) }
     }
 
-    private func refusal(_ request: ProviderRequest, in state: ProviderState) -> Refusal? {
+    private func refusal(_ request: ProviderCall, in state: ProviderState) -> Refusal? {
         if request["response_type"] != "code" {
             return Refusal("unsupported_response_type", "Only the response type code is offered.")
         }

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import OAuthWire
 
 /// A request, received in the process or on loopback.
@@ -54,6 +55,23 @@ struct ProviderRequest: Sendable {
         let pairs = (header("cookie") ?? "").split(separator: ";").map { $0.drop { $0 == " " } }
         return pairs.first { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.utf8.count + 1)) }
     }
+}
+
+/// A request at an address of the provider, with the time at which the provider acts on it.
+struct ProviderCall: Sendable {
+    var message: ProviderRequest
+    let address: ProviderAddress
+    let now: Date
+
+    var method: String { message.method }
+    var form: [(String, String)] { message.form }
+    var parameters: [(String, String)] { message.parameters }
+    var isReadable: Bool { message.isReadable }
+    var basicCredentials: (clientID: String, secret: String)? { message.basicCredentials }
+
+    subscript(name: String) -> String? { message[name] }
+    func header(_ name: String) -> String? { message.header(name) }
+    func cookie(_ name: String) -> String? { message.cookie(name) }
 }
 
 /// A complete answer.

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import OAuthWire
 
 /// The pages that a person sees. All external text is escaped; the only script is the one that posts the answer.
@@ -21,7 +22,7 @@ struct ProviderPages {
                 interaction,
                 Self.note(problem) + """
                     <label>Username <input name="username" id="username" autocomplete="username" \
-                    value="\(Self.escaped(interaction.loginHint ?? ""))"></label>
+                    value="\((interaction.loginHint ?? "").escapedForHTML)"></label>
                     <label>Password <input name="password" id="password" type="password" \
                     autocomplete="current-password"></label>
                     """,
@@ -51,11 +52,10 @@ struct ProviderPages {
                 buttons: [("save", "Continue"), ("cancel", "Cancel")]
             )
         case .secondFactor(let interaction, let problem):
-            let note = problem.map { #"<p role="alert">\#(Self.escaped($0))</p>"# } ?? ""
             return form(
                 "Enter the code",
                 interaction,
-                note + """
+                Self.note(problem) + """
                     <p>We sent a text message with a code to your phone.</p>
                     <label>Code <input name="second_factor" id="second_factor" inputmode="numeric" \
                     autocomplete="one-time-code"></label>
@@ -64,7 +64,7 @@ struct ProviderPages {
             )
         case .chooseAccount(let interaction, let usernames):
             let choices = usernames.map { name in
-                let name = Self.escaped(name)
+                let name = name.escapedForHTML
                 return #"<label><input type="radio" name="account" value="\#(name)" checked> \#(name)</label>"#
             }
             let other = #"<label><input type="radio" name="account" value=""> Another account</label>"#
@@ -78,7 +78,7 @@ struct ProviderPages {
             return form(
                 "Allow access?",
                 interaction,
-                "<p>\(Self.escaped(username)), <b>\(Self.escaped(interaction.clientID))</b> asks for:</p>"
+                "<p>\(username.escapedForHTML), <b>\(interaction.clientID.escapedForHTML)</b> asks for:</p>"
                     + Self.list(scopes),
                 buttons: [("allow", "Allow"), ("deny", "Deny")]
             )
@@ -90,7 +90,7 @@ struct ProviderPages {
                 buttons: [("back", "Back to the program")]
             )
         case .failure(let text):
-            return Self.document("This does not work", "<p role=\"alert\">\(Self.escaped(text))</p>", status: 400)
+            return Self.document("This does not work", "<p role=\"alert\">\(text.escapedForHTML)</p>", status: 400)
         }
     }
 
@@ -101,7 +101,7 @@ struct ProviderPages {
         buttons: [(String, String)],
         after: String = ""
     ) -> ProviderResponse {
-        let hidden = #"<input type="hidden" name="interaction" value="\#(Self.escaped(interaction.id))">"#
+        let hidden = #"<input type="hidden" name="interaction" value="\#(interaction.id.escapedForHTML)">"#
         return Self.form(title, action: action, content: hidden + content, buttons: buttons, after: after)
     }
 
@@ -117,7 +117,7 @@ struct ProviderPages {
         }
         return document(
             title,
-            #"<form method="post" action="\#(escaped(action))">\#(content)<p>\#(buttons.joined(separator: " "))</p>"#
+            #"<form method="post" action="\#(action.escapedForHTML)">\#(content)<p>\#(buttons.joined(separator: " "))</p>"#
                 + "\(after)</form>"
         )
     }
@@ -125,11 +125,11 @@ struct ProviderPages {
     /// - SeeAlso: [Form Post Response Mode](https://openid.net/specs/oauth-v2-form-post-response-mode-1_0.html)
     static func formPost(to redirectURI: String, _ items: [(String, String)]) -> ProviderResponse {
         let inputs = items.map { name, value in
-            #"<input type="hidden" name="\#(escaped(name))" value="\#(escaped(value))">"#
+            #"<input type="hidden" name="\#(name.escapedForHTML)" value="\#(value.escapedForHTML)">"#
         }
         return document(
             "Going back to the program",
-            #"<form method="post" action="\#(escaped(redirectURI))">\#(inputs.joined())<button>Continue</button></form>"#
+            #"<form method="post" action="\#(redirectURI.escapedForHTML)">\#(inputs.joined())<button>Continue</button></form>"#
                 + "<script>document.forms[0].submit()</script>",
             allowsScript: true
         )
@@ -152,9 +152,9 @@ struct ProviderPages {
         allowsScript: Bool = false
     ) -> ProviderResponse {
         let html = """
-            <!doctype html><html lang="en"><head><meta charset="utf-8"><title>\(escaped(title))</title>
+            <!doctype html><html lang="en"><head><meta charset="utf-8"><title>\(title.escapedForHTML)</title>
             <meta name="viewport" content="width=device-width, initial-scale=1"><style>\(style)</style></head>
-            <body><main><h1>\(escaped(title))</h1>\(content)</main></body></html>
+            <body><main><h1>\(title.escapedForHTML)</h1>\(content)</main></body></html>
             """
         let script = allowsScript ? "; script-src 'unsafe-inline'" : ""
         return ProviderResponse(
@@ -182,45 +182,30 @@ struct ProviderPages {
     private var peopleButtons: String {
         guard !people.isEmpty else { return "" }
         let buttons = people.map { person in
-            let username = Self.escaped(person.username)
-            return #"<button name="person" value="\#(username)">\#(Self.escaped(person.name))</button>"#
+            let username = person.username.escapedForHTML
+            return #"<button name="person" value="\#(username)">\#(person.name.escapedForHTML)</button>"#
         }
         return "<p>For trying things out, without a password:</p><p>\(buttons.joined(separator: " "))</p>"
     }
 
-    private static func note(_ problem: String?) -> String {
-        problem.map { #"<p role="alert">\#(escaped($0))</p>"# } ?? ""
+    static func note(_ problem: String?) -> String {
+        problem.map { #"<p role="alert">\#($0.escapedForHTML)</p>"# } ?? ""
     }
 
     private static func nameField(_ name: String) -> String {
-        #"<label>Name <input name="name" id="name" autocomplete="name" value="\#(escaped(name))"></label>"#
+        #"<label>Name <input name="name" id="name" autocomplete="name" value="\#(name.escapedForHTML)"></label>"#
     }
 
     private static func newPasswordFields(username: String) -> String {
         """
         <label>Username <input name="username" id="username" autocomplete="username" \
-        value="\(escaped(username))"></label>
+        value="\(username.escapedForHTML)"></label>
         <label>New password <input name="password" id="password" type="password" \
         autocomplete="new-password"></label>
         """
     }
 
     private static func list(_ texts: [String]) -> String {
-        "<ul>" + texts.map { "<li>\(escaped($0))</li>" }.joined() + "</ul>"
-    }
-
-    static func escaped(_ text: String) -> String {
-        var output = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": output += "&amp;"
-            case "<": output += "&lt;"
-            case ">": output += "&gt;"
-            case "\"": output += "&quot;"
-            case "'": output += "&#39;"
-            default: output.unicodeScalars.append(scalar)
-            }
-        }
-        return output
+        "<ul>" + texts.map { "<li>\($0.escapedForHTML)</li>" }.joined() + "</ul>"
     }
 }

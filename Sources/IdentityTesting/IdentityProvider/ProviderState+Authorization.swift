@@ -30,14 +30,10 @@ struct AuthorizationAnswer: Sendable {
 
 extension ProviderState {
     /// Answers a request to the authorization endpoint.
-    mutating func authorize(
-        _ request: ProviderRequest,
-        at address: ProviderAddress,
-        now: Date
-    ) -> AuthorizationAnswer {
+    mutating func authorize(_ request: ProviderCall) -> AuthorizationAnswer {
         do {
-            let request = try meant(by: request, at: address, now: now)
-            return advance(try Interaction(request, at: address, in: self), request, now: now)
+            let request = try meant(by: request)
+            return advance(try Interaction(request, in: self), request)
         } catch {
             switch error {
             case .page(let text): return AuthorizationAnswer(step: .page(.failure(text)))
@@ -47,7 +43,7 @@ extension ProviderState {
     }
 
     /// Answers a form posted by the person.
-    mutating func interact(_ request: ProviderRequest, now: Date) -> AuthorizationAnswer {
+    mutating func interact(_ request: ProviderCall) -> AuthorizationAnswer {
         guard request.method == "POST", let id = request["interaction"], var interaction = interactions[id] else {
             return AuthorizationAnswer(
                 step: .page(.failure("This page is no longer valid. Start again from the program."))
@@ -55,7 +51,7 @@ extension ProviderState {
         }
         if settings.offersPeople, let account = request["person"].flatMap(account) {
             interaction.signedIn = account.person.username
-            return advance(interaction, request, now: now)
+            return advance(interaction, request)
         }
         switch request["action"] {
         case "sign-in":
@@ -93,14 +89,10 @@ extension ProviderState {
             let words = profile.isB2C ? "AADB2C90091: The person has cancelled." : "The person cancelled."
             return back(interaction, Refusal("access_denied", words, suberror: "cancel"))
         }
-        return advance(interaction, request, now: now)
+        return advance(interaction, request)
     }
 
-    mutating func advance(
-        _ interaction: Interaction,
-        _ request: ProviderRequest,
-        now: Date
-    ) -> AuthorizationAnswer {
+    mutating func advance(_ interaction: Interaction, _ request: ProviderCall) -> AuthorizationAnswer {
         var interaction = interaction
         let session = session(request)
         if settings.autoApproves, !interaction.prompts.contains("none") {
@@ -110,7 +102,7 @@ extension ProviderState {
             interaction.choseAccount = true
             interaction.editedProfile = true
         }
-        guard let username = interaction.signedIn ?? settledUsername(session, interaction, now: now) else {
+        guard let username = interaction.signedIn ?? settledUsername(session, interaction, now: request.now) else {
             if interaction.prompts.contains("none") {
                 let hasSession = session.flatMap { account($0.username) }?.needsSecondFactor == true
                 return back(
@@ -129,7 +121,7 @@ extension ProviderState {
         }
         if let step = editProfileStep(interaction, username: username) { return step }
         if let step = consentStep(&interaction, username: username) { return step }
-        return finish(interaction, username: username, session: session, request, now: now)
+        return finish(interaction, username: username, session: session, request)
     }
 
     /// Returns the username of the browser's session if the session is enough for this request.

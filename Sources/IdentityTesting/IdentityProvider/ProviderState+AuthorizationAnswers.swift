@@ -7,7 +7,7 @@ import OAuthWire
 extension ProviderState {
     static let cookieName = "identity-session"
 
-    func session(_ request: ProviderRequest) -> BrowserSession? {
+    func session(_ request: ProviderCall) -> BrowserSession? {
         request.cookie(Self.cookieName).flatMap { sessions[$0] }
     }
 
@@ -27,16 +27,15 @@ extension ProviderState {
         _ interaction: Interaction,
         username: String,
         session: BrowserSession?,
-        _ request: ProviderRequest,
-        now: Date
+        _ request: ProviderCall
     ) -> AuthorizationAnswer {
         interactions[interaction.id] = nil
         var newSession: String?
-        var authenticatedAt = session?.authenticatedAt ?? now
+        var authenticatedAt = session?.authenticatedAt ?? request.now
         if interaction.signedIn != nil {
-            authenticatedAt = now
+            authenticatedAt = request.now
             let id = SecureRandom.token()
-            sessions[id] = BrowserSession(username: username, authenticatedAt: now)
+            sessions[id] = BrowserSession(username: username, authenticatedAt: request.now)
             newSession = id
             updateAccount(username) { account in
                 account.needsSecondFactor = false
@@ -57,7 +56,7 @@ extension ProviderState {
             ),
             redirectURI: interaction.redirectURI,
             challenge: interaction.challenge,
-            expires: now.addingTimeInterval(settings.codeLifetime.timeInterval)
+            expires: request.now.addingTimeInterval(settings.codeLifetime.timeInterval)
         )
         return AuthorizationAnswer(
             step: .back(interaction, [("code", code)] + common(interaction)),

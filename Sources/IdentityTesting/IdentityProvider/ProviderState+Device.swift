@@ -5,11 +5,7 @@ import OAuthWire
 
 /// - SeeAlso: [RFC 8628](https://www.rfc-editor.org/rfc/rfc8628)
 extension ProviderState {
-    mutating func startDevice(
-        _ request: ProviderRequest,
-        at address: ProviderAddress,
-        now: Date
-    ) throws(Refusal) -> (deviceCode: String, device: DeviceRequest) {
+    mutating func startDevice(_ request: ProviderCall) throws(Refusal) -> (deviceCode: String, device: DeviceRequest) {
         guard request.method == "POST" else {
             throw Refusal("invalid_request", "The request must be a posted form.", number: 900_144)
         }
@@ -23,8 +19,8 @@ extension ProviderState {
             userCode: Self.newUserCode(),
             scopes: scopes,
             challenge: challenge,
-            address: address,
-            expires: now.addingTimeInterval(settings.deviceCodeLifetime.timeInterval),
+            address: request.address,
+            expires: request.now.addingTimeInterval(settings.deviceCodeLifetime.timeInterval),
             interval: settings.deviceInterval
         )
         let code = "dc-" + SecureRandom.token()
@@ -39,20 +35,17 @@ extension ProviderState {
         return String(text[..<4]) + "-" + String(text[4...])
     }
 
-    mutating func redeemDeviceCode(
-        _ request: ProviderRequest,
-        clientID: String,
-        now: Date
-    ) throws(Refusal) -> TokenIssue {
+    mutating func redeemDeviceCode(_ request: ProviderCall, clientID: String) throws(Refusal) -> TokenIssue {
         guard let code = request["device_code"], var device = devices[code], device.clientID == clientID else {
             throw Refusal("invalid_grant", "The device code is not valid.", number: 70_000)
         }
-        guard device.expires > now else {
+        guard device.expires > request.now else {
             throw Refusal("expired_token", "The device code has expired.", number: 70_020)
         }
         try checkProof(device.challenge, verifier: request["code_verifier"])
-        let isTooSoon = device.lastAsked.map { now.timeIntervalSince($0) < device.interval.timeInterval } ?? false
-        device.lastAsked = now
+        let isTooSoon =
+            device.lastAsked.map { request.now.timeIntervalSince($0) < device.interval.timeInterval } ?? false
+        device.lastAsked = request.now
         if isTooSoon { device.interval += .seconds(5) }
         devices[code] = device
         switch device.decision {
@@ -67,7 +60,7 @@ extension ProviderState {
             )
         case .allowed(let authorization):
             devices[code] = nil
-            return try issue(authorization, scopes: authorization.scopes, request, isRefresh: false, now: now)
+            return try issue(authorization, scopes: authorization.scopes, request, isRefresh: false)
         }
     }
 
@@ -96,5 +89,61 @@ extension ProviderState {
             )
         )
         return true
+    }
+}
+
+/// A pushed authorization request that waits for its browser.
+struct PushedRequest: Sendable {
+    var clientID: String
+    var items: [(String, String)]
+    var expires: Date
+}
+
+/// - SeeAlso: [RFC 9126](https://www.rfc-editor.org/rfc/rfc9126)
+extension ProviderState {
+    /// Checks a pushed request as if a browser had brought it, and stores it.
+    mutating func push(_ request: ProviderCall) throws(Refusal) -> ProviderResponse {
+        guard settings.pushedAuthorizationRequests != .unavailable else { return ProviderResponse(status: 404) }
+        let clientID = try clientID(posting: request)
+        do {
+            _ = try Interaction(request, in: self)
+        } catch {
+            switch error {
+            case .page(let text): throw Refusal("invalid_request", text)
+            case .redirect(_, let refusal): throw refusal
+            }
+        }
+        let requestURI = "urn:ietf:params:oauth:request_uri:" + SecureRandom.token()
+        let lifetime = settings.pushedRequestLifetime
+        pushedRequests[requestURI] = PushedRequest(
+            clientID: clientID,
+            items: request.form,
+            expires: request.now.addingTimeInterval(lifetime.timeInterval)
+        )
+        let answer = JSONObject([
+            ("request_uri", .string(requestURI)), ("expires_in", .integer(lifetime.components.seconds)),
+        ])
+        return .json(answer, status: 201)
+    }
+
+    /// Returns the request in the browser's own parameters, or the pushed request that its reference names, once.
+    mutating func meant(by request: ProviderCall) throws(AuthorizationFailure) -> ProviderCall {
+        // Not every profile has an endpoint for pushed requests.
+        guard request.address.url(of: .pushedAuthorization) != nil else { return request }
+        guard settings.pushedAuthorizationRequests != .unavailable, let requestURI = request["request_uri"] else {
+            guard settings.pushedAuthorizationRequests != .required else {
+                throw .page("Authorization requests have to be pushed before the browser comes.")
+            }
+            return request
+        }
+        guard let pushed = pushedRequests[requestURI], pushed.clientID == request["client_id"],
+            pushed.expires > request.now
+        else {
+            throw .page("The request is not known, was used before or has expired. Start again from the program.")
+        }
+        pushedRequests[requestURI] = nil
+        var meant = request
+        (meant.message.method, meant.message.query, meant.message.form) = ("GET", pushed.items, [])
+        return meant
     }
 }

@@ -51,7 +51,7 @@ extension ProviderState {
     }
 
     /// Returns Entra's list of clouds, or a refusal if the host is unknown.
-    func instances(_ request: ProviderRequest, origin: String) -> ProviderResponse {
+    func instances(_ request: ProviderCall, origin: String) -> ProviderResponse {
         let asked = request["authorization_endpoint"].flatMap(WebAddress.init)
         guard let asked, CloudInstances.isKnown(asked.host) || asked.origin == origin else {
             let refusal = Refusal("invalid_instance", "The authority host is not known.", number: 50_049)

@@ -7,40 +7,35 @@ import OAuthWire
 extension ProviderState {
     /// - SeeAlso: [RFC 6749 §6](https://www.rfc-editor.org/rfc/rfc6749#section-6),
     ///   [RFC 9700 §4.14.2](https://www.rfc-editor.org/rfc/rfc9700#section-4.14.2) on reuse
-    mutating func refresh(
-        _ request: ProviderRequest,
-        clientID: String,
-        at address: ProviderAddress,
-        now: Date
-    ) throws(Refusal) -> TokenIssue {
+    mutating func refresh(_ request: ProviderCall, clientID: String) throws(Refusal) -> TokenIssue {
         guard let text = request["refresh_token"], let token = refreshTokens[text],
             token.authorization.clientID == clientID, !revokedFamilies.contains(token.authorization.family),
-            address.policy == token.authorization.address.policy
+            request.address.policy == token.authorization.address.policy
         else {
             throw Refusal("invalid_grant", "The refresh token is not valid.", number: 9_002_313, suberror: "bad_token")
         }
-        guard token.expires > now else {
+        guard token.expires > request.now else {
             throw Refusal("invalid_grant", "The refresh token has expired.", number: 700_082, suberror: "token_expired")
         }
         try checkAccount(of: token.authorization)
         var authorization = token.authorization
-        authorization.address = address
+        authorization.address = request.address
         let scopes = try refreshedScopes(request, authorization)
 
         if let replacedAt = token.replacedAt {
             let grace = settings.reuseGracePeriod.timeInterval
-            guard let successor = token.successor, grace > 0, now.timeIntervalSince(replacedAt) <= grace else {
+            guard let successor = token.successor, grace > 0, request.now.timeIntervalSince(replacedAt) <= grace else {
                 revokedFamilies.insert(authorization.family)
                 throw Refusal("invalid_grant", "The refresh token was used before.", suberror: "bad_token")
             }
-            var again = try issue(authorization, scopes: scopes, request, isRefresh: true, now: now)
+            var again = try issue(authorization, scopes: scopes, request, isRefresh: true)
             again.refreshToken.map { refreshTokens[$0] = nil }
             again.refreshToken = successor
             return again
         }
-        let issue = try issue(authorization, scopes: scopes, request, isRefresh: true, now: now)
+        let issue = try issue(authorization, scopes: scopes, request, isRefresh: true)
         if settings.rotatesRefreshTokens {
-            refreshTokens[text]?.replacedAt = now
+            refreshTokens[text]?.replacedAt = request.now
             refreshTokens[text]?.successor = issue.refreshToken
         }
         return issue
@@ -72,10 +67,7 @@ extension ProviderState {
         }
     }
 
-    private func refreshedScopes(
-        _ request: ProviderRequest,
-        _ authorization: Authorization
-    ) throws(Refusal) -> [String] {
+    private func refreshedScopes(_ request: ProviderCall, _ authorization: Authorization) throws(Refusal) -> [String] {
         let asked = (request["scope"] ?? "").split(separator: " ").map(String.init)
         guard !asked.isEmpty else { return authorization.scopes }
         try checkKnown(asked)

@@ -8,24 +8,22 @@ import OAuthWire
 extension ProviderState {
     /// - SeeAlso: [RFC 6749 §4.1.3](https://www.rfc-editor.org/rfc/rfc6749#section-4.1.3) and
     ///   [§6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
-    mutating func redeem(_ request: ProviderRequest, at address: ProviderAddress, now: Date) throws(Refusal)
-        -> TokenIssue
-    {
+    mutating func redeem(_ request: ProviderCall) throws(Refusal) -> TokenIssue {
         let clientID = try clientID(posting: request)
         switch request["grant_type"] {
         case GrantType.authorizationCode:
-            return try redeemCode(request, clientID: clientID, at: address, now: now)
+            return try redeemCode(request, clientID: clientID)
         case GrantType.refreshToken:
-            return try refresh(request, clientID: clientID, at: address, now: now)
+            return try refresh(request, clientID: clientID)
         case GrantType.deviceCode, "device_code":
-            return try redeemDeviceCode(request, clientID: clientID, now: now)
+            return try redeemDeviceCode(request, clientID: clientID)
         default:
             throw Refusal("unsupported_grant_type", "The grant type is not offered.", number: 70_003)
         }
     }
 
     /// Returns the client that posted a form. No parameter may appear twice.
-    func clientID(posting request: ProviderRequest) throws(Refusal) -> String {
+    func clientID(posting request: ProviderCall) throws(Refusal) -> String {
         guard request.method == "POST", request.isReadable,
             (request.header("content-type") ?? "").hasPrefix(FormURLEncoded.contentType)
         else { throw Refusal("invalid_request", "The request must be a posted form.", number: 900_144) }
@@ -39,7 +37,7 @@ extension ProviderState {
     /// authentication.
     ///
     /// - SeeAlso: [RFC 6749 §2.3](https://www.rfc-editor.org/rfc/rfc6749#section-2.3)
-    func clientID(of request: ProviderRequest) throws(Refusal) -> String {
+    func clientID(of request: ProviderCall) throws(Refusal) -> String {
         let basic = request.basicCredentials
         guard basic == nil || request["client_secret"] == nil else {
             throw Refusal("invalid_request", "The client secret is there twice.")
@@ -54,12 +52,7 @@ extension ProviderState {
         return clientID
     }
 
-    private mutating func redeemCode(
-        _ request: ProviderRequest,
-        clientID: String,
-        at address: ProviderAddress,
-        now: Date
-    ) throws(Refusal) -> TokenIssue {
+    private mutating func redeemCode(_ request: ProviderCall, clientID: String) throws(Refusal) -> TokenIssue {
         let refusal = Refusal("invalid_grant", "The code is not valid.", number: 70_008)
         guard let text = request["code"], let code = codes[text], code.authorization.clientID == clientID else {
             throw refusal
@@ -70,7 +63,7 @@ extension ProviderState {
             throw Refusal("invalid_grant", "The code was redeemed before.", number: 54_005)
         }
         codes[text]?.isRedeemed = true
-        guard code.expires > now else { throw refusal }
+        guard code.expires > request.now else { throw refusal }
         guard code.redirectURI == request["redirect_uri"] else {
             throw Refusal(
                 "invalid_grant",
@@ -78,13 +71,13 @@ extension ProviderState {
                 number: 50_011
             )
         }
-        guard code.authorization.address.policy == address.policy else { throw refusal }
+        guard code.authorization.address.policy == request.address.policy else { throw refusal }
         try checkProof(code.challenge, verifier: request["code_verifier"])
-        return try issue(code.authorization, scopes: code.authorization.scopes, request, isRefresh: false, now: now)
+        return try issue(code.authorization, scopes: code.authorization.scopes, request, isRefresh: false)
     }
 
     /// - SeeAlso: [RFC 7636 §4.4.1](https://www.rfc-editor.org/rfc/rfc7636#section-4.4.1)
-    func checkChallenge(_ challenge: String?, _ request: ProviderRequest) throws(Refusal) {
+    func checkChallenge(_ challenge: String?, _ request: ProviderCall) throws(Refusal) {
         guard let challenge else { return }
         guard request["code_challenge_method"] == "S256", Base64URL.decode(challenge)?.count == 32 else {
             throw Refusal("invalid_request", "The code challenge must be one of method S256.")
@@ -105,6 +98,78 @@ extension ProviderState {
         guard let known = settings.knownScopes else { return }
         guard scopes.allSatisfy({ known.contains($0) || reserved.contains($0) || clients[$0] != nil }) else {
             throw Refusal("invalid_scope", "A scope is not known.", number: 70_011)
+        }
+    }
+}
+
+extension ProviderState {
+    /// Creates the tokens of one answer and remembers them.
+    mutating func issue(
+        _ authorization: Authorization,
+        scopes: [String],
+        _ request: ProviderCall,
+        isRefresh: Bool
+    ) throws(Refusal) -> TokenIssue {
+        guard let account = account(authorization.username) else {
+            throw Refusal("invalid_grant", "The account was deleted.", number: 50_034, suberror: "user_account_deleted")
+        }
+        let reserved: Set = ["openid", "profile", "email", "offline_access"]
+        // B2C gives no access token if no resource was requested.
+        let wantsAccessToken = !profile.isB2C || !Set(scopes).isSubset(of: reserved)
+        let offline = !settings.requiresOfflineAccess || authorization.scopes.contains("offline_access")
+        var issue = TokenIssue(
+            authorization: authorization,
+            person: account.person,
+            scopes: scopes,
+            wantsIDToken: scopes.contains("openid") && (!isRefresh || settings.issuesIDTokenOnRefresh),
+            wantsClientInfo: request["client_info"] == "1" && (profile.isEntra || profile.isB2C),
+            nonce: isRefresh ? nil : authorization.nonce,
+            issuedAt: request.now,
+            settings: settings,
+            keyIndex: keyIndex
+        )
+        if wantsAccessToken {
+            let token = "at-" + SecureRandom.token()
+            issue.accessToken = token
+            var granted = authorization
+            granted.scopes = scopes
+            accessTokens[token] = IssuedAccessToken(
+                authorization: granted,
+                expires: request.now.addingTimeInterval(settings.accessTokenLifetime.timeInterval),
+                claims: request["claims"]
+            )
+        }
+        if settings.issuesRefreshTokens, offline, !isRefresh || settings.rotatesRefreshTokens {
+            let token = "rt-" + SecureRandom.token()
+            issue.refreshToken = token
+            refreshTokens[token] = IssuedRefreshToken(
+                authorization: authorization,
+                expires: request.now.addingTimeInterval(settings.refreshTokenLifetime.timeInterval)
+            )
+        }
+        return issue
+    }
+
+    /// Returns the number of a new family of refresh tokens.
+    mutating func newFamily() -> Int {
+        familyCount += 1
+        return familyCount
+    }
+
+    /// Revokes a token; revoking a refresh token revokes its family too.
+    ///
+    /// - SeeAlso: [RFC 7009 §2.1](https://www.rfc-editor.org/rfc/rfc7009#section-2.1)
+    mutating func revoke(_ request: ProviderCall) throws(Refusal) {
+        guard request.method == "POST", let token = request["token"] else {
+            throw Refusal("invalid_request", "The token is missing.")
+        }
+        let clientID = try clientID(of: request)
+        if let known = refreshTokens[token], known.authorization.clientID == clientID {
+            revokedFamilies.insert(known.authorization.family)
+            let family = known.authorization.family
+            accessTokens = accessTokens.filter { $0.value.authorization.family != family }
+        } else if accessTokens[token]?.authorization.clientID == clientID {
+            accessTokens[token] = nil
         }
     }
 }

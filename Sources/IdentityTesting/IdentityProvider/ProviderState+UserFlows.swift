@@ -11,7 +11,7 @@ extension ProviderState {
     /// Acts on a form of a policy. Returns the next page, or `nil` if the visit goes on.
     mutating func interactUserFlow(
         _ interaction: inout Interaction,
-        _ request: ProviderRequest
+        _ request: ProviderCall
     ) -> AuthorizationStep.Page? {
         let (username, password) = (request["username"] ?? "", request["password"] ?? "")
         switch (request["action"], userFlow(at: interaction.address)) {

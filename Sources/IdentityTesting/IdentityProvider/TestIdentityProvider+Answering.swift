@@ -25,54 +25,45 @@ extension TestIdentityProvider {
             state.log.append(RecordedRequest(request, endpoint: endpoint, time: now))
             return state.faults.take(for: endpoint)
         }
-        return try await answer(request, fault, clock: clock) {
+        return try await answer(with: fault, clock: clock) {
             guard let (address, endpoint) = place else {
                 return ProviderPages.document("Not found", "<p>There is nothing here.</p>", status: 404)
             }
-            return try self.act(on: request, endpoint, at: address)
+            return try self.act(on: ProviderCall(message: request, address: address, now: self.clock.now), endpoint)
         }
     }
 
-    private func act(
-        on request: ProviderRequest,
-        _ endpoint: Endpoint,
-        at address: ProviderAddress
-    ) throws -> ProviderResponse {
-        let now = clock.now
+    private func act(on request: ProviderCall, _ endpoint: Endpoint) throws -> ProviderResponse {
         if endpoint == .instanceDiscovery { return snapshot.instances(request, origin: origin) }
         do {
-            guard snapshot.serves(address) else {
+            guard snapshot.serves(request.address) else {
                 throw Refusal("invalid_tenant", "The tenant or policy is not known.", number: 90_002)
             }
             switch endpoint {
-            case .discovery: return .json(snapshot.configuration(at: address))
+            case .discovery: return .json(snapshot.configuration(at: request.address))
             case .keys: return .json(try snapshot.keySet())
             case .authorization:
-                return render(state.withLock { $0.authorize(request, at: address, now: now) }, at: address)
-            case .interaction: return render(state.withLock { $0.interact(request, now: now) }, at: address)
-            case .pushedAuthorization: return try state.withLock { try $0.push(request, at: address, now: now) }
-            case .token: return try token(request, at: address, now: now)
-            case .deviceAuthorization: return try startDevice(request, at: address, now: now)
-            case .deviceVerification: return verifyDevice(request, at: address, now: now)
+                return render(state.withLock { $0.authorize(request) }, at: request.address)
+            case .interaction: return render(state.withLock { $0.interact(request) }, at: request.address)
+            case .pushedAuthorization: return try state.withLock { try $0.push(request) }
+            case .token: return try token(request)
+            case .deviceAuthorization: return try startDevice(request)
+            case .deviceVerification: return verifyDevice(request)
             case .revocation:
                 try state.withLock { try $0.revoke(request) }
                 return ProviderResponse(status: 200)
             case .endSession: return endSession(request)
-            case .userInfo: return userInfo(request, at: address, now: now)
+            case .userInfo: return userInfo(request)
             default: return ProviderResponse(status: 404)
             }
         } catch let refusal as Refusal {
-            return snapshot.response(to: refusal, correlationID: request.header("client-request-id"), now: now)
+            return snapshot.response(to: refusal, correlationID: request.header("client-request-id"), now: request.now)
         }
     }
 
-    private func token(
-        _ request: ProviderRequest,
-        at address: ProviderAddress,
-        now: Date
-    ) throws -> ProviderResponse {
+    private func token(_ request: ProviderCall) throws -> ProviderResponse {
         let (issue, builder) = try state.withLock { state in
-            let issue = try state.redeem(request, at: address, now: now)
+            let issue = try state.redeem(request)
             return (
                 issue,
                 TokenResponseBuilder(state: state, tampering: issue.wantsIDToken ? state.faults.takeTampering() : nil)

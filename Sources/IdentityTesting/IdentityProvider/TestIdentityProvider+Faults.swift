@@ -46,8 +46,7 @@ extension TestIdentityProvider {
 
     /// Answers a request as the fault demands.
     func answer(
-        _ request: ProviderRequest,
-        _ fault: Fault?,
+        with fault: Fault?,
         clock: any WallClock,
         act: () throws -> ProviderResponse
     ) async throws -> ProviderAnswer {
@@ -59,10 +58,10 @@ extension TestIdentityProvider {
         case .endless: return .endless(ProviderResponse(status: 200, headers: [("Content-Type", "application/json")]))
         case .delay(let duration, let next):
             try await clock.sleep(for: duration)
-            return try await answer(request, next, clock: clock, act: act)
+            return try await answer(with: next, clock: clock, act: act)
         case .held(let gate, let next):
             try await gate.wait()
-            return try await answer(request, next, clock: clock, act: act)
+            return try await answer(with: next, clock: clock, act: act)
         case .dropAfterCommit:
             _ = try act()
             return .dropped
@@ -103,4 +102,22 @@ extension TestIdentityProvider {
         }
         return response
     }
+}
+
+/// The faults planned for the next answers.
+struct FaultPlan: Sendable {
+    typealias Endpoint = TestIdentityProvider.Endpoint
+
+    var next: [Endpoint: [TestIdentityProvider.Fault]] = [:]
+    var always: [Endpoint: TestIdentityProvider.Fault] = [:]
+    var tampering: [IDTokenTampering] = []
+
+    mutating func take(for endpoint: Endpoint) -> TestIdentityProvider.Fault? {
+        guard var queue = next[endpoint], !queue.isEmpty else { return always[endpoint] }
+        let fault = queue.removeFirst()
+        next[endpoint] = queue
+        return fault
+    }
+
+    mutating func takeTampering() -> IDTokenTampering? { tampering.isEmpty ? nil : tampering.removeFirst() }
 }

@@ -25,7 +25,7 @@ extension TestIdentityProvider {
             }
             let origin = "http://localhost:\(server.port)"
             state.withLock { $0.loopbackOrigin = origin }
-            door.withLock { $0 = server }
+            self.server.withLock { $0 = server }
             return try Self.authority(profile, origin: origin, issuerPath: issuerPath, policy: nil)
         } catch let error as LoopbackServerError {
             throw AuthenticationError(
@@ -39,11 +39,11 @@ extension TestIdentityProvider {
     /// Stops listening on loopback and frees the port. The state stays, and ``transport`` keeps working.
     public func close() {
         state.withLock { $0.loopbackOrigin = nil }
-        let server = door.withLock { door in
-            defer { door = nil }
-            return door
+        let open = server.withLock { server in
+            defer { server = nil }
+            return server
         }
-        server?.close()
+        open?.close()
     }
 
     private func answer(_ request: LoopbackRequest) async -> LoopbackResponse {

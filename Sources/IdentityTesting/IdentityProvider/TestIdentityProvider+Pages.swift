@@ -1,22 +1,19 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityClient
 import OAuthWire
 import Synchronization
 
 // The smaller endpoints.
 extension TestIdentityProvider {
-    func startDevice(
-        _ request: ProviderRequest,
-        at address: ProviderAddress,
-        now: Date
-    ) throws -> ProviderResponse {
-        let (code, device) = try state.withLock { try $0.startDevice(request, at: address, now: now) }
-        let page = address.url(of: .deviceVerification) ?? ""
+    func startDevice(_ request: ProviderCall) throws -> ProviderResponse {
+        let (code, device) = try state.withLock { try $0.startDevice(request) }
+        let page = request.address.url(of: .deviceVerification) ?? ""
         var body = JSONObject([
             ("device_code", .string(code)), ("user_code", .string(device.userCode)),
             ("verification_uri", .string(page)),
-            ("expires_in", .integer(Int64(device.expires.timeIntervalSince(now)))),
+            ("expires_in", .integer(Int64(device.expires.timeIntervalSince(request.now)))),
             ("interval", .integer(device.interval.components.seconds)),
         ])
         if profile.isEntra {
@@ -29,8 +26,8 @@ extension TestIdentityProvider {
         return .json(body)
     }
 
-    func verifyDevice(_ request: ProviderRequest, at address: ProviderAddress, now: Date) -> ProviderResponse {
-        let action = address.url(of: .deviceVerification) ?? ""
+    func verifyDevice(_ request: ProviderCall) -> ProviderResponse {
+        let action = request.address.url(of: .deviceVerification) ?? ""
         guard request.method == "POST" else { return Self.devicePage(action, code: request["user_code"], problem: nil) }
         let username = request["username"] ?? ""
         let outcome = state.withLock { state -> String? in
@@ -42,7 +39,7 @@ extension TestIdentityProvider {
             let isKnown = state.decideDevice(
                 userCode: code,
                 allowedBy: allows ? account.person.username : nil,
-                now: now
+                now: request.now
             )
             return isKnown ? nil : "The code is not known, or has expired."
         }
@@ -53,12 +50,11 @@ extension TestIdentityProvider {
     }
 
     private static func devicePage(_ action: String, code: String?, problem: String?) -> ProviderResponse {
-        let note = problem.map { #"<p role="alert">\#(ProviderPages.escaped($0))</p>"# } ?? ""
         return ProviderPages.form(
             "Connect a device",
             action: action,
-            content: note + """
-                <label>Code <input name="user_code" id="user_code" value="\(ProviderPages.escaped(code ?? ""))"></label>
+            content: ProviderPages.note(problem) + """
+                <label>Code <input name="user_code" id="user_code" value="\((code ?? "").escapedForHTML)"></label>
                 <label>Username <input name="username" id="username"></label>
                 <label>Password <input name="password" id="password" type="password"></label>
                 """,
@@ -67,7 +63,7 @@ extension TestIdentityProvider {
     }
 
     /// - SeeAlso: [RP-Initiated Logout](https://openid.net/specs/openid-connect-rpinitiated-1_0.html)
-    func endSession(_ request: ProviderRequest) -> ProviderResponse {
+    func endSession(_ request: ProviderCall) -> ProviderResponse {
         let client = state.withLock { state -> Client? in
             if let id = request.cookie(ProviderState.cookieName) { state.sessions[id] = nil }
             // An unreadable hint is ignored.
@@ -88,16 +84,16 @@ extension TestIdentityProvider {
     }
 
     /// - SeeAlso: [OpenID Connect Core §5.3](https://openid.net/specs/openid-connect-core-1_0.html#UserInfo)
-    func userInfo(_ request: ProviderRequest, at address: ProviderAddress, now: Date) -> ProviderResponse {
+    func userInfo(_ request: ProviderCall) -> ProviderResponse {
         let state = snapshot
         let header = request.header("authorization") ?? ""
         let token = header.lowercased().hasPrefix("bearer ") ? String(header.dropFirst(7)) : ""
-        guard let issued = state.accessTokens[token], issued.expires > now,
+        guard let issued = state.accessTokens[token], issued.expires > request.now,
             let account = state.account(issued.authorization.username)
         else {
             return ProviderResponse(status: 401, headers: [("WWW-Authenticate", #"Bearer error="invalid_token""#)])
         }
-        let claims = state.personClaims(account.person, at: address, scopes: issued.authorization.scopes)
+        let claims = state.personClaims(account.person, at: request.address, scopes: issued.authorization.scopes)
         return .json(JSONObject([("sub", .string(account.person.subject))] + claims))
     }
 }

@@ -29,7 +29,7 @@ public final class TestIdentityProvider: Sendable {
     let origin: String
     let issuerPath: String
     let state: Mutex<ProviderState>
-    let door = Mutex<LoopbackServer?>(nil)
+    let server = Mutex<LoopbackServer?>(nil)
 
     /// Creates a provider. It does not listen on a port until you call ``listen(port:)``.
     ///
@@ -69,7 +69,7 @@ public final class TestIdentityProvider: Sendable {
     }
 
     deinit {
-        door.withLock { $0?.close() }
+        server.withLock { $0?.close() }
     }
 
     /// A transport that sends requests straight to the provider. Other hosts cannot be resolved, as if the machine were

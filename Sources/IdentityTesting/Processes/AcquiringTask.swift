@@ -7,7 +7,7 @@ import IdentityClient
 struct AcquiringTask: WorkerTask {
     private let orders: WorkerOrders
     private let stop: WorkerStop
-    private let transport: FatalTransport
+    private let transport: CrashingTransport
     private let application: PublicClientApplication
     private let account: Result<Account?, any Error>
 
@@ -16,10 +16,10 @@ struct AcquiringTask: WorkerTask {
         var configuration = PublicClientApplication.Configuration(
             clientID: ClientID(rawValue: orders.clientID),
             authority: try .openIDConnect(issuer: orders.issuer ?? ""),
-            cache: FatalCache(cache, stop, tellsThatItWaits: orders.tellsThatItWaits)
+            cache: CrashingCache(cache, stop, tellsThatItWaits: orders.tellsThatItWaits)
         )
         configuration.cacheGroup = try CacheGroup(orders.group)
-        transport = FatalTransport(CurlTransport(), stop)
+        transport = CrashingTransport(CurlTransport(), stop)
         configuration.transport = transport
         configuration.clock = OffsetClock(offset: orders.clockOffset)
         configuration.requestTimeout = .seconds(15)

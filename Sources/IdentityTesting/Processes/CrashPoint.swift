@@ -44,7 +44,7 @@ package enum CrashPoint: Equatable, Sendable {
 }
 
 /// Sends requests through another transport, counts the token requests, and can stop before or after a request.
-final class FatalTransport: PreparableTransport {
+final class CrashingTransport: PreparableTransport {
     private let count = Mutex(0)
     private let transport: any HTTPTransport
     private let stop: WorkerStop
@@ -71,7 +71,7 @@ final class FatalTransport: PreparableTransport {
 
 /// Stores records in another cache, and can stop before or after a write. Can report a wait for another process's
 /// lease.
-final class FatalCache: TokenCache {
+final class CrashingCache: TokenCache {
     private let cache: any TokenCache
     private let stop: WorkerStop
     private let tellsThatItWaits: Bool
@@ -143,4 +143,33 @@ final class FatalCache: TokenCache {
             argument
         )
     }
+}
+
+/// A point at which a worker stops: it dies, or it reports the point and waits for the signal to go on.
+final class WorkerStop: Sendable {
+    static let mark = "paused"
+
+    let point: CrashPoint?
+    private let isDeath: Bool
+    private let isReached = Mutex(false)
+    private let order = Promise<Void>()
+
+    init(_ orders: WorkerOrders) {
+        point = (orders.crash ?? orders.pause).flatMap(CrashPoint.init)
+        isDeath = orders.crash != nil
+    }
+
+    /// Stops the first time only, because returning the lease writes it again.
+    func reach() async throws {
+        if isDeath { CrashPoint.die() }
+        let isFirst = isReached.withLock { isReached in
+            defer { isReached = true }
+            return !isReached
+        }
+        guard isFirst else { return }
+        TokenCacheWorker.say(Self.mark)
+        try await order.value(within: .seconds(45), for: "the order to go on")
+    }
+
+    func goOn() { order.fulfil() }
 }

@@ -53,17 +53,23 @@ struct ProcessProof: Sendable {
         try tested.expect(tokens.count == 1, "\(processes) processes got \(tokens.count) different tokens.")
         try await expectAlive(setup, "after that")
         waits.sort()
-        let (median, longest) = (waits[waits.count / 2], waits[waits.count - 1])
-        return "WAITS \(store): median \(median) ms, longest \(longest) ms, \(waits.count) waits for 50 ms"
+        let (median, maximum) = (waits[waits.count / 2], waits[waits.count - 1])
+        return "WAITS \(store): median \(median) ms, longest \(maximum) ms, \(waits.count) waits for 50 ms"
     }
 
-    func checkSignOut() async throws {
+    /// Starts a process whose refresh the provider answers once the gate is open.
+    private func heldRefresh() async throws -> (setup: SharedCacheSetup, refresher: WorkerProcess, gate: Gate) {
         let setup = try await setup()
         let gate = Gate()
         setup.provider.failNext(.token, with: .held(by: gate))
         let refresher = try await setup.worker()
         refresher.go()
         try await setup.provider.waitForRequest(.token)
+        return (setup, refresher, gate)
+    }
+
+    func checkSignOut() async throws {
+        let (setup, refresher, gate) = try await heldRefresh()
         let left = try await setup.acquire { $0.removes = true }
         try tested.expect(left?.error == nil, "signing out met this error: \(left?.error ?? "")")
         gate.open()
@@ -74,12 +80,7 @@ struct ProcessProof: Sendable {
     }
 
     func checkSignIn() async throws {
-        let setup = try await setup()
-        let gate = Gate()
-        setup.provider.failNext(.token, with: .held(by: gate))
-        let refresher = try await setup.worker()
-        refresher.go()
-        try await setup.provider.waitForRequest(.token)
+        let (setup, refresher, gate) = try await heldRefresh()
         let newer = try await setup.signIn(.alice).accessToken
         gate.open()
         let late = try await report(of: refresher)
@@ -101,12 +102,12 @@ struct ProcessProof: Sendable {
     /// Returns the milliseconds that the next process took.
     private func checkDeath(at point: String) async throws -> Int {
         let setup = try await setup(grace: .seconds(30))
-        let victim = try await setup.worker { $0.crash = point }
-        victim.go()
+        let killed = try await setup.worker { $0.crash = point }
+        killed.go()
         // The write can finish before the death that was planned for the middle of it.
-        let told = try await victim.report()
+        let told = try await killed.report()
         if told == nil {
-            let status = try await victim.end()
+            let status = try await killed.end()
             try tested.expect(status == SIGKILL, "a worker ended with status \(status) where it was to die (\(point)).")
         }
         let next = try await setup.acquire()
@@ -124,8 +125,8 @@ struct ProcessProof: Sendable {
     /// Returns a line with the number of deaths, and the time that the next process took at most.
     func checkRandomDeaths() async throws -> String {
         do {
-            return "KILLS \(store) \(try await RandomDeaths(randomDeaths, in: setup(grace: .seconds(30))))"
-        } catch let broken as RandomDeaths.Broken {
+            return "KILLS \(store) \(try await RandomKills(randomDeaths, in: setup(grace: .seconds(30))))"
+        } catch let broken as RandomKills.Broken {
             throw TokenCacheConformance.Failure(tested.rule, broken.description)
         }
     }
