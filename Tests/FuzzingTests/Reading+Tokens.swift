@@ -37,13 +37,14 @@ extension Reading {
         }
         if let lease = RefreshLease(decoding: CacheRecord(bytes: bytes)) {
             precondition(RefreshLease(decoding: lease.encoded()) == lease, "a lease changed by writing it")
-            let waited = RefreshLease.Observation(
+            let sight = LeaseSight(
+                lease,
                 observer: lease.holder,
                 bootTime: .min,
-                seenFor: RefreshLease.maximumDuration,
+                elapsed: RefreshLease.maximumDuration,
                 holderIsDead: false
             )
-            precondition(lease.isOver(for: waited), "a lease that binds for ever")
+            precondition(sight.isFree(seenSince: 0), "a lease that binds for ever")
         }
         if let wait = ServerWait(CacheRecord(bytes: bytes)) {
             for time in [0, now, wait.notedAt, .max] {

@@ -23,47 +23,22 @@ package struct RefreshLease: Hashable, Sendable {
 }
 
 extension RefreshLease {
-    /// The knowledge of a process that waits for a lease.
-    package struct Observation: Sendable {
-        package var observer: ProcessIdentity
-        /// The observer's boot clock, in milliseconds.
-        package var bootTime: Int64
-        /// The time for which the observer has seen this very lease, in milliseconds of its own monotonic clock.
-        package var seenFor: Int64
-        /// Whether the holder was found dead. It counts only if the observer can see the holder's process.
-        package var holderIsDead: Bool
-
-        package init(observer: ProcessIdentity, bootTime: Int64, seenFor: Int64, holderIsDead: Bool) {
-            self.observer = observer
-            self.bootTime = bootTime
-            self.seenFor = seenFor
-            self.holderIsDead = holderIsDead
-        }
-    }
-
-    /// Returns whether the lease is over and may be taken over.
-    package func isOver(for observation: Observation) -> Bool {
-        if observation.seenFor >= duration { return true }
-        guard observation.observer.sees(holder) else { return false }
-        return observation.holderIsDead || observation.bootTime >= deadline
-    }
-
     /// Whether the lease outlasts one more request of so many milliseconds, by its holder's boot clock.
     package func outlasts(_ request: Int64, at bootTime: Int64) -> Bool {
         deadline - bootTime >= request + 2000
     }
 }
 
-/// The view that one process has of the lease, with the readings of its clocks.
+/// The view that one process, the observer, has of a lease, with the readings of its clocks.
 package struct LeaseSight: Hashable, Sendable {
-    /// `nil` if there is none, or a damaged one, which binds no process.
+    /// `nil` if there is no lease, or only a damaged one, which binds no process.
     package var lease: RefreshLease?
     package var observer: ProcessIdentity
     /// Milliseconds of the boot clock.
     package var bootTime: Int64
     /// Milliseconds of the observer's monotonic clock since its first look.
     package var elapsed: Int64
-    /// Whether no such process is found; only worth something where the observer can see the holder.
+    /// Whether the holder was found dead. It counts only if the observer can see the holder's process.
     package var holderIsDead: Bool
 
     package init(
@@ -80,16 +55,11 @@ package struct LeaseSight: Hashable, Sendable {
         self.holderIsDead = holderIsDead
     }
 
-    fileprivate func observation(since: Int64) -> RefreshLease.Observation {
-        RefreshLease.Observation(
-            observer: observer,
-            bootTime: bootTime,
-            seenFor: elapsed - since,
-            holderIsDead: holderIsDead
-        )
-    }
-
-    func isFree(seenSince: Int64) -> Bool {
-        lease?.isOver(for: observation(since: seenSince)) ?? true
+    /// Returns whether the observer may take the lease, if it first saw the lease at `seenSince` of its monotonic clock.
+    package func isFree(seenSince: Int64) -> Bool {
+        guard let lease else { return true }
+        if elapsed - seenSince >= lease.duration { return true }
+        guard observer.sees(lease.holder) else { return false }
+        return holderIsDead || bootTime >= lease.deadline
     }
 }

@@ -63,6 +63,22 @@ extension CachedRefreshToken {
     }
 }
 
+extension AuthenticationError {
+    /// Any process's refusal of a refresh token counts: the token is not sent again for a while, unless the caller
+    /// forces it.
+    static func refused(for seconds: Int64, _ context: RequestContext) -> AuthenticationError {
+        AuthenticationError(
+            .signInExpired,
+            """
+            The provider has refused this account's refresh token, and is not asked again for \(seconds) s: sign in \
+            interactively.
+            """,
+            retryAfter: .seconds(seconds),
+            correlationID: context.correlationID
+        )
+    }
+}
+
 // The refusals as text in the record: digest, time, count and pause of each, all separated by spaces.
 extension [RefreshRefusal] {
     var text: String? {

@@ -7,22 +7,17 @@ extension GrantValidation {
     /// Decides about the response to a refresh. The earlier claims stay if the response has no ID token, if no keys can
     /// verify it, or if it belongs to another nonce or access token.
     ///
-    /// - Parameters:
-    ///   - keysFailure: The reason why fetching the keys failed a moment ago.
-    ///   - willFetch: Called before keys are fetched, which may take as long as one request.
+    /// - Parameter willFetch: Called before keys are fetched, which may take as long as one request.
     func refreshGrant(
         _ response: TokenResponse,
-        request: SilentRequest,
-        snapshot: CredentialSnapshot,
-        metadata: ProviderMetadata,
-        scopes: RefreshScopes,
-        keysFailure: AuthenticationError?,
+        _ exchange: RefreshExchange,
+        _ metadata: ProviderMetadata,
         willFetch: @escaping @Sendable () async -> Void
     ) async throws -> TokenGrant {
-        let before = snapshot.credentials
+        let (request, before) = (exchange.request, exchange.snapshot.credentials)
         let response = response.read(
             at: request.authority,
-            asked: scopes.requested + (before.refreshToken?.scopes ?? [])
+            asked: request.scopes + (before.refreshToken?.scopes ?? [])
         )
         try check(response)
         var profile: CachedProfile?
@@ -33,7 +28,7 @@ extension GrantValidation {
             expectation.checksTimes = false
             expectation.accessToken = nil
             do {
-                if let keysFailure { throw keysFailure }
+                if let failure = exchange.keysFailure { throw failure }
                 let claims = try await claims(of: idToken, expectation, metadata, willFetch)
                 if let essential = ClaimsRequest.essentialACR(in: request.claims), !claims.hasACR(in: essential) {
                     throw insufficientAuthentication(request)
@@ -52,7 +47,7 @@ extension GrantValidation {
                 where error.code != .invalidIDToken && error.code != .claimsChallenge
             {
                 // The keys could not be fetched. The unverified ID token must still name the same person.
-                guard isAboutThePerson(response, request, snapshot) else { throw mismatch }
+                guard isAboutThePerson(response, exchange) else { throw mismatch }
                 context.logger.debug(
                     "The ID token of a refresh could not be verified now and is left out",
                     metadata: ["identity.error": "\(error.shortDescription)"]
@@ -67,8 +62,8 @@ extension GrantValidation {
         try checkSamePerson(response, request.authority, before.accountID)
         return TokenGrant(
             response: response,
-            requestedScopes: scopes.requested,
-            impliedScopes: scopes.implied,
+            requestedScopes: request.scopes,
+            impliedScopes: exchange.impliedScopes,
             identity: identity,
             profile: profile,
             realm: profile?.realm ?? request.need.tenant ?? before.profiles.first?.realm ?? request.authority.realm,
@@ -117,8 +112,8 @@ extension GrantValidation {
     }
 
     /// Whether nothing in an unverified response names another person.
-    func isAboutThePerson(_ response: TokenResponse, _ request: SilentRequest, _ snapshot: CredentialSnapshot) -> Bool {
-        let before = snapshot.credentials
+    func isAboutThePerson(_ response: TokenResponse, _ exchange: RefreshExchange) -> Bool {
+        let (request, before) = (exchange.request, exchange.snapshot.credentials)
         let earlier = before.idToken(inRealm: request.need.tenant)?.claims.string("sub")
         // An ID token that cannot be read names no person.
         let answered = response.idToken.flatMap { try? JSONWebToken(compact: $0) }?.claims.string("sub")

@@ -110,6 +110,17 @@ struct GrantValidation: Sendable {
     }
 }
 
+extension AuthenticationError {
+    /// The account was signed out while its tokens were on the way.
+    static func removed(_ context: RequestContext) -> AuthenticationError {
+        AuthenticationError(
+            .accountRemoved,
+            "The account was signed out: sign in interactively.",
+            correlationID: context.correlationID
+        )
+    }
+}
+
 extension IDTokenClaims {
     /// Whether `client_info` may name the same person. The person has the same identifier in both in the home tenant.
     /// The identifier in another tenant cannot be compared.

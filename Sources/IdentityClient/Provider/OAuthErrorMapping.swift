@@ -159,3 +159,10 @@ enum OAuthErrorMapping {
         """,
     ]
 }
+
+extension AuthenticationError {
+    /// Whether the provider says that the refresh token will never be valid again.
+    var isOfADeadToken: Bool {
+        ["bad_token", "user_account_deleted"].contains(serverError?.suberror)
+    }
+}

@@ -9,6 +9,7 @@
 /// The order is: take the lease, read again, find the provider, redeem, commit, release the lease. The refresh token
 /// decides about the commit, not the lease. The lease is kept while a result of the refresh is not written.
 package struct RefreshMachine: Hashable, Sendable {
+    /// The action whose event comes next.
     private enum Phase: Hashable {
         case idle, ended
         case renewingKeptLease, readingLease, settling, takingLease, waiting, settlingAfterHint
@@ -29,7 +30,7 @@ package struct RefreshMachine: Hashable, Sendable {
     /// The milliseconds since the first look at the lease.
     private var elapsed: Int64 = 0
     private var isListening = false
-    /// The record whose refresh token is sent.
+    /// The record that holds the refresh token that is sent.
     private var base: RecordFacts?
     /// The refresh token that was refused, and the error.
     private var refusedToken: String?
@@ -52,26 +53,11 @@ package struct RefreshMachine: Hashable, Sendable {
     package var hasEnded: Bool { phase == .ended }
 
     /// Returns the next actions, in order. The next event is the result of the last action.
+    ///
+    /// This is the table of all transitions: a phase and an event, and what follows them.
     package mutating func handle(_ event: Event) -> [Action] {
-        switch phase {
-        case .idle, .renewingKeptLease, .readingLease, .settling, .takingLease, .waiting, .settlingAfterHint:
-            return acquire(event)
-        case .reading, .checking, .findingProvider, .fetchingKeys, .renewing, .sending:
-            return request(event)
-        case .validating, .storingRotation, .storingRotationOfFault, .committing, .revoking, .settlingAfterRemoval,
-            .noting, .remembering:
-            return store(event)
-        case .lookingForUnsaved, .releasing, .releasingTheAwaited, .awaitingWrite, .saving, .renewingTheAwaited:
-            return giveBack(event)
-        case .ended: return []
-        }
-    }
-}
-
-// The lease: waits until it is free, and takes it.
-extension RefreshMachine {
-    private mutating func acquire(_ event: Event) -> [Action] {
         switch (phase, event) {
+        // The lease: wait until it is free, and take it.
         case (.idle, .begin):
             return hasKeptLease ? go(.renewingKeptLease, .renewLease) : go(.readingLease, .readLease)
         case (.renewingKeptLease, .leaseRenewed(false)): return go(.readingLease, .readLease)
@@ -90,11 +76,99 @@ extension RefreshMachine {
         // The other process stores the new token before it releases the lease.
         case (.waiting, .hint) where !rules.skipsAccessToken: return go(.settlingAfterHint, .readRecord)
         case (.waiting, .hint), (.waiting, .timeUp): return go(.readingLease, .readLease)
-        case (_, .failed(let fault)): return end(.failed(fault))
-        default: return unexpected(event)
+        case (.readingLease, .failed(let fault)), (.settling, .failed(let fault)), (.takingLease, .failed(let fault)),
+            (.waiting, .failed(let fault)), (.settlingAfterHint, .failed(let fault)):
+            return end(.failed(fault))
+
+        // The request: read the record again under the lease, and redeem its refresh token.
+        case (.reading, .recordRead(let record)): return begin(record)
+        case (.reading, .failed(let fault)): return release(.failed(refusal ?? fault))
+        case (.checking, .done): return renew(before: .findProvider)
+        // The pause was recorded when the error came.
+        case (.checking, .failed(let fault)): return failed(fault)
+        case (.findingProvider, .done): return renew(before: .fetchKeys)
+        // If the server of the metadata accepts no requests for now, the token endpoint gets none either.
+        case (.findingProvider, .failed(let fault)): return fault.isUnavailable ? note(fault) : failed(fault)
+        case (.fetchingKeys, .done): return renew(before: .send)
+        case (.renewing(let next), .leaseRenewed(true)): return proceed(to: next)
+        case (.renewing(let next), .leaseRenewed(false)):
+            return has(.sendsUnderALostLease) ? proceed(to: next) : release(.takenOver)
+        case (.renewing, .failed(let fault)): return failed(fault)
+        case (.sending, .answered(let rotated)):
+            rotatedToken = rotated
+            return go(.validating, .renewLeaseMeanwhile, .validate)
+        case (.sending, .ambiguous(let fault)):
+            let isLast = requests > 1 && !has(.sendsAgainWithoutEnd)
+            return rules.retries && !isLast ? renew(before: .send) : note(fault)
+        case (.sending, .failed(let fault)): return note(fault)
+
+        // The answer: store its new refresh token first if keys or endpoints are fetched before it is accepted.
+        case (.validating, .willFetch):
+            return rotatedToken == nil || hasStoredRotation ? [] : go(.storingRotation, .commitRotation)
+        case (.storingRotation, _):
+            hasStoredRotation = hasStoredRotation || event.isCommitted
+            return go(.validating)
+        case (.validating, .believed):
+            let release: [Action] = has(.releasesBeforeTheWrite) ? [.release] : []
+            return release + go(.committing, .forgetRefusals, .commit(base: commitBase))
+        // The answer yields no access token and no claims, but the server has spent the refresh token that was sent.
+        case (.validating, .failed(let fault)):
+            guard rotatedToken != nil, !hasStoredRotation, !has(.forgetsTheRotatedToken) else { return note(fault) }
+            return go(.storingRotationOfFault(fault), .commitRotation)
+        case (.storingRotationOfFault(let fault), _):
+            hasStoredRotation = event.isCommitted
+            return note(fault)
+        case (.committing, .committed(let record)): return committed(record)
+        case (.committing, .failed(let fault)): return note(fault)
+        case (.committing, .done) where has(.releasesBeforeTheWrite): return []
+        // A person may have signed in again since. The token of that sign-in answers the caller.
+        case (.revoking, .done):
+            return rules.skipsAccessToken ? release(.removed) : go(.settlingAfterRemoval, .readRecord)
+        case (.settlingAfterRemoval, .recordRead(let record)):
+            return release(record?.answers == true ? .found : .removed)
+        case (.settlingAfterRemoval, .failed(let fault)): return release(.failed(fault))
+        case (.noting(let fault), .done):
+            guard fault.refusesTheToken, !has(.forgetsTheRefusal) else { return failed(fault) }
+            return go(.remembering(fault), .remember(fault))
+        case (.remembering(let fault), .done): return failed(fault)
+
+        // The end: release the lease, at once or when everything is written.
+        //
+        // If the new refresh token cannot be written, the refresh token in the cache is spent. Another process with the
+        // lease would send it again, which looks like theft to the provider. So the write is repeated and the lease
+        // renewed until the write succeeds. The next refresh in this process takes over the lease.
+        case (.lookingForUnsaved, .unsaved(true)) where !has(.releasesAfterAFailedWrite):
+            let outcome = outcome ?? .removed
+            self.outcome = nil
+            return go(.awaitingWrite, .finish(outcome), .waitForWrite(milliseconds: pause))
+        case (.lookingForUnsaved, .unsaved):
+            return has(.keepsTheLease) ? end(outcome ?? .removed) : go(.releasing, .release)
+        case (.releasing, .done): return end(outcome ?? .removed)
+        case (.awaitingWrite, .written): return go(.releasingTheAwaited, .release)
+        case (.awaitingWrite, .timeUp):
+            pause = min(pause * 2, 5000)
+            return go(.saving, .save)
+        // The next refresh in this process takes over the lease.
+        case (.awaitingWrite, _): return go(.ended)
+        // A newer version of the library wrote the record, and decides which refresh token counts.
+        case (.saving, .neverToBeWritten): return go(.releasingTheAwaited, .release)
+        case (.saving, _): return go(.renewingTheAwaited, .renewLease)
+        case (.renewingTheAwaited, .leaseRenewed(false)): return go(.ended)
+        // A lease that cannot be renewed remains valid until it expires.
+        case (.renewingTheAwaited, _): return go(.awaitingWrite, .waitForWrite(milliseconds: pause))
+        case (.releasingTheAwaited, _): return go(.ended)
+
+        case (.ended, _): return []
+        default:
+            assertionFailure("A refresh that is \(phase) got \(event).")
+            return []
         }
     }
+}
 
+// The decisions that take more than a line.
+extension RefreshMachine {
+    /// Takes the lease if it is free. If it belonged to another process, the record is read first.
     private mutating func judge(_ sight: LeaseSight) -> [Action] {
         elapsed = sight.elapsed
         if let lease = sight.lease, seenLease != lease.nonce { (seenLease, seenSince) = (lease.nonce, elapsed) }
@@ -120,35 +194,6 @@ extension RefreshMachine {
         (base, requests, rotatedToken, hasStoredRotation) = (nil, 0, nil, false)
         return go(.reading, .prepare, .readRecord)
     }
-}
-
-// The request: the record is read again under the lease, and its refresh token is redeemed.
-extension RefreshMachine {
-    private mutating func request(_ event: Event) -> [Action] {
-        switch (phase, event) {
-        case (.reading, .recordRead(let record)): return begin(record)
-        case (.reading, .failed(let fault)): return release(.failed(refusal ?? fault))
-        case (.checking, .done): return renew(before: .findProvider)
-        // The pause was recorded when the error came.
-        case (.checking, .failed(let fault)): return failed(fault)
-        case (.findingProvider, .done): return renew(before: .fetchKeys)
-        // If the server of the metadata accepts no requests for now, the token endpoint gets none either.
-        case (.findingProvider, .failed(let fault)): return fault.isUnavailable ? note(fault) : failed(fault)
-        case (.fetchingKeys, .done): return renew(before: .send)
-        case (.renewing(let next), .leaseRenewed(true)): return proceed(to: next)
-        case (.renewing(let next), .leaseRenewed(false)):
-            return has(.sendsUnderALostLease) ? proceed(to: next) : release(.takenOver)
-        case (.renewing, .failed(let fault)): return failed(fault)
-        case (.sending, .answered(let rotated)):
-            rotatedToken = rotated
-            return go(.validating, .renewLeaseMeanwhile, .validate)
-        case (.sending, .ambiguous(let fault)):
-            let isLast = requests > 1 && !has(.sendsAgainWithoutEnd)
-            return rules.retries && !isLast ? renew(before: .send) : note(fault)
-        case (.sending, .failed(let fault)): return note(fault)
-        default: return unexpected(event)
-        }
-    }
 
     private mutating func begin(_ record: RecordFacts?) -> [Action] {
         guard let record else { return release(.removed) }
@@ -172,46 +217,6 @@ extension RefreshMachine {
         default:
             requests = min(requests + 1, 2)
             return go(.sending, next)
-        }
-    }
-}
-
-// The answer: the new refresh token is stored first if keys or endpoints are fetched before the answer is accepted.
-extension RefreshMachine {
-    private mutating func store(_ event: Event) -> [Action] {
-        switch (phase, event) {
-        case (.validating, .willFetch):
-            guard rotatedToken != nil, !hasStoredRotation else { return [] }
-            return go(.storingRotation, .commitRotation)
-        case (.storingRotation, _):
-            hasStoredRotation = hasStoredRotation || event.isCommitted
-            return go(.validating)
-        case (.validating, .believed):
-            if has(.releasesBeforeTheWrite) {
-                return go(.committing, .release, .forgetRefusals, .commit(base: commitBase))
-            }
-            return go(.committing, .forgetRefusals, .commit(base: commitBase))
-        // The answer yields no access token and no claims, but the server has spent the refresh token that was sent.
-        case (.validating, .failed(let fault)):
-            guard rotatedToken != nil, !hasStoredRotation, !has(.forgetsTheRotatedToken) else { return note(fault) }
-            return go(.storingRotationOfFault(fault), .commitRotation)
-        case (.storingRotationOfFault(let fault), _):
-            hasStoredRotation = event.isCommitted
-            return note(fault)
-        case (.committing, .committed(let record)): return committed(record)
-        case (.committing, .failed(let fault)): return note(fault)
-        case (.committing, .done) where has(.releasesBeforeTheWrite): return []
-        // A person may have signed in again since. The token of that sign-in answers the caller.
-        case (.revoking, .done):
-            return rules.skipsAccessToken ? release(.removed) : go(.settlingAfterRemoval, .readRecord)
-        case (.settlingAfterRemoval, .recordRead(let record)):
-            return release(record?.answers == true ? .found : .removed)
-        case (.settlingAfterRemoval, .failed(let fault)): return release(.failed(fault))
-        case (.noting(let fault), .done):
-            guard fault.refusesTheToken, !has(.forgetsTheRefusal) else { return failed(fault) }
-            return go(.remembering(fault), .remember(fault))
-        case (.remembering(let fault), .done): return failed(fault)
-        default: return unexpected(event)
         }
     }
 
@@ -241,50 +246,13 @@ extension RefreshMachine {
         (refusal, refusedToken) = (fault, base?.token)
         return read()
     }
-}
 
-// The end: the lease is released last, at once or when everything is written.
-//
-// If the new refresh token cannot be written, the refresh token in the cache is spent. Another process with the lease
-// would send it again, which looks like theft to the provider. So the write is repeated and the lease renewed until the
-// write succeeds. The next refresh in this process takes over the lease.
-extension RefreshMachine {
-    private mutating func giveBack(_ event: Event) -> [Action] {
-        switch (phase, event) {
-        case (.lookingForUnsaved, .unsaved(true)) where !has(.releasesAfterAFailedWrite):
-            let outcome = outcome ?? .removed
-            self.outcome = nil
-            return go(.awaitingWrite, .finish(outcome), .waitForWrite(milliseconds: pause))
-        case (.lookingForUnsaved, .unsaved):
-            return has(.keepsTheLease) ? finish() : go(.releasing, .release)
-        case (.releasing, .done): return finish()
-        case (.awaitingWrite, .written): return go(.releasingTheAwaited, .release)
-        case (.awaitingWrite, .timeUp):
-            pause = min(pause * 2, 5000)
-            return go(.saving, .save)
-        // The next refresh in this process takes over the lease.
-        case (.awaitingWrite, _): return go(.ended)
-        // A newer version of the library wrote the record, and decides which refresh token counts.
-        case (.saving, .neverToBeWritten): return go(.releasingTheAwaited, .release)
-        case (.saving, _): return go(.renewingTheAwaited, .renewLease)
-        case (.renewingTheAwaited, .leaseRenewed(false)): return go(.ended)
-        // A lease that cannot be renewed remains valid until it expires.
-        case (.renewingTheAwaited, _): return go(.awaitingWrite, .waitForWrite(milliseconds: pause))
-        case (.releasingTheAwaited, _): return go(.ended)
-        default: return unexpected(event)
-        }
-    }
-
+    /// Ends under the lease.
     private mutating func release(_ outcome: RefreshOutcome) -> [Action] {
         (base, refusal, refusedToken, rotatedToken) = (nil, nil, nil, nil)
         (requests, isSuperseded, hasStoredRotation) = (0, false, false)
         self.outcome = outcome
         return go(.lookingForUnsaved, .lookForUnsaved)
-    }
-
-    private mutating func finish() -> [Action] {
-        let outcome = outcome ?? .removed
-        return end(outcome)
     }
 
     /// Ends without a lease.
@@ -300,10 +268,4 @@ extension RefreshMachine {
     }
 
     private func has(_ mutation: RefreshMutation) -> Bool { rules.mutations.contains(mutation) }
-
-    /// Handles an event that the driver cannot send in this phase.
-    private func unexpected(_ event: Event) -> [Action] {
-        assertionFailure("A refresh that is \(phase) got \(event).")
-        return []
-    }
 }

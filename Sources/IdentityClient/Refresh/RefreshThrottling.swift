@@ -134,9 +134,4 @@ extension SilentRequest {
         let name = Digest.hexadecimal(of: ["retry-after", store.key(for: id).name, throttleKey])
         return CacheKey(group: store.group, kind: .lease, name: name)
     }
-
-    /// The name under which the refusals of the request with its sign-in and refresh token are counted.
-    func refusalsKey(_ credentials: AccountCredentials, _ token: CachedRefreshToken) -> String {
-        Digest.hexadecimal(of: [throttleKey, claims ?? "", credentials.signInID, token.secret])
-    }
 }

@@ -5,13 +5,20 @@ import Synchronization
 /// The refreshes of one application object: their queue, their pauses, and the leases kept until a write succeeds.
 final class TokenRefresher: Sendable {
     let environment: FlowEnvironment
-    let queue = RefreshQueue<RefreshKey, AcquiredToken>()
+    /// Runs one refresh of a credential at a time.
+    let queue = SharedWorkQueue<CacheKey, RefreshKey, AcquiredToken>(endsQueue: TokenRefresher.endsQueue)
     let throttling = RefreshThrottling()
-    private let leases: LeasesAwaitingWrite
+    /// The refreshes whose new refresh token is not written yet. Each task returns its lease if the lease is still held
+    /// when the task is cancelled.
+    private let awaitingWrite = Mutex<[RecordID: Task<RefreshLeaseStore.Held?, Never>]>([:])
 
     init(_ environment: FlowEnvironment) {
         self.environment = environment
-        leases = LeasesAwaitingWrite(store: environment.store)
+    }
+
+    /// The unsaved writes disappear with the application object, so that there is nothing left to try.
+    deinit {
+        for task in awaitingWrite.withLock({ $0 }).values { task.cancel() }
     }
 
     /// Redeems the refresh token, once for all processes that share it, and stores the result.
@@ -21,10 +28,10 @@ final class TokenRefresher: Sendable {
             in: environment,
             throttling,
             context: context,
-            lease: await leases.take(request.id)
+            lease: await takeLease(request.id)
         )
         let rest = await driver.run()
-        if !rest.isEmpty { leases.keep(request.id, by: Task { await driver.goOn(rest) }) }
+        if !rest.isEmpty { keepLease(request.id, by: Task { await driver.goOn(rest) }) }
         return try await driver.result()
     }
 
@@ -36,49 +43,34 @@ final class TokenRefresher: Sendable {
         throw AuthenticationError.refused(for: seconds, context)
     }
 
-    /// Waits until the running refreshes have ended and the failed writes have been repeated.
-    func finish() async throws {
-        try await queue.finish()
-        do {
-            try await environment.store.saveUnsaved()
-        } catch {
-            // Writes of other accounts may have succeeded.
-            await leases.finish()
-            throw error
-        }
-        await leases.finish()
-    }
-}
-
-/// The leases of refreshes whose new refresh token is not written yet.
-final class LeasesAwaitingWrite: Sendable {
-    private let store: CredentialStore
-    /// Each task returns the lease if it is still held when the task is cancelled.
-    private let tasks = Mutex<[RecordID: Task<RefreshLeaseStore.Held?, Never>]>([:])
-
-    init(store: CredentialStore) {
-        self.store = store
-    }
-
-    /// The unsaved writes disappear with the store, so that there is nothing left to try.
-    deinit {
-        for task in tasks.withLock({ $0 }).values { task.cancel() }
+    /// Returns whether a failure also ends the refreshes that wait: if the network does not answer, each of them would
+    /// wait as long in turn.
+    static func endsQueue(_ error: any Error) -> Bool {
+        AuthenticationError.Code.network ~= error
     }
 
     /// Keeps a lease until `task` has released it.
-    func keep(_ id: RecordID, by task: Task<RefreshLeaseStore.Held?, Never>) {
-        tasks.withLock { $0[id] = task }
+    func keepLease(_ id: RecordID, by task: Task<RefreshLeaseStore.Held?, Never>) {
+        awaitingWrite.withLock { $0[id] = task }
     }
 
     /// Returns the lease that is kept for the credentials, if there is one. The caller releases it.
-    func take(_ id: RecordID) async -> RefreshLeaseStore.Held? {
-        guard let task = tasks.withLock({ $0.removeValue(forKey: id) }) else { return nil }
+    func takeLease(_ id: RecordID) async -> RefreshLeaseStore.Held? {
+        guard let task = awaitingWrite.withLock({ $0.removeValue(forKey: id) }) else { return nil }
         task.cancel()
         return await task.value
     }
 
-    /// Waits until the leases whose writes have succeeded by now are released.
-    func finish() async {
-        for (id, task) in tasks.withLock({ $0 }) where store.unsaved(id) == nil { _ = await task.value }
+    /// Waits until the running refreshes have ended and the failed writes have been repeated.
+    ///
+    /// - Throws: The first failure of a write. Writes of other accounts may have succeeded.
+    func finish() async throws {
+        try await queue.finish()
+        let saved: Result<Void, any Error>
+        do { saved = .success(try await environment.store.saveUnsaved()) } catch { saved = .failure(error) }
+        for (id, task) in awaitingWrite.withLock({ $0 }) where environment.store.unsaved(id) == nil {
+            _ = await task.value  // releases its lease
+        }
+        try saved.get()
     }
 }

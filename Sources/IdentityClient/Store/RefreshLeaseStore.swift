@@ -18,16 +18,7 @@ struct RefreshLeaseStore: Sendable {
     /// Returns the record of the lease, and this process's view of it.
     func read(since begin: ContinuousClock.Instant) async throws -> (record: CacheRecord?, sight: LeaseSight) {
         let record = try await cache.record(for: key)
-        let lease = record.flatMap(RefreshLease.init)
-        let me = ProcessTable.current()
-        let sight = LeaseSight(
-            lease,
-            observer: me,
-            bootTime: ProcessTable.bootTime(),
-            elapsed: (ContinuousClock.now - begin).milliseconds,
-            holderIsDead: lease.map { me.sees($0.holder) && ProcessTable.isDead($0.holder) } ?? false
-        )
-        return (record, sight)
+        return (record, LeaseSight(record.flatMap(RefreshLease.init), elapsed: ContinuousClock.now - begin))
     }
 
     /// Returns a new lease, or `nil` if the record has changed since it was read.
@@ -54,17 +45,23 @@ struct RefreshLeaseStore: Sendable {
     }
 }
 
-extension RefreshLease {
-    /// Whether the lease no longer binds this process, which has seen it for that long.
-    package func isOver(seenFor: Duration) -> Bool {
+extension LeaseSight {
+    /// Creates the view of this process, which has run for `elapsed` since its first look.
+    fileprivate init(_ lease: RefreshLease?, elapsed: Duration) {
         let me = ProcessTable.current()
-        return isOver(
-            for: Observation(
-                observer: me,
-                bootTime: ProcessTable.bootTime(),
-                seenFor: seenFor.milliseconds,
-                holderIsDead: me.sees(holder) && ProcessTable.isDead(holder)
-            )
+        self.init(
+            lease,
+            observer: me,
+            bootTime: ProcessTable.bootTime(),
+            elapsed: elapsed.milliseconds,
+            holderIsDead: lease.map { me.sees($0.holder) && ProcessTable.isDead($0.holder) } ?? false
         )
+    }
+}
+
+extension RefreshLease {
+    /// Whether this process may take over the lease, which it has seen for that long.
+    package func mayBeTakenOver(seenFor: Duration) -> Bool {
+        LeaseSight(self, elapsed: seenFor).isFree(seenSince: 0)
     }
 }

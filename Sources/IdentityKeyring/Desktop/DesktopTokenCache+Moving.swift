@@ -106,7 +106,7 @@ extension DesktopTokenCache {
             let isBusy = try await leases(of: group).contains { lease in
                 let since = seen[lease.nonce] ?? clock.now
                 seen[lease.nonce] = since
-                return !lease.isOver(seenFor: clock.now - since)
+                return !lease.mayBeTakenOver(seenFor: clock.now - since)
             }
             guard isBusy else { return locks }
             locks.forEach { $0.end() }

@@ -25,15 +25,16 @@ import Testing
             (sibling, -999_999, 45_000, false, true),
         ] as [(ProcessIdentity, Int64, Int64, Bool, Bool)]
     )
-    func isOver(holder: ProcessIdentity, elapsed: Int64, seenFor: Int64, isDead: Bool, expected: Bool) {
+    func isFree(holder: ProcessIdentity, elapsed: Int64, seenFor: Int64, isDead: Bool, expected: Bool) {
         let lease = RefreshLease(nonce: "n", duration: 45_000, holder: holder, deadline: 1_000_000)
-        let observation = RefreshLease.Observation(
+        let sight = LeaseSight(
+            lease,
             observer: Self.here,
             bootTime: 1_000_000 - 45_000 + elapsed,
-            seenFor: seenFor,
+            elapsed: 7 + seenFor,
             holderIsDead: isDead
         )
-        #expect(lease.isOver(for: observation) == expected)
+        #expect(sight.isFree(seenSince: 7) == expected)
     }
 
     @Test(arguments: [(sibling, true), (container, false), (otherHost, false), (nobody, false)])

@@ -10,14 +10,14 @@ import Testing
     private let storage = InMemoryTokenCache()
     private let cache: UnreliableCache
     private let environment: FlowEnvironment
-    private let leases: LeasesAwaitingWrite
+    private let refresher: TokenRefresher
     private let request: SilentRequest
 
     init() throws {
         cache = UnreliableCache(storage)
         let authority = try Authority.openIDConnect(issuer: "https://issuer.example")
         environment = FlowEnvironment(ClientConfiguration(clientID: "client", authority: authority, cache: cache))
-        leases = LeasesAwaitingWrite(store: environment.store)
+        refresher = TokenRefresher(environment)
         request = SilentRequest(
             id: RecordID(partition: "oidc|x", accountID: "person"),
             authority: authority,
@@ -55,7 +55,7 @@ import Testing
             machine: machine
         )
         let rest = await driver.run(actions)
-        if !rest.isEmpty { leases.keep(id, by: Task { await driver.goOn(rest) }) }
+        if !rest.isEmpty { refresher.keepLease(id, by: Task { await driver.goOn(rest) }) }
     }
 
     /// Ends a refresh under whose lease nothing could be written: one write of an account was refused by then.
@@ -78,7 +78,7 @@ import Testing
     @Test func releasesTheLeaseAtOnceIfEverythingIsWritten() async throws {
         await end(try await take())
         #expect(try await stored == nil)
-        #expect(await leases.take(id) == nil)
+        #expect(await refresher.takeLease(id) == nil)
     }
 
     /// Storage that heeds cancellation must not keep it: this process would wait for itself.
@@ -112,8 +112,8 @@ import Testing
 
     @Test func handsTheLeaseToTheNextRefresh() async throws {
         _ = try await endUnwritten()
-        let held = try #require(await leases.take(id))
-        #expect(await leases.take(id) == nil)
+        let held = try #require(await refresher.takeLease(id))
+        #expect(await refresher.takeLease(id) == nil)
         #expect(try await stored == held.lease)
         cache.refusedWrites = []
         try await store.saveUnsaved()
@@ -128,7 +128,7 @@ import Testing
             #expect(isReplaced)
         }
         try await waitForRefusals(2)
-        #expect(await leases.take(id) == nil)
+        #expect(await refresher.takeLease(id) == nil)
         #expect(try await stored == theirs)
     }
 
@@ -138,6 +138,6 @@ import Testing
         let newer = CacheRecord(bytes: Array(#"{"v":2,"incarnation":"x"}"#.utf8))
         #expect(try await storage.replace(nil, with: newer, for: store.key(for: id)))
         try await wait { try await stored == nil }
-        #expect(await leases.take(id) == nil)
+        #expect(await refresher.takeLease(id) == nil)
     }
 }

@@ -108,6 +108,8 @@ extension Explorer {
             result.append(next)
         }
         switch action {
+        case .checkThrottling where state.left.unsentRequests > 0, .findProvider where state.left.unsentRequests > 0:
+            result += unsentRequests(state, index, action)
         case .send: result += happeningsToARequest(state, index)
         case .validate:
             if state.left.faults > 0 {
@@ -161,6 +163,19 @@ extension Explorer {
             process.isAlive = false
         }
         return next
+    }
+
+    /// The server asked to wait or cannot be found, or a person must resolve what it refused again and again.
+    private mutating func unsentRequests(
+        _ state: ModelState,
+        _ index: Int,
+        _ action: RefreshMachine.Action
+    ) -> [ModelState] {
+        var fault = RefreshFault()
+        if action == .checkThrottling { fault.needsPerson = true } else { fault.isUnavailable = true }
+        return [RefreshFault(), fault].map { fault in
+            step(state, index, .failed(fault)) { _, next in next.left.unsentRequests -= 1 }
+        }
     }
 
     private mutating func happeningsToARequest(_ state: ModelState, _ index: Int) -> [ModelState] {

@@ -33,7 +33,10 @@ extension Explorer {
             var event: RefreshMachine.Event?
             switch action {
             case .listen, .prepare, .forgetRefusals: event = nil
-            case .checkThrottling, .findProvider, .fetchKeys, .revoke, .note: event = .done
+            case .checkThrottling where next.left.unsentRequests == 0,
+                .findProvider where next.left.unsentRequests == 0,
+                .fetchKeys, .revoke, .note:
+                event = .done
             case .lookForUnsaved: event = .unsaved(me.unsaved != nil)
             case .renewLease where outlasts(me, next):
                 me.sentAt = next.tick
@@ -83,6 +86,7 @@ extension Explorer {
             me.read = next.record
             me.requests = 0
             event = .recordRead(facts(next.record, index, now(next, me)))
+        case .checkThrottling, .findProvider: event = .done
         case .send: event = arrive(&me, &next, index)
         case .validate: event = .believed
         case .commitRotation: event = try commit(&me, &next, index, rotation: true)

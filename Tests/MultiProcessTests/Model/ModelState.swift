@@ -22,6 +22,8 @@ struct Budget: Hashable {
     var refusals = 0
     /// The provider acts, and its answer does not come.
     var lostAnswers = 0
+    /// A request is not sent: the server asked to wait or cannot be found, or has refused it again and again.
+    var unsentRequests = 0
     /// An answer is not believed.
     var faults = 0
     /// Something is fetched before an answer is believed.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import IdentityClient
 
-@Suite(.timeLimit(.minutes(1))) struct RefreshWaitTests {
+@Suite(.timeLimit(.minutes(1))) struct LeaseWaitTests {
     private let key: CacheKey
 
     init() throws {
@@ -19,29 +19,29 @@ import Testing
         ] as [(Int, Int, Bool, Int)]
     )
     func looksLessOftenAsTimeGoesOn(_ count: Int, elapsed: Int, hasHints: Bool, milliseconds: Int) {
-        let pause = RefreshWait.maximumPause(count, after: .milliseconds(elapsed), hasHints: hasHints)
+        let pause = LeaseWait.maximumPause(count, after: .milliseconds(elapsed), hasHints: hasHints)
         #expect(pause == .milliseconds(milliseconds))
     }
 
-    @Test func aChangeEndsThePause() async throws {
+    @Test func aChangeEndsOnePause() async throws {
         let cache = HintingCache()
-        let wait = RefreshWait(for: [key], in: cache)
+        let wait = LeaseWait(for: [key], in: cache)
         cache.tell(key)
-        #expect(try await wait.pause(100) == .hint)
-        #expect(try await wait.pause(0) == .time, "each hint ends one pause")
+        #expect(try await wait.pause() == .hint)
+        #expect(try await wait.pause() == .time, "each hint ends one pause")
     }
 
-    @Test func anotherKeysChangeDoesNot() async throws {
+    @Test func aChangeOfAnotherRecordEndsNoPause() async throws {
         let cache = HintingCache()
-        let wait = RefreshWait(for: [key], in: cache)
+        let wait = LeaseWait(for: [key], in: cache)
         cache.tell(CacheKey(group: key.group, kind: .account, name: "another"))
-        #expect(try await wait.pause(0) == .time)
+        #expect(try await wait.pause() == .time)
     }
 
-    @Test func endsWhenItsTaskIsCancelled() async throws {
-        let wait = RefreshWait(for: [key], in: InMemoryTokenCache())
+    @Test func aCancelledTaskStopsWaiting() async throws {
+        let wait = LeaseWait(for: [key], in: InMemoryTokenCache())
         let task = Task {
-            while true { _ = try await wait.pause(100) }
+            while true { _ = try await wait.pause() }
         }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }

@@ -1,0 +1,95 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// Queues that each run one piece of work at a time. Callers with the same key share a piece of work.
+///
+/// A forced call joins only work that has not begun. The work runs in a task of its own, so that no caller's
+/// cancellation ends it.
+final class SharedWorkQueue<Queue: Hashable & Sendable, Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private struct Flight: Sendable {
+        let key: Key
+        let isForced: Bool
+        let work: @Sendable () async throws -> Value
+        let failed: @Sendable (any Error) -> Void
+        let result = Promise<Value>()
+    }
+
+    /// The flights of each queue. The first one is running.
+    private let queues = Mutex<[Queue: [Flight]]>([:])
+    private let endsQueue: @Sendable (any Error) -> Bool
+
+    /// - Parameter endsQueue: Returns whether the work that is queued behind a failure fails with the same error,
+    ///   because it would fail in the same way. A later call tries again.
+    init(endsQueue: @escaping @Sendable (any Error) -> Bool) {
+        self.endsQueue = endsQueue
+    }
+
+    func run(
+        _ key: Key,
+        of queue: Queue,
+        isForced: Bool,
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await enqueue(Flight(key: key, isForced: isForced, work: work, failed: { _ in }), in: queue).value()
+    }
+
+    /// Begins the work without waiting for it.
+    ///
+    /// - Parameter failed: Called with the error if the work fails or never runs. It is not called if the work joins a
+    ///   flight that is already there.
+    func start(
+        _ key: Key,
+        of queue: Queue,
+        _ work: @escaping @Sendable () async throws -> Value,
+        failed: @escaping @Sendable (any Error) -> Void = { _ in }
+    ) {
+        _ = enqueue(Flight(key: key, isForced: false, work: work, failed: failed), in: queue)
+    }
+
+    /// Waits until everything that is running or queued now has ended.
+    func finish() async throws {
+        let pending = queues.withLock { $0.values.flatMap(\.self) }
+        for flight in pending {
+            do { _ = try await flight.result.value() } catch is CancellationError {
+                try Task.checkCancellation()
+            } catch {}  // the callers of the work were told
+        }
+    }
+
+    /// - Returns: The result of the flight, or of an earlier one that the caller joins.
+    private func enqueue(_ flight: Flight, in queue: Queue) -> Promise<Value> {
+        let (result, begins) = queues.withLock { queues in
+            let flights = queues[queue] ?? []
+            let joinable = flight.isForced ? flights.dropFirst().filter(\.isForced) : flights
+            if let known = joinable.first(where: { $0.key == flight.key }) { return (known.result, false) }
+            queues[queue] = flights + [flight]
+            return (flight.result, flights.isEmpty)
+        }
+        if begins { begin(flight, in: queue) }
+        return result
+    }
+
+    private func begin(_ flight: Flight, in queue: Queue) {
+        Task {
+            let outcome: Result<Value, any Error>
+            var error: (any Error)?
+            do { outcome = .success(try await flight.work()) } catch let thrown {
+                outcome = .failure(thrown)
+                error = thrown
+            }
+            let endsAll = error.map(endsQueue) ?? false
+            let (ended, next) = queues.withLock { queues in
+                let flights = queues[queue] ?? []
+                let ended = flights.prefix(endsAll ? flights.count : 1)
+                let rest = Array(flights.dropFirst(ended.count))
+                queues[queue] = rest.isEmpty ? nil : rest
+                return (ended, rest.first)
+            }
+            // The failure of each flight is recorded before its callers resume.
+            if let error { for flight in ended { flight.failed(error) } }
+            for flight in ended { flight.result.finish(outcome) }
+            if let next { begin(next, in: queue) }
+        }
+    }
+}
