@@ -1,7 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import BenchmarkSetup
+import Glibc
 import IdentityClient
 
 // Reads "<work> <times>" lines, does the work that often, and prints the nanoseconds of one repetition: processor and

@@ -28,7 +28,19 @@ extension TokenCommand {
         }
 
         var provider = ProviderOptions()
-        for option in ProviderOptions.named { provider[keyPath: option.value] = values["--\(option.name)"] }
+        // Not by key path: writing through one reads first, and a property that was never set cannot be read.
+        provider.clientID = values["--client-id"]
+        provider.authority = values["--authority"]
+        provider.issuer = values["--issuer"]
+        provider.authorizationEndpoint = values["--authorization-endpoint"]
+        provider.tokenEndpoint = values["--token-endpoint"]
+        provider.revocationEndpoint = values["--revocation-endpoint"]
+        provider.deviceAuthorizationEndpoint = values["--device-authorization-endpoint"]
+        provider.idTokenAlgorithms = values["--id-token-algorithms"]
+        provider.cache = values["--cache"]
+        provider.defaultScopes = values["--default-scopes"]
+        provider.clientCapabilities = values["--client-capabilities"]
+        provider.group = values["--group"]
         var token = TokenOptions()
         token.scopes = scopes
         token.claims = values["--claims"]
