@@ -71,6 +71,7 @@ public final class PublicClientApplication: Sendable {
     /// - Throws: As ``finishPendingRefreshes()``.
     @discardableResult
     public func finishPendingRefreshes(within time: Duration) async throws -> Bool {
+        if refresher.isIdle { return true }  // without a timer, for which a thread would start
         do {
             try await withDeadline(time) { try await self.finishPendingRefreshes() }
             return true

@@ -61,6 +61,11 @@ final class TokenRefresher: Sendable {
         return await task.value
     }
 
+    /// Whether no refresh is running, queued, or not written yet.
+    var isIdle: Bool {
+        queue.isEmpty && environment.store.hasNoUnsaved && awaitingWrite.withLock(\.isEmpty)
+    }
+
     /// Waits until the running refreshes have ended and the failed writes have been repeated.
     ///
     /// - Throws: The first failure of a write. Writes of other accounts may have succeeded.

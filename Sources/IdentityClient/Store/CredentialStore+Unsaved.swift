@@ -17,6 +17,9 @@ struct Unsaved: Sendable {
 
 // Failed writes, until they succeed.
 extension CredentialStore {
+    /// Whether every write has reached the cache.
+    var hasNoUnsaved: Bool { state.withLock { $0.unsaved.isEmpty } }
+
     /// Returns the failed writes of one account.
     func unsaved(_ id: RecordID) -> Unsaved? {
         state.withLock { $0.unsaved[id] }

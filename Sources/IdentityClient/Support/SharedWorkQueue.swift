@@ -47,6 +47,8 @@ final class SharedWorkQueue<Queue: Hashable & Sendable, Key: Hashable & Sendable
         _ = enqueue(Flight(key: key, isForced: false, work: work, failed: failed), in: queue)
     }
 
+    var isEmpty: Bool { queues.withLock(\.isEmpty) }
+
     /// Waits until everything that is running or queued now has ended.
     func finish() async throws {
         let pending = queues.withLock { $0.values.flatMap(\.self) }

@@ -52,24 +52,11 @@ final class Session: Sendable {
     @discardableResult
     func finishPendingWork() async -> Bool {
         guard let application = application.withLock({ $0 }) else { return true }
-        let (outcomes, continuation) = AsyncStream<Bool>.makeStream()
-        let work = Task {
-            do {
-                try await application.finishPendingRefreshes()
-                continuation.yield(true)
-            } catch {
-                continuation.yield(false)
-            }
+        do {
+            return try await application.finishPendingRefreshes(within: .seconds(5))
+        } catch {
+            return false
         }
-        let timer = Task {
-            try await Task.sleep(for: .seconds(5))
-            continuation.yield(false)
-        }
-        defer {
-            work.cancel()
-            timer.cancel()
-        }
-        return await outcomes.first { _ in true } ?? false
     }
 
     /// Returns advice on a store that cannot be used.
