@@ -13,7 +13,9 @@ import Testing
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("setgid-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
         tool = directory.appendingPathComponent("identityctl").path
-        try FileManager.default.copyItem(at: try Tool.executable, to: URL(fileURLWithPath: tool))
+        // Another process writes the copy: a child that a test starts meanwhile would inherit the open file from this one,
+        // and a program that is open for writing cannot be run.
+        _ = try Shell.run("cp '\(try Tool.executable.path)' '\(tool)'")
     }
 
     /// Runs the copy, with the rights of another group or as usual.
