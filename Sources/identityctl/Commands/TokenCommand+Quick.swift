@@ -28,7 +28,6 @@ extension TokenCommand {
         }
 
         var provider = ProviderOptions()
-        // Not by key path: writing through one reads first, and a property that was never set cannot be read.
         provider.clientID = values["--client-id"]
         provider.authority = values["--authority"]
         provider.issuer = values["--issuer"]

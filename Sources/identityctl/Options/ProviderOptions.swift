@@ -98,14 +98,16 @@ struct ProviderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Share the tokens with the programs that name the same group.", valueName: "name"))
     var group: String?
 
-    /// The options by their names, without the dashes.
-    static let named: [(name: String, value: any WritableKeyPath<ProviderOptions, String?> & Sendable)] = [
-        ("client-id", \.clientID), ("authority", \.authority), ("issuer", \.issuer),
-        ("authorization-endpoint", \.authorizationEndpoint), ("token-endpoint", \.tokenEndpoint),
-        ("device-authorization-endpoint", \.deviceAuthorizationEndpoint),
-        ("revocation-endpoint", \.revocationEndpoint), ("id-token-algorithms", \.idTokenAlgorithms),
-        ("cache", \.cache), ("default-scopes", \.defaultScopes), ("client-capabilities", \.clientCapabilities),
-        ("group", \.group),
+    /// The options by their names, without the dashes. Closures, because making a key path takes a tenth of the time in
+    /// which a cached token is handed out.
+    static let named: [(name: String, value: @Sendable (ProviderOptions) -> String?)] = [
+        ("client-id", { $0.clientID }), ("authority", { $0.authority }), ("issuer", { $0.issuer }),
+        ("authorization-endpoint", { $0.authorizationEndpoint }), ("token-endpoint", { $0.tokenEndpoint }),
+        ("device-authorization-endpoint", { $0.deviceAuthorizationEndpoint }),
+        ("revocation-endpoint", { $0.revocationEndpoint }), ("id-token-algorithms", { $0.idTokenAlgorithms }),
+        ("cache", { $0.cache }), ("default-scopes", { $0.defaultScopes }),
+        ("client-capabilities", { $0.clientCapabilities }),
+        ("group", { $0.group }),
     ]
 }
 

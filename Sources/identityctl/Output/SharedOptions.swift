@@ -15,7 +15,7 @@ struct SharedOptions: Hashable, Sendable {
     private var items: [Item] = []
 
     init(_ provider: ProviderOptions? = nil, _ token: TokenOptions? = nil, _ account: AccountOption? = nil) {
-        for option in ProviderOptions.named { add("--\(option.name)", provider?[keyPath: option.value]) }
+        for option in ProviderOptions.named { add("--\(option.name)", provider.flatMap(option.value)) }
         for scope in token?.scopes ?? [] { add("--scope", scope) }
         add("--claims", token?.claims.map(Self.oneLine))
         add("--account", account?.account)

@@ -42,7 +42,7 @@ import Testing
 
     /// Every value, so that this test fails when an option is added.
     private func summary(_ command: TokenCommand) -> [String] {
-        let provider = ProviderOptions.named.map { command.provider[keyPath: $0.value] }
+        let provider = ProviderOptions.named.map { $0.value(command.provider) }
         let others: [String?] = [
             command.token.scopes.joined(separator: "\n"), command.token.claims, command.account.account,
             command.output.logLevel, "\(command.output.json)", "\(command.forceRefresh)",
