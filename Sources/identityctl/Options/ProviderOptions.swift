@@ -98,8 +98,8 @@ struct ProviderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Share the tokens with the programs that name the same group.", valueName: "name"))
     var group: String?
 
-    /// The options by their names, without the dashes. Closures, because making a key path takes a tenth of the time in
-    /// which a cached token is handed out.
+    /// The options by their names, without the dashes. Closures, because key paths are made at run time, and this is
+    /// on the way of every cached token.
     static let named: [(name: String, value: @Sendable (ProviderOptions) -> String?)] = [
         ("client-id", { $0.clientID }), ("authority", { $0.authority }), ("issuer", { $0.issuer }),
         ("authorization-endpoint", { $0.authorizationEndpoint }), ("token-endpoint", { $0.tokenEndpoint }),
