@@ -1,10 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityKeyring
 import Synchronization
 import Testing
-
-@testable import IdentityKeyring
 
 /// The keyring's own dialog, on a screen, with typed keys.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"), .serialized)

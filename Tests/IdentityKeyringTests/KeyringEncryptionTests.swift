@@ -2,9 +2,8 @@
 
 import Foundation
 import IdentityClient
+import IdentityKeyring
 import Testing
-
-@testable import IdentityKeyring
 
 /// The data that a recording of the whole bus contains, as made for a bug report.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))

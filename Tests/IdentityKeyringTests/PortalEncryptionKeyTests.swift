@@ -1,9 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import IdentityKeyring
 import Testing
-
-@testable import IdentityKeyring
 
 /// The key that is derived from a sandboxed program's own secret.
 @Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))

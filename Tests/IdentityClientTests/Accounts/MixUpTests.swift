@@ -1,12 +1,11 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
 import Logging
 import Testing
-
-@testable import IdentityClient
 
 /// A hostile provider that sends the person on to an honest one, to be brought that one's code.
 ///

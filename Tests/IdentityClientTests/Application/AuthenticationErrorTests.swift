@@ -2,9 +2,8 @@
 
 import FoundationEssentials
 import HTTPTypes
+import IdentityClient
 import Testing
-
-@testable import IdentityClient
 
 @Suite struct AuthenticationErrorTests {
     private static let then = Date(timeIntervalSince1970: 1_764_000_000.9)

@@ -1,8 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import Testing
-
-@testable import IdentityClient
 
 @Suite struct CustomSchemeTests {
     @Test(arguments: [

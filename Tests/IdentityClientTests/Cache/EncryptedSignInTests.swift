@@ -1,10 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
 import Testing
-
-@testable import IdentityClient
 
 /// A program's view of encrypted records that cannot be read.
 @Suite struct EncryptedSignInTests {

@@ -1,10 +1,9 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityClient
 import IdentityTestSupport
 import Testing
-
-@testable import IdentityClient
 
 /// The check whether records can be written. `UnwritableTests` mounts full and read-only disks.
 @Suite(.timeLimit(.minutes(1)))

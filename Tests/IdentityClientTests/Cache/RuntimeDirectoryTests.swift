@@ -2,10 +2,9 @@
 
 import FoundationEssentials
 import Glibc
+import IdentityClient
 import IdentityTestSupport
 import Testing
-
-@testable import IdentityClient
 
 /// The directory for files that need not outlast a session.
 @Suite struct RuntimeDirectoryTests {

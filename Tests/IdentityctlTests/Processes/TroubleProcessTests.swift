@@ -6,8 +6,7 @@ import IdentityClient
 import IdentityTesting
 import OAuthWire
 import Testing
-
-@testable import identityctl
+import identityctl
 
 /// Failures, as a script sees them.
 @Suite struct TroubleProcessTests {

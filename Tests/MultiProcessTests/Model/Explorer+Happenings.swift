@@ -1,8 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import OAuthWire
-
-@testable import IdentityClient
 
 // What happens beside the steps of the machines.
 extension Explorer {

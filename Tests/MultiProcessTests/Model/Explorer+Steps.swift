@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-@testable import IdentityClient
+import IdentityClient
 
 // The results of the actions that machines want.
 extension Explorer {

@@ -1,9 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import IdentityClient
 import Testing
-
-@testable import IdentityClient
 
 /// Every order of the steps of three processes: at most one request per refresh token, none lost, no account back.
 @Suite(.serialized, .timeLimit(.minutes(10)))

@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-@testable import IdentityClient
+import IdentityClient
 
 /// The number of times that something beside the steps of a refresh may happen.
 struct Budget: Hashable {

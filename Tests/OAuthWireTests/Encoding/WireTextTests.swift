@@ -1,8 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
 import Testing
-
-@testable import OAuthWire
 
 /// A server's texts, as they are compared and shown.
 @Suite struct WireTextTests {
