@@ -100,10 +100,10 @@ extension GrantValidation {
     ///
     /// - Returns: The error if the keys could not be fetched.
     func fetchKeys(_ metadata: ProviderMetadata, of authority: Authority) async -> AuthenticationError? {
-        guard let place = metadata.jwksLocations(for: environment.clientID, of: authority).first else { return nil }
+        guard let url = metadata.jwksURLs(for: environment.clientID, of: authority).first else { return nil }
         do {
             try await withDeadline(environment.client.deadline) { [environment, context] in
-                _ = try await environment.resolver.keys(at: place, authority: authority, context: context)
+                _ = try await environment.resolver.keys(at: url, authority: authority, context: context)
             }
             return nil
         } catch {

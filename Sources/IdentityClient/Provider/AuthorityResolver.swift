@@ -75,19 +75,22 @@ struct AuthorityResolver: Sendable {
         }
     }
 
-    /// The keys for ID tokens, from one of their locations.
+    /// The keys for ID tokens, from the set at `url`.
     ///
-    /// - Parameter willFetch: Called before the keys are fetched; not called if the cached keys suffice.
+    /// - Parameters:
+    ///   - isRefetch: Whether to skip the cached set, because none of its keys has signed the token.
+    ///   - willFetch: Called before the keys are fetched; not called if the cached keys suffice.
     func keys(
-        at place: JWKSLocation,
+        at url: String,
+        isRefetch: Bool = false,
         authority: Authority,
         context: RequestContext,
         willFetch: @Sendable () async -> Void = {}
     ) async throws -> JSONWebKeySet {
         let document = try await documents.document(
-            at: [place.url],
+            at: [url],
             for: authority,
-            isRefetch: place.isRefetch,
+            isRefetch: isRefetch,
             context: context,
             willFetch: willFetch,
             check: { json in _ = try Self.keySet(json) }

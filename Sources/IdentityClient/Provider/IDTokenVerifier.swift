@@ -46,22 +46,26 @@ struct IDTokenVerifier: Sendable {
         }
         let metadata = try await self.metadata(admitting: algorithm, expectation, metadata, context, willFetch)
         if metadata.jwksURI == nil, allowsUnpublishedKeys { return algorithm }
-        let places = metadata.jwksLocations(for: expectation.clientID, of: expectation.authority)
-        guard !places.isEmpty else {
+        let urls = metadata.jwksURLs(for: expectation.clientID, of: expectation.authority)
+        guard !urls.isEmpty else {
             throw AuthenticationError(
                 .unsupported,
                 "The provider publishes no keys (jwks_uri), so its ID tokens cannot be verified.",
                 correlationID: context.correlationID
             )
         }
-        // Tries the next location even if the key's name is known: a provider may publish another key under the old
+        // Tries the next set even if the key's name is known: a provider may publish another key under the old
         // name, or without a name.
         var problems: [SignatureError] = []
         var (failure, failed): (AuthenticationError?, Set<String>) = (nil, [])
-        for place in places where !failed.contains(place.url) {
+        // The sets that are kept come before those that are fetched again. The common set is fetched again last, so that
+        // no sign-in depends on a set that most applications do not need.
+        let attempts = urls.map { ($0, isRefetch: false) } + urls.reversed().map { ($0, isRefetch: true) }
+        for (url, isRefetch) in attempts where !failed.contains(url) {
             do {
                 let keys = try await resolver.keys(
-                    at: place,
+                    at: url,
+                    isRefetch: isRefetch,
                     authority: expectation.authority,
                     context: context,
                     willFetch: willFetch
@@ -71,10 +75,10 @@ struct IDTokenVerifier: Sendable {
             } catch let problem as SignatureError {
                 problems.append(problem)
             } catch let error as AuthenticationError {
-                (failure, failed) = (error, failed.union([place.url]))
+                (failure, failed) = (error, failed.union([url]))
             }
         }
-        // If the last location is unreachable, a signature that is wrong by the known keys stays wrong; for an unknown
+        // If the last set is unreachable, a signature that is wrong by the known keys stays wrong; for an unknown
         // key the signer stays unknown.
         guard let failure else { throw Self.refusal(problems.last ?? .unknownKey, of: token) }
         guard let problem = problems.first(where: { $0 != .unknownKey }) else { throw failure }

@@ -43,3 +43,17 @@ package struct ProviderMetadata: Hashable, Sendable {
         self.jwksURI = jwksURI
     }
 }
+
+extension ProviderMetadata {
+    /// The addresses of the keys for ID tokens, which are tried in order until a key fits; empty if none is published.
+    ///
+    /// Most applications of Entra ID need only the common set. An application with claims mapping has its own signing
+    /// key in its own set; for other applications that set has the common keys. A cached set of this kind is tried
+    /// before any set is fetched again, because such an application needs it for every token.
+    /// - SeeAlso: [Access tokens, validating the signature](https://learn.microsoft.com/entra/identity-platform/access-tokens#validate-the-signature)
+    func jwksURLs(for clientID: String, of authority: Authority) -> [String] {
+        guard let url = jwksURI else { return [] }
+        guard authority.hasApplicationKeys else { return [url] }
+        return [url, url + (url.contains("?") ? "&" : "?") + FormURLEncoded.encode([("appid", clientID)])]
+    }
+}

@@ -4,7 +4,7 @@ import Testing
 
 @testable import IdentityClient
 
-@Suite struct KeyPlaceTests {
+@Suite struct KeySetAddressTests {
     private func metadata(keys: String?) -> ProviderMetadata {
         ProviderMetadata(authorizationEndpoint: "https://h/a", tokenEndpoint: "https://h/t", jwksURI: keys)
     }
@@ -14,9 +14,7 @@ import Testing
     ])
     func entraHasASetOfTheApplicationsOwn(published: String, own: String) throws {
         for authority in [try Authority.entra(.organizations), try .externalID(host: "contoso.ciamlogin.com")] {
-            let places = metadata(keys: published).jwksLocations(for: "a&b", of: authority)
-            #expect(places.map(\.url) == [published, own, own, published])
-            #expect(places.map(\.isRefetch) == [false, false, true, true])
+            #expect(metadata(keys: published).jwksURLs(for: "a&b", of: authority) == [published, own])
         }
     }
 
@@ -26,14 +24,11 @@ import Testing
             try .b2c(host: "contoso.b2clogin.com", tenant: "contoso.onmicrosoft.com", policy: "b2c_1_susi"),
         ]
         for authority in others {
-            let places = metadata(keys: "https://h/keys").jwksLocations(for: "client", of: authority)
-            #expect(
-                places == [JWKSLocation(url: "https://h/keys"), JWKSLocation(url: "https://h/keys", isRefetch: true)]
-            )
+            #expect(metadata(keys: "https://h/keys").jwksURLs(for: "client", of: authority) == ["https://h/keys"])
         }
     }
 
     @Test func thereIsNoneWhereNoKeysArePublished() throws {
-        #expect(metadata(keys: nil).jwksLocations(for: "client", of: try .entra(.organizations)).isEmpty)
+        #expect(metadata(keys: nil).jwksURLs(for: "client", of: try .entra(.organizations)).isEmpty)
     }
 }
