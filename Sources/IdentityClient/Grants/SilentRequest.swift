@@ -1,16 +1,5 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Identifies the refreshes that several callers may share.
-struct RefreshKey: Hashable, Sendable {
-    var authority: Authority
-    var scopes: Set<String>
-    var claims: String?
-    var isForced: Bool
-    /// The least remaining lifetime, in seconds. A caller with a lower limit may accept a token from another process
-    /// that a caller with a higher limit may not.
-    var minimumValidity: Int64
-}
-
 /// A silent request after validation, in the form that the refresh needs.
 struct SilentRequest: Sendable {
     let id: RecordID
@@ -22,16 +11,6 @@ struct SilentRequest: Sendable {
     let isForced: Bool
     let need: CredentialRequest
 
-    var refreshKey: RefreshKey {
-        RefreshKey(
-            authority: authority,
-            scopes: need.matchableScopes,
-            claims: claims,
-            isForced: isForced,
-            minimumValidity: need.minimumValidity
-        )
-    }
-
     /// Identifies the refused request beside its refresh token, because a Microsoft refresh token is good for many
     /// APIs.
     var refusalKey: String { authority.isMicrosoft ? throttleKey + (claims.map { "|" + $0 } ?? "") : "" }
@@ -39,5 +18,17 @@ struct SilentRequest: Sendable {
     /// Names the request for the throttle.
     var throttleKey: String {
         ([authority.url, id.accountID] + need.matchableScopes.sorted()).joined(separator: "|")
+    }
+}
+
+extension SilentRequest: Equatable {
+    /// Whether the callers of both requests may share one refresh.
+    ///
+    /// A caller with a lower minimum validity may accept a token from another process that a caller with a higher one
+    /// may not.
+    static func == (first: SilentRequest, second: SilentRequest) -> Bool {
+        first.id == second.id && first.authority == second.authority && first.claims == second.claims
+            && first.isForced == second.isForced && first.need.minimumValidity == second.need.minimumValidity
+            && first.need.matchableScopes == second.need.matchableScopes
     }
 }

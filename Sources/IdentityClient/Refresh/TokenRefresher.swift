@@ -6,7 +6,7 @@ import Synchronization
 final class TokenRefresher: Sendable {
     let environment: FlowEnvironment
     /// Runs one refresh of a credential at a time.
-    let queue = SharedWorkQueue<CacheKey, RefreshKey, AcquiredToken>(endsQueue: TokenRefresher.endsQueue)
+    let queue = SharedWorkQueue<CacheKey, SilentRequest, AcquiredToken>(endsQueue: TokenRefresher.endsQueue)
     let throttling = RefreshThrottling()
     /// The refreshes whose new refresh token is not written yet. Each task returns its lease if the lease is still held
     /// when the task is cancelled.

@@ -103,7 +103,7 @@ struct SilentFlow: Sendable {
         do {
             try refresher.checkIsNotRefused(token, for: request, context)
             return try await refresher.queue.run(
-                request.refreshKey,
+                request,
                 of: snapshot.key,
                 isForced: request.isForced
             ) { [refresher] in try await refresher.refresh(request, context) }
@@ -130,7 +130,7 @@ struct SilentFlow: Sendable {
 
     private func refreshInBackground(_ request: SilentRequest, key: CacheKey, _ parameters: SilentParameters) {
         let context = environment.context(parameters.correlationID)
-        refresher.queue.start(request.refreshKey, of: key) { [refresher] in
+        refresher.queue.start(request, of: key) { [refresher] in
             try await refresher.refresh(request, context)
         } failed: { error in
             guard let error = error as? AuthenticationError else { return }

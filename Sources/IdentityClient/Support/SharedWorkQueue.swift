@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A forced call joins only work that has not begun. The work runs in a task of its own, so that no caller's
 /// cancellation ends it.
-final class SharedWorkQueue<Queue: Hashable & Sendable, Key: Hashable & Sendable, Value: Sendable>: Sendable {
+final class SharedWorkQueue<Queue: Hashable & Sendable, Key: Equatable & Sendable, Value: Sendable>: Sendable {
     private struct Flight: Sendable {
         let key: Key
         let isForced: Bool
