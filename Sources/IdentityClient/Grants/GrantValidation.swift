@@ -167,8 +167,9 @@ extension TokenResponse {
         guard !authority.issuesIDTokens else { return response }
         response.idToken = nil
         if fault == nil { response.tokenType = tokenType ?? "Bearer" }
-        if !asked.contains(where: { $0.contains(",") }) {
-            response.scopes = scopes?.flatMap { $0.split(separator: ",").map(String.init) }
+        if !asked.contains(where: { $0.utf8.contains(UInt8(ascii: ",")) }) {
+            // A comma before a combining mark is a comma, although it is no character of its own.
+            response.scopes = scopes?.flatMap { $0.unicodeScalars.split(separator: ",").map { String($0) } }
         }
         return response
     }

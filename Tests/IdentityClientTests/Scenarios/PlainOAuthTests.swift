@@ -56,6 +56,7 @@ struct PlainOAuthTests {
             ("api.read,api.write", ["api.read", "api.write"]), ("api.write,api.read", ["api.read", "api.write"]),
             ("api.read, api.write", ["api.read", "api.write"]), ("api.read api.write", ["api.read", "api.write"]),
             ("api.read,api.more", ["api.read", "api.more"]), ("api.write", ["api.write"]),
+            ("api.write,\u{301}x", ["api.write", "\u{301}x"]),
         ] as [(String, Set<Scope>)]
     )
     func readsScopesThatAreSeparatedByCommas(answer: String, granted: Set<Scope>) async throws {
