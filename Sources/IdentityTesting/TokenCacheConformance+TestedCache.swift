@@ -10,11 +10,12 @@ extension TokenCacheConformance {
         let group: CacheGroup
         let key: CacheKey
 
-        init(cache: any TokenCache, rule: Rule, group: CacheGroup) {
+        /// - Parameter key: The key of the record; a random one by default.
+        init(cache: any TokenCache, rule: Rule, group: CacheGroup, key: CacheKey? = nil) {
             self.cache = cache
             self.rule = rule
             self.group = group
-            key = Self.randomKey(group)
+            self.key = key ?? Self.randomKey(group)
         }
 
         static func randomGroup() throws -> CacheGroup {
@@ -38,13 +39,6 @@ extension TokenCacheConformance {
         /// Returns the same group and key, on another cache.
         func through(_ cache: any TokenCache) -> TestedCache {
             TestedCache(cache: cache, rule: rule, group: group, key: key)
-        }
-
-        private init(cache: any TokenCache, rule: Rule, group: CacheGroup, key: CacheKey) {
-            self.cache = cache
-            self.rule = rule
-            self.group = group
-            self.key = key
         }
 
         /// Returns the same cache, with another group.
