@@ -48,13 +48,12 @@ enum ResourceDecision: Hashable, Sendable {
             self = canHelp && !history.hasRenewed && !history.isTokenNew ? .renew(claims: nil) : .deliver
         case 429, 503:
             guard history.isIdempotent, history.waits < Self.maximumWaits,
-                let seconds = response.headerFields[.retryAfter].flatMap({ RetryAfter.seconds($0, now: now) }),
-                history.waited + .seconds(seconds) <= waitLimit
+                let wait = response.retryAfter(now: now), history.waited + wait <= waitLimit
             else {
                 self = .deliver
                 return
             }
-            self = .wait(.seconds(seconds))
+            self = .wait(wait)
         default:
             self = .deliver
         }

@@ -12,19 +12,19 @@ extension Reading {
     static func tokenAnswer(_ bytes: [UInt8]) {
         guard let first = bytes.first else { return }
         let statuses = [200, 400, 401, 302, 408, 429, 500, 503]
-        let answer = EndpointAnswer(
-            status: statuses[Int(first) % statuses.count],
-            headerFields: [.retryAfter: String(decoding: bytes.prefix(40), as: UTF8.self)],
-            body: Array(bytes.dropFirst())
+        let response = HTTPResponse(
+            status: .init(code: statuses[Int(first) % statuses.count]),
+            headerFields: [.retryAfter: String(decoding: bytes.prefix(40), as: UTF8.self)]
         )
         let context = RequestContext(correlationID: nil, logger: silentLogger)
-        switch EndpointOutcome<TokenResponse>(answer, grant: .refreshToken, now: now, context: context) {
-        case .accepted(let response):
-            precondition(response.accessToken?.isEmpty != true, "an empty token was granted")
+        let body = Array(bytes.dropFirst())
+        switch EndpointOutcome<TokenResponse>(response, body, grant: .refreshToken, now: now, context: context) {
+        case .accepted(let tokens):
+            precondition(tokens.accessToken?.isEmpty != true, "an empty token was granted")
         case .refused(let error), .ambiguous(let error):
             precondition(!error.message.isEmpty, "an error without words")
         }
-        if let wait = answer.retryAfter(now: now) {
+        if let wait = response.retryAfter(now: now) {
             precondition(wait >= .zero && wait <= .seconds(3600), "an unbounded wait")
         }
     }

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
 import Logging
 import OAuthWire
 
@@ -56,7 +57,7 @@ struct Revocation: Sendable {
         _ authority: Authority,
         _ metadata: ProviderMetadata
     ) async throws {
-        let answer = try await environment.client.post(
+        let (response, body) = try await environment.client.post(
             RevocationRequestMessage.items(clientID: clientID, token: token),
             to: endpoint,
             secretIn: metadata.clientSecretPlace,
@@ -64,17 +65,18 @@ struct Revocation: Sendable {
             authority: authority
         )
         // The status alone decides (RFC 7009 §2.2): a token that the server does not know counts as revoked.
-        guard !(200..<300).contains(answer.status) else { return }
-        let words = (try? JSONObject(parsing: answer.body)).flatMap(ErrorResponse.init)  // often there is no body
-        guard answer.status < 500, answer.status != 429, answer.status != 408 else {
+        guard response.status.kind != .successful else { return }
+        let status = response.status.code
+        let words = (try? JSONObject(parsing: body)).flatMap(ErrorResponse.init)  // often there is no body
+        guard status < 500, status != 429, status != 408 else {
             throw AuthenticationError(
-                answer.status == 429 ? .throttled : .serverUnavailable,
-                "The provider could not revoke the token now (\(answer.status)).",
-                serverError: ServerError(words, status: answer.status),
-                retryAfter: answer.retryAfter(now: environment.clock.unixSeconds),
+                status == 429 ? .throttled : .serverUnavailable,
+                "The provider could not revoke the token now (\(status)).",
+                serverError: ServerError(words, status: status),
+                retryAfter: response.retryAfter(now: environment.clock.unixSeconds),
                 correlationID: context.correlationID
             )
         }
-        throw OAuthErrorMapping.error(words, status: answer.status, grant: nil, context: context)
+        throw OAuthErrorMapping.error(words, status: status, grant: nil, context: context)
     }
 }

@@ -16,7 +16,7 @@ struct TokenEndpoint: Sendable {
     let clock: any WallClock
     let context: RequestContext
 
-    func redeem(_ form: [(String, String)], grant: RedeemedGrant) async throws -> TokenResponse {
+    func redeem(_ form: [(String, String)], grant: GrantType) async throws -> TokenResponse {
         switch try await send(form, grant: grant) {
         case .accepted(let response): return response
         case .refused(let error), .ambiguous(let error): throw error
@@ -33,15 +33,15 @@ struct TokenEndpoint: Sendable {
     }
 
     /// Sends one request and returns the outcome, whatever it is.
-    func send(_ form: [(String, String)], grant: RedeemedGrant) async throws -> EndpointOutcome<TokenResponse> {
-        let answer = try await client.post(
+    func send(_ form: [(String, String)], grant: GrantType) async throws -> EndpointOutcome<TokenResponse> {
+        let (response, body) = try await client.post(
             form,
             to: metadata.tokenEndpoint,
             secretIn: metadata.clientSecretPlace,
             context: context,
             authority: authority
         )
-        return EndpointOutcome<TokenResponse>(answer, grant: grant, now: clock.unixSeconds, context: context)
+        return EndpointOutcome<TokenResponse>(response, body, grant: grant, now: clock.unixSeconds, context: context)
     }
 }
 

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
 import Logging
 import OAuthWire
 import Synchronization
@@ -147,14 +148,14 @@ final class DiscoveryCache: Sendable {
     ) async throws -> ProviderDocument {
         var missing: AuthenticationError?
         for url in urls {
-            let answer = try await client.get(url, context: context, authority: authority)
-            if answer.status == 404 {
+            let (response, bytes) = try await client.get(url, context: context, authority: authority)
+            if response.status == .notFound {
                 missing = error(.configuration, "publishes nothing at \(url) (404); check the authority.", context)
                 continue
             }
-            let json = try body(of: answer, url: url, context: context)
+            let json = try body(bytes, of: response, url: url, context: context)
             try check(json)
-            let document = ProviderDocument(json: json, fetchedAt: clock.unixSeconds, maximumAge: answer.maximumAge)
+            let document = ProviderDocument(json: json, fetchedAt: clock.unixSeconds, maximumAge: response.maximumAge)
             memory.withLock { $0[urls[0]] = document }
             await keep(document, urls[0], context)
             return document
@@ -162,11 +163,17 @@ final class DiscoveryCache: Sendable {
         throw missing ?? error(.configuration, "publishes nothing.", context)
     }
 
-    private func body(of answer: EndpointAnswer, url: String, context: RequestContext) throws -> JSONObject {
-        switch answer.status {
+    private func body(
+        _ bytes: [UInt8],
+        of response: HTTPResponse,
+        url: String,
+        context: RequestContext
+    ) throws -> JSONObject {
+        let status = response.status.code
+        switch status {
         case 200:
             do {
-                return try JSONObject(parsing: answer.body)
+                return try JSONObject(parsing: bytes)
             } catch {
                 throw self.error(
                     .malformedResponse,
@@ -178,13 +185,13 @@ final class DiscoveryCache: Sendable {
             throw error(.unexpectedRedirect, "answered \(url) with a redirect, which is never followed.", context)
         case 408, 429, 500...:
             throw AuthenticationError(
-                answer.status == 429 ? .throttled : .serverUnavailable,
-                "The provider cannot answer now (\(answer.status)). Try again later.",
-                retryAfter: answer.retryAfter(now: clock.unixSeconds),
+                status == 429 ? .throttled : .serverUnavailable,
+                "The provider cannot answer now (\(status)). Try again later.",
+                retryAfter: response.retryAfter(now: clock.unixSeconds),
                 correlationID: context.correlationID
             )
         default:
-            throw error(.configuration, "answered \(url) with status \(answer.status); check the authority.", context)
+            throw error(.configuration, "answered \(url) with status \(status); check the authority.", context)
         }
     }
 

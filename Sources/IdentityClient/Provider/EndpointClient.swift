@@ -5,12 +5,7 @@ package import HTTPTypes
 import Logging
 import OAuthWire
 
-/// An endpoint's unchecked answer.
-package struct EndpointAnswer: Sendable {
-    package let status: Int
-    package let headerFields: HTTPFields
-    package let body: [UInt8]
-
+extension HTTPResponse {
     /// The wait that the server requests.
     ///
     /// - SeeAlso: [RFC 9110 §10.2.3](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3)
@@ -21,7 +16,7 @@ package struct EndpointAnswer: Sendable {
     /// The seconds for which the answer may be kept, if its sender says so.
     ///
     /// - SeeAlso: [RFC 9111 §5.2.2.1](https://www.rfc-editor.org/rfc/rfc9111#section-5.2.2.1)
-    package var maximumAge: Int64? {
+    var maximumAge: Int64? {
         let directives = headerFields[.cacheControl]?.lowercased().split(separator: ",") ?? []
         let ages = directives.map { $0.filter { !" \t\"".contains($0) } }.filter { $0.hasPrefix("max-age=") }
         return ages.first.flatMap { Int64($0.dropFirst("max-age=".count)) }
@@ -53,12 +48,16 @@ package struct EndpointClient: Sendable {
         self.credentials = credentials
     }
 
-    /// Fetches a document.
-    package func get(_ url: String, context: RequestContext, authority: Authority) async throws -> EndpointAnswer {
+    /// Fetches a document. The answer is unchecked.
+    package func get(
+        _ url: String,
+        context: RequestContext,
+        authority: Authority
+    ) async throws -> (HTTPResponse, body: [UInt8]) {
         try await send(.get, url, authorization: nil, body: nil, context: context, authority: authority)
     }
 
-    /// Posts a form.
+    /// Posts a form. The answer is unchecked.
     ///
     /// - Parameter place: The place of the client's secret, if it has one.
     package func post(
@@ -67,7 +66,7 @@ package struct EndpointClient: Sendable {
         secretIn place: ClientCredentials.Place,
         context: RequestContext,
         authority: Authority
-    ) async throws -> EndpointAnswer {
+    ) async throws -> (HTTPResponse, body: [UInt8]) {
         let (form, authorization) = credentials?.shown(with: form, in: place) ?? (form, nil)
         let body = Array(FormURLEncoded.encode(form).utf8)
         return try await send(
@@ -87,7 +86,7 @@ package struct EndpointClient: Sendable {
         body: [UInt8]?,
         context: RequestContext,
         authority: Authority
-    ) async throws -> EndpointAnswer {
+    ) async throws -> (HTTPResponse, body: [UInt8]) {
         guard let address = WebAddress(url) else {
             throw AuthenticationError(
                 .untrustedAuthority,
@@ -117,7 +116,7 @@ package struct EndpointClient: Sendable {
                     "http.status": "\(response.status.code)",
                 ]
             )
-            return EndpointAnswer(status: response.status.code, headerFields: response.headerFields, body: bytes)
+            return (response, bytes)
         } catch {
             throw networkError(error, host: address.host, context: context)
         }

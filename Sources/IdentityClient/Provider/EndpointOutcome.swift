@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import HTTPTypes
 import OAuthWire
 
 /// The meaning of an endpoint's answer to a posted form: the status decides first.
@@ -12,21 +13,18 @@ enum EndpointOutcome<Value> {
     case ambiguous(AuthenticationError)
 }
 
-/// The kind of credential that a request redeems.
-enum RedeemedGrant: Sendable { case authorizationCode, refreshToken, deviceCode }
-
 extension EndpointOutcome<TokenResponse> {
     /// Reads the tokens. Of a response with a `fault` nothing but the refresh token is of use.
-    init(_ answer: EndpointAnswer, grant: RedeemedGrant, now: Int64, context: RequestContext) {
-        switch EndpointOutcome<JSONObject>(answer, grant: grant, now: now, context: context) {
+    init(_ response: HTTPResponse, _ body: [UInt8], grant: GrantType, now: Int64, context: RequestContext) {
+        switch EndpointOutcome<JSONObject>(response, body, grant: grant, now: now, context: context) {
         case .refused(let error): self = .refused(error)
         case .ambiguous(let error): self = .ambiguous(error)
         case .accepted(let json):
-            let response = TokenResponse(reading: json)
-            if let fault = response.fault, response.refreshToken == nil {
+            let tokens = TokenResponse(reading: json)
+            if let fault = tokens.fault, tokens.refreshToken == nil {
                 self = .refused(.malformed("\(fault)", context))
             } else {
-                self = .accepted(response)
+                self = .accepted(tokens)
             }
         }
     }
@@ -34,30 +32,31 @@ extension EndpointOutcome<TokenResponse> {
 
 extension EndpointOutcome<JSONObject> {
     /// - Parameter grant: The credential that was redeemed, or `nil` where none was.
-    init(_ answer: EndpointAnswer, grant: RedeemedGrant?, now: Int64, context: RequestContext) {
-        let json = try? JSONObject(parsing: answer.body)  // what is not JSON is told by its status below
+    init(_ response: HTTPResponse, _ body: [UInt8], grant: GrantType?, now: Int64, context: RequestContext) {
+        let status = response.status.code
+        let json = try? JSONObject(parsing: body)  // what is not JSON is told by its status below
         let words = json.flatMap(ErrorResponse.init)
-        let retryAfter = answer.retryAfter(now: now)
-        switch answer.status {
+        let retryAfter = response.retryAfter(now: now)
+        switch status {
         case 200..<300 where words == nil:
             self = json.map(Self.accepted) ?? .ambiguous(.malformed("it is not a JSON object", context))
         case 300..<400:
             self = .refused(
                 AuthenticationError(
                     .unexpectedRedirect,
-                    "The provider answered with a redirect (\(answer.status)), which is never followed.",
+                    "The provider answered with a redirect (\(status)), which is never followed.",
                     correlationID: context.correlationID
                 )
             )
         case 429:
-            self = .refused(.unavailable(.throttled, answer.status, words, retryAfter, context))
+            self = .refused(.unavailable(.throttled, status, words, retryAfter, context))
         case 408, 500...:
-            let error = AuthenticationError.unavailable(.serverUnavailable, answer.status, words, retryAfter, context)
+            let error = AuthenticationError.unavailable(.serverUnavailable, status, words, retryAfter, context)
             self = retryAfter == nil ? .ambiguous(error) : .refused(error)
-        case 402..<500 where words == nil && !answer.body.isEmpty:
-            self = .refused(.foreign(answer.status, context))
+        case 402..<500 where words == nil && !body.isEmpty:
+            self = .refused(.foreign(status, context))
         default:  // Deviation: Entra ID may refuse with status 200.
-            self = .refused(OAuthErrorMapping.error(words, status: answer.status, grant: grant, context: context))
+            self = .refused(OAuthErrorMapping.error(words, status: status, grant: grant, context: context))
         }
     }
 

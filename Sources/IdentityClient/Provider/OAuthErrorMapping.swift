@@ -13,7 +13,7 @@ enum OAuthErrorMapping {
     static func error(
         _ words: ErrorResponse?,
         status: Int?,
-        grant: RedeemedGrant?,
+        grant: GrantType?,
         context: RequestContext
     ) -> AuthenticationError {
         let server = ServerError(words, status: status)
@@ -32,7 +32,7 @@ enum OAuthErrorMapping {
 
     private static func code(
         _ server: ServerError,
-        grant: RedeemedGrant?,
+        grant: GrantType?,
         status: Int?,
         asksForClaims: Bool
     ) -> AuthenticationError.Code {

@@ -46,7 +46,7 @@ extension AuthorizationPreparation {
         _ message: AuthorizationRequestMessage,
         to endpoint: String
     ) async throws -> PushedAuthorizationResponse {
-        let answer = try await environment.client.post(
+        let (response, body) = try await environment.client.post(
             message.items,
             to: endpoint,
             secretIn: metadata.clientSecretPlace,
@@ -55,7 +55,7 @@ extension AuthorizationPreparation {
         )
         let now = environment.clock.unixSeconds
         let own = parameters.scopes.union(parameters.extraScopesToConsent)
-        let json = try EndpointOutcome<JSONObject>(answer, grant: nil, now: now, context: context)
+        let json = try EndpointOutcome<JSONObject>(response, body, grant: nil, now: now, context: context)
             .members(asking: message.scopes, beyond: own)
         do {
             return try PushedAuthorizationResponse(json)

@@ -48,7 +48,7 @@ struct DeviceCodeRequest: Sendable {
             claims: claims,
             extra: try ExtraItems.checked(parameters.extraParameters)
         )
-        let answer = try await environment.client.post(
+        let (response, body) = try await environment.client.post(
             form,
             to: endpoint,
             secretIn: metadata.clientSecretPlace,
@@ -56,7 +56,7 @@ struct DeviceCodeRequest: Sendable {
             authority: authority
         )
         let now = environment.clock.unixSeconds
-        let json = try EndpointOutcome<JSONObject>(answer, grant: .deviceCode, now: now, context: context)
+        let json = try EndpointOutcome<JSONObject>(response, body, grant: .deviceCode, now: now, context: context)
             .members(asking: scopes, beyond: parameters.scopes)
         do {
             return try DeviceAuthorizationResponse(json)

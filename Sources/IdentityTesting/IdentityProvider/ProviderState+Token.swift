@@ -10,14 +10,12 @@ extension ProviderState {
     ///   [§6](https://www.rfc-editor.org/rfc/rfc6749#section-6)
     mutating func redeem(_ request: ProviderCall) throws(Refusal) -> TokenIssue {
         let clientID = try clientID(posting: request)
-        switch request["grant_type"] {
-        case GrantType.authorizationCode:
-            return try redeemCode(request, clientID: clientID)
-        case GrantType.refreshToken:
-            return try refresh(request, clientID: clientID)
-        case GrantType.deviceCode, "device_code":
-            return try redeemDeviceCode(request, clientID: clientID)
-        default:
+        let name = request["grant_type"]
+        switch name == "device_code" ? .deviceCode : name.flatMap(GrantType.init) {
+        case .authorizationCode: return try redeemCode(request, clientID: clientID)
+        case .refreshToken: return try refresh(request, clientID: clientID)
+        case .deviceCode: return try redeemDeviceCode(request, clientID: clientID)
+        case nil:
             throw Refusal("unsupported_grant_type", "The grant type is not offered.", number: 70_003)
         }
     }

@@ -17,7 +17,7 @@ package enum TokenRequestMessage {
         let own: [(String, String?)] = [
             ("code", code), ("redirect_uri", redirectURI), ("code_verifier", codeVerifier),
         ]
-        return items(clientID, GrantType.authorizationCode, own, scopes, claims, clientInfo)
+        return items(clientID, .authorizationCode, own, scopes, claims, clientInfo)
     }
 
     /// Renews tokens.
@@ -29,7 +29,7 @@ package enum TokenRequestMessage {
         claims: String? = nil,
         clientInfo: Bool = false
     ) -> [(String, String)] {
-        items(clientID, GrantType.refreshToken, [("refresh_token", refreshToken)], scopes, claims, clientInfo)
+        items(clientID, .refreshToken, [("refresh_token", refreshToken)], scopes, claims, clientInfo)
     }
 
     /// Asks whether the person has finished on the other device.
@@ -44,30 +44,30 @@ package enum TokenRequestMessage {
         clientInfo: Bool = false
     ) -> [(String, String)] {
         let own = [("device_code", deviceCode), ("code_verifier", codeVerifier)]
-        return items(clientID, GrantType.deviceCode, own, scopes, claims, clientInfo)
+        return items(clientID, .deviceCode, own, scopes, claims, clientInfo)
     }
 
     private static func items(
         _ clientID: String,
-        _ grantType: String,
+        _ grantType: GrantType,
         _ own: [(String, String?)],
         _ scopes: [String],
         _ claims: String?,
         _ clientInfo: Bool
     ) -> [(String, String)] {
         ParameterList.items(
-            [("client_id", clientID), ("grant_type", grantType)] + own + [
+            [("client_id", clientID), ("grant_type", grantType.rawValue)] + own + [
                 ("scope", scopes.joined(separator: " ")), ("claims", claims), ("client_info", clientInfo ? "1" : nil),
             ]
         )
     }
 }
 
-/// The values of `grant_type`.
-package enum GrantType {
-    package static let authorizationCode = "authorization_code"
-    package static let refreshToken = "refresh_token"
-    package static let deviceCode = "urn:ietf:params:oauth:grant-type:device_code"
+/// The kind of credential that a request redeems, as a value of `grant_type`.
+package enum GrantType: String, CaseIterable, Sendable {
+    case authorizationCode = "authorization_code"
+    case refreshToken = "refresh_token"
+    case deviceCode = "urn:ietf:params:oauth:grant-type:device_code"
 }
 
 /// The form body that starts a sign-in on another device.

@@ -119,17 +119,17 @@ enum ProviderClock {
         logger: Logger?
     ) async throws -> Int64? {
         guard let url = authority.configurationURLs.first else { return nil }
-        let answer = try await EndpointClient(transport: transport, deadline: deadline).get(
+        let (response, _) = try await EndpointClient(transport: transport, deadline: deadline).get(
             url,
             context: RequestContext(correlationID: nil, logger: logger),
             authority: authority
         )
-        guard answer.status < 500 else {
+        guard response.status.code < 500 else {
             throw AuthenticationError(
                 .serverUnavailable,
-                "The provider answered with status \(answer.status). Try again later."
+                "The provider answered with status \(response.status.code). Try again later."
             )
         }
-        return answer.headerFields[.date].flatMap { HTTPDate.parse($0) }
+        return response.headerFields[.date].flatMap { HTTPDate.parse($0) }
     }
 }

@@ -134,9 +134,15 @@ import Testing
         (400, "<html>c4n4ry</html>"), (500, "c4n4ry"), (302, "c4n4ry"), (429, #"{"refresh_token":"c4n4ry"}"#),
     ])
     func errorsMadeFromAnswersShowNoSecret(status: Int, body: String) {
-        for grant in [RedeemedGrant.refreshToken, .authorizationCode] {
-            let answer = EndpointAnswer(status: status, headerFields: [:], body: Array(body.utf8))
-            switch EndpointOutcome<TokenResponse>(answer, grant: grant, now: Fixture.now, context: Fixture.context) {
+        for grant in [GrantType.refreshToken, .authorizationCode] {
+            let outcome = EndpointOutcome<TokenResponse>(
+                HTTPResponse(status: .init(code: status)),
+                Array(body.utf8),
+                grant: grant,
+                now: Fixture.now,
+                context: Fixture.context
+            )
+            switch outcome {
             case .accepted(let response):
                 #expect(response.fault.map { "\($0)" }?.contains(Self.secret) == false)
             case .refused(let error), .ambiguous(let error):

@@ -9,7 +9,7 @@ import Testing
 @Suite struct OAuthErrorMappingTests {
     typealias Code = AuthenticationError.Code
 
-    private func refusal(_ json: String?, status: Int?, grant: RedeemedGrant?) throws -> AuthenticationError {
+    private func refusal(_ json: String?, status: Int?, grant: GrantType?) throws -> AuthenticationError {
         let words = try json.flatMap { ErrorResponse(try Fixture.json($0)) }
         return OAuthErrorMapping.error(words, status: status, grant: grant, context: Fixture.context)
     }

@@ -13,9 +13,15 @@ import Testing
     private func answer(_ status: Int, _ body: String, _ retryAfter: String? = nil) -> (Meaning, AuthenticationError?) {
         var fields = HTTPFields()
         if let retryAfter { fields[.retryAfter] = retryAfter }
-        let answer = EndpointAnswer(status: status, headerFields: fields, body: Array(body.utf8))
-        switch EndpointOutcome<TokenResponse>(answer, grant: .refreshToken, now: Fixture.now, context: Fixture.context)
-        {
+        let response = HTTPResponse(status: .init(code: status), headerFields: fields)
+        let outcome = EndpointOutcome<TokenResponse>(
+            response,
+            Array(body.utf8),
+            grant: .refreshToken,
+            now: Fixture.now,
+            context: Fixture.context
+        )
+        switch outcome {
         case .accepted: return (.granted, nil)
         case .refused(let error): return (.refused, error)
         case .ambiguous(let error): return (.ambiguous, error)
