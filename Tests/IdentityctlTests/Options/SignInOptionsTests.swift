@@ -83,7 +83,8 @@ import Testing
         let variables = [
             "IDENTITYCTL_SCOPE": " a\tb ", "IDENTITYCTL_TIMEOUT": "7", "IDENTITYCTL_PROMPT": "none",
             "IDENTITYCTL_MAX_AGE": "60", "IDENTITYCTL_RESPONSE_MODE": "query", "IDENTITYCTL_LOGIN_HINT": "bob",
-            "IDENTITYCTL_CLAIMS": "{}",
+            "IDENTITYCTL_CLAIMS": "{}", "IDENTITYCTL_DOMAIN_HINT": "b.test", "IDENTITYCTL_ACR_VALUES": "phr",
+            "IDENTITYCTL_UI_LOCALES": "pt",
         ]
         let made = try Self.parameters([], [], variables)
         #expect(made.scopes == ["a", "b"])
@@ -92,6 +93,7 @@ import Testing
         #expect(made.responseMode == .query)
         #expect(made.loginHint == "bob" && made.maxAge == .seconds(60))
         #expect(made.claims == "{}")
+        #expect(made.domainHint == "b.test" && made.acrValues == ["phr"] && made.uiLocales == ["pt"])
         #expect(try Self.parameters([], ["--scope", "c"], variables).scopes == ["c"])
     }
 
@@ -169,18 +171,27 @@ import Testing
         let parameters = try Self.parameters([])
         let environment = Environment([:])
         #expect(try options.deviceParameters(parameters, environment, for: nil).timeout == .seconds(9))
-        let extra = try SignInOptions.parse(["--parameter", "a=b"])
-        let device = try extra.deviceParameters(
-            try extra.parameters(TokenOptions.parse([]), environment),
-            environment,
-            for: nil
-        )
-        #expect(device.extraParameters == ["a": "b"])
         let wanted = Given(text: "bob", origin: "IDENTITYCTL_ACCOUNT")
         let error = #expect(throws: UsageError.self) {
             _ = try options.deviceParameters(parameters, environment, for: wanted)
         }
         #expect(error?.message.hasPrefix("IDENTITYCTL_ACCOUNT: 'bob' is not signed in here") == true)
+    }
+
+    @Test func handsEverythingToADeviceCode() throws {
+        let (environment, account) = (Environment([:]), Account(id: Account.ID(rawValue: "i"), environment: "e"))
+        let options = try SignInOptions.parse(["--parameter", "a=b"])
+        var parameters = try options.parameters(
+            TokenOptions.parse(["--scope", "s", "--claims", #"{"id_token":{}}"#]),
+            environment
+        )
+        parameters.account = account
+        parameters.requiresPersistence.toggle()
+        let wanted = Given(text: "i", origin: "--account")
+        let device = try options.deviceParameters(parameters, environment, for: wanted)
+        #expect(device.scopes == ["s"] && device.claims == #"{"id_token":{}}"#)
+        #expect(device.account == account && device.extraParameters == ["a": "b"] && device.timeout == nil)
+        #expect(device.requiresPersistence == parameters.requiresPersistence)
     }
 
     @Test func keepsTheRedirectAddressAsItIsSpelled() throws {

@@ -1,11 +1,12 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
 import Testing
 
 @testable import IdentityKeyring
 @testable import identityctl
 
-/// The doctor's report on the keyring's status.
+/// The doctor's findings on the keyring and the clock.
 @Suite struct ExaminationTests {
     @Test(arguments: [
         (false, false, Finding.State.ok, nil),
@@ -27,5 +28,30 @@ import Testing
         let finding = try #require(Examination.keyring(.success(status)).last)
         #expect(finding.check == "collection" && finding.state == state)
         #expect(advice.map { finding.advice?.contains($0) == true } ?? (finding.advice == nil))
+    }
+
+    /// An error, and the states of the session bus, the secret service and the collection.
+    @Test(arguments: [
+        (AuthenticationError.Code.keyringLibraryMissing, [Finding.State.unknown, .lack, .unknown]),
+        (.keyringNoSessionBus, [.lack, .unknown, .unknown]), (.keyringNoService, [.ok, .lack, .unknown]),
+        (.keyringNoDefaultCollection, [.ok, .ok, .lack]), (.keyringTimedOut, [.unknown, .lack, .unknown]),
+    ])
+    func blamesWhatTheErrorIsAbout(_ code: AuthenticationError.Code, _ states: [Finding.State]) {
+        let findings = Examination.keyring(.failure(AuthenticationError(code, "Its reason.")))
+        #expect(findings.map(\.check) == ["session bus", "secret service", "collection"])
+        #expect(findings.map(\.state) == states)
+        #expect(findings.status == .cacheUnavailable)
+        #expect(findings.compactMap(\.advice) == ["Its reason."])
+    }
+
+    /// The seconds that this computer's clock is ahead.
+    @Test(arguments: [
+        (0, Finding.State.ok, "as the provider's"), (60, .ok, "60 s ahead of the provider's"),
+        (61, .lack, "61 s ahead of the provider's"), (-61, .lack, "61 s behind the provider's"),
+    ])
+    func findsAClockThatIsMoreThanAMinuteWrong(_ ahead: Int64, _ state: Finding.State, _ found: String) {
+        let finding = Examination.clock(.success(1_700_000_000), ours: 1_700_000_000 + ahead)
+        #expect(finding.state == state && finding.found == found)
+        #expect(finding.status == (state == .ok ? .done : .notBelieved))
     }
 }

@@ -16,7 +16,10 @@ import Testing
         return StoreAdvice.text(for: code, remembered: remembered, isUsed: isUsed, options)
     }
 
-    @Test(arguments: [AuthenticationError.Code.keyringNoService, .keyringNoSessionBus, .keyringLibraryMissing])
+    @Test(arguments: [
+        AuthenticationError.Code.keyringNoService, .keyringNoSessionBus, .keyringLibraryMissing,
+        .keyringNoDefaultCollection, .keyringAccessDenied,
+    ])
     func namesFilesWhereThereIsNoKeyring(code: AuthenticationError.Code) throws {
         let advice = try #require(try advice(code))
         #expect(advice.contains("identityctl login --group g --scope s --cache file"))
