@@ -78,7 +78,8 @@ import Testing
 
     @Test(.timeLimit(.minutes(1))) func choosesWithoutSigningIn() async throws {
         #expect(try await run("cache", "move", "--to", "file").errors == "From now on tokens rest in 'file'.\n")
-        #expect(try await run("cache", "show", "--json").output.contains(#""store":"file""#))
+        let group = CacheGroup.application("test-client").name
+        #expect(try await run("cache", "show", "--json").output == "{\"store\":\"file\",\"group\":\"\(group)\"}\n")
         #expect(try await login().status == 0)
         let away = try await run("cache", "move", "--to", "encrypted-file", "--json")
         #expect(try TroubleProcessTests.code(of: away) == KeyringLibrary.code)
@@ -122,6 +123,8 @@ import Testing
         #expect(elsewhere.status == 4 && elsewhere.errorLines.last?.contains("logout --discard") == true)
         #expect(!elsewhere.errors.contains("DesktopTokenCache") && !elsewhere.errors.contains("move(to:"))
         #expect(setup.provider.requests.isEmpty)
+        let row = try await run("doctor").output.split(separator: "\n").first { $0.hasPrefix("token store") }
+        #expect(row == "token store     lack  it is not known, or cannot be read")
 
         let discarded = try await run("logout", "--discard")
         #expect(discarded.status == 0 && discarded.errors.contains("'encrypted-file'"), "\(discarded.errors)")
