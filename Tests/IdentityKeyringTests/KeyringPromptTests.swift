@@ -97,6 +97,18 @@ struct KeyringPromptTests {
         #expect(try await silent.record(for: key) == CacheRecord("y"))
     }
 
+    /// Both obstacles are removed in one call, each with its own dialog.
+    @Test(.timeLimit(.minutes(1))) func asksForTheKeyringAndThenForItsItems() async throws {
+        let session = try KeyringSession(.fake)
+        let key = try randomKey()
+        #expect(try await session.cache().replace(nil, with: CacheRecord("x"), for: key))
+        try session.tell("locked", "yes")
+        try session.tell("items", "locked")
+        try session.tell("unlock", "done")
+        #expect(try await session.cache(prompting: .allowed()).record(for: key) == CacheRecord("x"))
+        #expect(session.log() == "prompt\nprompt\n")
+    }
+
     /// For example the items of an old "login" keyring, while another keyring is the default.
     @Test(.timeLimit(.minutes(1))) func asksForItemsOfALockedCollectionThatIsNotTheDefault() async throws {
         let session = try KeyringSession(.fake)
