@@ -24,7 +24,8 @@ struct Identityctl: AsyncParsableCommand {
         version: LibraryVersion.current,
         subcommands: [
             LoginCommand.self, TokenCommand.self, CallCommand.self, AccountsCommand.self, LogoutCommand.self,
-            CacheCommand.self, DoctorCommand.self, RegisterSchemeCommand.self, DeliverRedirectCommand.self,
+            AgentCommand.self, CacheCommand.self, DoctorCommand.self, RegisterSchemeCommand.self,
+            DeliverRedirectCommand.self,
         ]
     )
 

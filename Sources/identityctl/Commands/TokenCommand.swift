@@ -37,18 +37,25 @@ struct TokenCommand: ToolCommand {
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
     func advice(on error: any Error, in session: Session) -> String? {
+        if let advice = (error as? AuthenticationError)?.underlyingError as? AgentAdvice { return advice.text }
         guard case AuthenticationError.Code.networkTimedOut = error else { return nil }
         return "To allow more time, give --timeout SECONDS."
     }
 
+    /// Returns how long an answer may take.
+    func wait() throws -> Duration {
+        try timeout.map { try Given(text: $0, origin: "--timeout").seconds(from: 1) } ?? .seconds(30)
+    }
+
     func run(in session: Session) async throws {
         let environment = session.environment
+        if let agent = try environment.given("agent", nil) { return try await run(in: session, through: agent) }
         let scopes = try token.scopes(environment)
         let claims = try token.claims(environment)
         let forcesRefresh = try environment.isOn("force-refresh", forceRefresh)
         let validity = try environment.given("min-validity", minValidity)?.seconds(from: 0) ?? .zero
         let wantsIDToken = try environment.isOn("id-token", idToken)
-        let timeout = try timeout.map { try Given(text: $0, origin: "--timeout").seconds(from: 1) } ?? .seconds(30)
+        let timeout = try wait()
         let wanted = try environment.given("account", account.account)
         let configuration = try provider.configuration(environment, logger: session.logger)
         let application = try session.application(configuration)

@@ -1,0 +1,196 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import IdentityClient
+import OAuthWire
+
+/// The commands for the agent.
+struct AgentCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "agent",
+        abstract: "Hands out tokens to this user's programs over a socket, also to another machine over SSH.",
+        discussion: """
+            Without a subcommand, runs the agent until 'agent stop' or Ctrl-C. Programs find it by IDENTITYCTL_AGENT, the path \
+            of its socket. A refresh token never leaves it. See 'The agent' in Docs/identityctl.md.
+            """,
+        subcommands: [
+            AgentRunCommand.self, AgentStatusCommand.self, AgentLockCommand.self, AgentUnlockCommand.self,
+            AgentStopCommand.self,
+        ],
+        defaultSubcommand: AgentRunCommand.self
+    )
+}
+
+/// The option for the agent's socket.
+struct AgentSocketOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The socket; in identityctl/agent.sock of XDG_RUNTIME_DIR unless given.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var socket: String?
+}
+
+extension AgentSocketOption {
+    /// Returns the socket of the agent that a command is about.
+    func given(_ environment: Environment) throws -> Given {
+        if let socket { return Given(text: socket, origin: "--socket") }
+        if let given = try environment.given("agent", nil) { return given }
+        return Given(text: try AgentSocket.defaultPath(environment), origin: "--socket")
+    }
+}
+
+/// The command that runs the agent.
+struct AgentRunCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Runs the agent in the foreground."
+    )
+
+    @OptionGroup var provider: ProviderOptions
+    @OptionGroup var token: TokenOptions
+    @OptionGroup var socket: AgentSocketOption
+    @OptionGroup var output: OutputOptions
+
+    func run(in session: Session) async throws {
+        // Memory with tokens is written to no file, whatever becomes of this process.
+        var none = rlimit()
+        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        let environment = session.environment
+        let logger = session.logger
+        let service = AgentService(try profiles(session), logger: logger) { profile in
+            var configuration = try profile.options.configuration(profile.environment, logger: logger)
+            configuration.logger = logger
+            return try PublicClientApplication(configuration)
+        }
+        let activated = try AgentSocket.activated(environment)
+        let path = try activated.flatMap(\.path) ?? socket.socket ?? AgentSocket.defaultPath(environment)
+        guard path.hasPrefix("/") else { throw UsageError("--socket: the path of a socket begins with /.") }
+        let control = AgentSocket.controlPath(path)
+        let listeners = [try activated ?? .listen(at: path), try .listen(at: control)]
+        defer {
+            if activated == nil { unsafe unlink(path) }
+            unsafe unlink(control)
+        }
+        let server = try AgentServer(listeners: listeners) { reason in
+            AgentAnswer.failure(UsageError("Bad request: \(reason).")).serialized() + [0x0A]
+        } respond: { arrival in
+            await service.answer(arrival.bytes, from: arrival.peer, isControl: arrival.listener == 1)
+        }
+        session.console.line("The agent listens. In the shells that use it: export IDENTITYCTL_AGENT=\(path.shellWord)")
+        let renewal = Task { await service.keepRenewing() }
+        defer { renewal.cancel() }
+        do {
+            try await service.stopped.value()
+        } catch is CancellationError {
+            // A signal ends the agent in good order too.
+        }
+        await server.finish()
+        await service.finishPendingWork()
+    }
+
+    /// The options of this command as the only profile.
+    private func profiles(_ session: Session) throws -> AgentProfiles {
+        let environment = session.environment
+        _ = try provider.configuration(environment)  // a mistake is told now
+        let profile = AgentProfile(
+            name: "default",
+            environment: environment,
+            options: provider,
+            scopes: token.scopes,
+            login: SharedOptions(provider, token).command("login"),
+            version: ""
+        )
+        return .only(profile)
+    }
+}
+
+/// A command that sends one request to a running agent.
+protocol AgentControlCommand: ToolCommand {
+    var socket: AgentSocketOption { get }
+    static var request: AgentRequest { get }
+}
+
+extension AgentControlCommand {
+    /// Asks over the socket for control, which is beside the other.
+    func ask(_ session: Session) async throws -> JSONObject {
+        let given = try socket.given(session.environment)
+        let control = Given(text: AgentSocket.controlPath(given.text), origin: given.origin)
+        return try await AgentClient(socket: control).ask(Self.request)
+    }
+
+    func run(in session: Session) async throws {
+        _ = try await ask(session)
+    }
+}
+
+/// The command that shows whether an agent runs.
+struct AgentStatusCommand: AgentControlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Prints whether the agent is locked, and its profiles."
+    )
+    static let request = AgentRequest.status
+
+    @OptionGroup var socket: AgentSocketOption
+    @OptionGroup var output: OutputOptions
+
+    func run(in session: Session) async throws {
+        var given = try socket.given(session.environment)
+        // The forwarded socket of another machine tells it as well.
+        let control = AgentSocket.controlPath(given.text)
+        if SystemCall.exists(control) { given = Given(text: control, origin: given.origin) }
+        let answer = try await AgentClient(socket: given).ask(.status)
+        let isLocked = answer.bool("locked") == true
+        let names = answer.strings("profiles") ?? []
+        if session.isJSON {
+            let report = JSONObject([("locked", .bool(isLocked)), ("profiles", .strings(names))])
+            return try session.result(report.line + "\n")
+        }
+        try session.result(([isLocked ? "locked" : "unlocked"] + names.map(\.printable)).joined(separator: "\n") + "\n")
+    }
+}
+
+/// The command that locks an agent.
+struct AgentLockCommand: AgentControlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lock",
+        abstract: "Locks the agent: it hands out nothing until 'agent unlock'."
+    )
+    static let request = AgentRequest.lock
+
+    @OptionGroup var socket: AgentSocketOption
+    @OptionGroup var output: OutputOptions
+
+    /// Asks over the socket that may be forwarded, so that another machine can lock the agent too.
+    func run(in session: Session) async throws {
+        _ = try await AgentClient(socket: try socket.given(session.environment)).ask(Self.request)
+    }
+}
+
+/// The command that unlocks an agent.
+struct AgentUnlockCommand: AgentControlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unlock",
+        abstract: "Unlocks the agent, only on the machine where it runs."
+    )
+    static let request = AgentRequest.unlock
+
+    @OptionGroup var socket: AgentSocketOption
+    @OptionGroup var output: OutputOptions
+}
+
+/// The command that ends an agent.
+struct AgentStopCommand: AgentControlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stop",
+        abstract: "Ends the agent, only on the machine where it runs."
+    )
+    static let request = AgentRequest.stop
+
+    @OptionGroup var socket: AgentSocketOption
+    @OptionGroup var output: OutputOptions
+}

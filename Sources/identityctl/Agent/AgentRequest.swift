@@ -1,0 +1,132 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+import OAuthWire
+
+/// A request to the agent: oidc-agent's plain form, with members of our own.
+///
+/// - SeeAlso: [oidc-agent's IPC API](https://indigo-dc.gitbook.io/oidc-agent/api/api-ipc)
+enum AgentRequest: Hashable, Sendable {
+    /// The most bytes of a request.
+    static let maximumBytes = 64 << 10
+
+    case token(Token)
+    case accounts
+    case status
+    case lock
+    case unlock
+    case stop
+
+    /// The wanted token.
+    struct Token: Hashable, Sendable {
+        /// The profile's name, which oidc-agent calls the account.
+        var profile: String?
+        var issuer: String?
+        var clientID: String?
+        /// The person's account: an id or a username.
+        var user: String?
+        var scopes: Set<Scope> = []
+        var audience: String?
+        var claims: String?
+        /// Seconds.
+        var minimumValidity = 0
+        var forcesRefresh = false
+        var wantsIDToken = false
+        /// The name that the program gives itself, which proves nothing.
+        var hint: String?
+    }
+}
+
+extension AgentRequest {
+    /// - Throws: `UsageError` for anything but a known request with members of the right types.
+    init(parsing bytes: [UInt8]) throws {
+        let object: JSONObject
+        do {
+            object = try JSONObject(parsing: bytes, maximumDepth: 4)
+        } catch {
+            throw UsageError("Bad request: \(error).")
+        }
+        guard let name = object.string("request") else { throw UsageError("Bad request: 'request' is missing.") }
+        switch name {
+        case "access_token": self = .token(try Token(object))
+        case "loaded_accounts", "account_list": self = .accounts
+        case "status": self = .status
+        case "lock": self = .lock
+        case "unlock": self = .unlock
+        case "stop": self = .stop
+        default: throw UsageError("Bad request: '\(WireText.clean(name))' is not a request that this agent answers.")
+        }
+    }
+
+    /// The request as one line.
+    var line: [UInt8] {
+        let object =
+            switch self {
+            case .token(let token): token.object
+            case .accounts: JSONObject([("request", .string("loaded_accounts"))])
+            case .status: JSONObject([("request", .string("status"))])
+            case .lock: JSONObject([("request", .string("lock"))])
+            case .unlock: JSONObject([("request", .string("unlock"))])
+            case .stop: JSONObject([("request", .string("stop"))])
+            }
+        return object.serialized() + [0x0A]
+    }
+}
+
+extension AgentRequest.Token {
+    fileprivate init(_ object: JSONObject) throws {
+        profile = try Self.text("account", of: object)
+        issuer = try Self.text("issuer", of: object)
+        clientID = try Self.text("client_id", of: object)
+        user = try Self.text("user", of: object)
+        audience = try Self.text("audience", of: object)
+        claims = try Self.text("claims", of: object)
+        hint = try Self.text("application_hint", of: object)
+        let words = try Self.text("scope", of: object)?.split(separator: " ") ?? []
+        scopes = Set(words.map { Scope(rawValue: String($0)) })
+        forcesRefresh = try Self.flag("force_refresh", of: object)
+        wantsIDToken = try Self.flag("id_token", of: object)
+        if let value = object["min_valid_period"], !value.isNull {
+            guard let seconds = value.integer, (0...86_400).contains(seconds) else {
+                throw UsageError("Bad request: 'min_valid_period' is not a number of seconds from 0 to 86400.")
+            }
+            minimumValidity = seconds
+        }
+        if let claims, (try? JSONObject(parsing: Array(claims.utf8))) == nil {
+            throw UsageError("Bad request: 'claims' is not the text of a JSON object.")
+        }
+    }
+
+    fileprivate var object: JSONObject {
+        var object = JSONObject([("request", .string("access_token"))])
+        object["account"] = profile.map { .string($0) }
+        object["issuer"] = issuer.map { .string($0) }
+        object["client_id"] = clientID.map { .string($0) }
+        object["user"] = user.map { .string($0) }
+        if !scopes.isEmpty { object["scope"] = .string(scopes.map(\.rawValue).sorted().joined(separator: " ")) }
+        object["audience"] = audience.map { .string($0) }
+        object["claims"] = claims.map { .string($0) }
+        object["min_valid_period"] = .integer(minimumValidity)
+        if forcesRefresh { object["force_refresh"] = .bool(true) }
+        if wantsIDToken { object["id_token"] = .bool(true) }
+        object["application_hint"] = hint.map { .string($0) }
+        return object
+    }
+
+    /// The text of a member; `nil` if it is absent or empty, as some clients write "absent".
+    private static func text(_ name: String, of object: JSONObject) throws -> String? {
+        guard let value = object[name], !value.isNull else { return nil }
+        guard let text = value.string, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw UsageError("Bad request: '\(name)' is not a text on one line.")
+        }
+        return text.isEmpty ? nil : text
+    }
+
+    private static func flag(_ name: String, of object: JSONObject) throws -> Bool {
+        guard object[name]?.isNull == false else { return false }
+        guard let flag = object.bool(name) else {
+            throw UsageError("Bad request: '\(name)' is neither true nor false.")
+        }
+        return flag
+    }
+}

@@ -1,0 +1,282 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import IdentityClient
+import Synchronization
+
+/// Answers one request on each connection. Its own thread does all the waiting; tasks make the answers.
+final class AgentServer: Sendable {
+    /// Limits on the resources that callers can use.
+    struct Limits: Hashable, Sendable {
+        /// Connections at a time; more clients wait unaccepted.
+        var connections = 64
+        /// The time for a request to arrive, and for an answer to be taken.
+        var deadline: Duration = .seconds(5)
+    }
+
+    /// A request's bytes, its sender, and the listener's place in the list.
+    struct Arrival: Sendable {
+        let bytes: [UInt8]
+        let peer: AgentPeer
+        let listener: Int
+    }
+
+    private let channel: AgentChannel
+
+    /// Starts to answer.
+    ///
+    /// - Parameters:
+    ///   - refuse: Makes the answer to bytes that are no request, by the reason.
+    ///   - respond: Makes an answer, in a task that is cancelled when the connection breaks or the server closes.
+    init(
+        listeners: [AgentSocket],
+        limits: Limits = Limits(),
+        refuse: @escaping @Sendable (String) -> [UInt8],
+        respond: @escaping @Sendable (Arrival) async -> [UInt8]
+    ) throws {
+        let channel = try AgentChannel()
+        self.channel = channel
+        // A serial queue has a thread of its own.
+        DispatchQueue(label: "identityctl.agent").async {
+            AgentLoop(channel, listeners, limits, refuse, respond).run()
+            channel.ended.finish(.success(()))
+        }
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Refuses new connections. Answers that are under way have one more second.
+    func close() {
+        channel.close()
+    }
+
+    /// Closes, and waits for the end. A cancelled task does not wait.
+    func finish() async {
+        close()
+        try? await channel.ended.value()
+    }
+}
+
+/// The way from tasks to the loop's thread.
+private final class AgentChannel: Sendable {
+    private let state = Mutex((answers: [(connection: Int, bytes: [UInt8])](), isClosed: false))
+    let ended = Promise<Void>()
+    let reading: AgentSocket
+    private let writing: AgentSocket
+
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else {
+            throw SystemFailure("A socket could not be made", number: errno)
+        }
+        (reading, writing) = (AgentSocket(ends[0]), AgentSocket(ends[1]))
+    }
+
+    func post(_ bytes: [UInt8], to connection: Int) {
+        state.withLock { $0.answers.append((connection, bytes)) }
+        wake()
+    }
+
+    func close() {
+        state.withLock { $0.isClosed = true }
+        wake()
+    }
+
+    func take() -> (answers: [(connection: Int, bytes: [UInt8])], isClosed: Bool) {
+        var buffer = [UInt8](repeating: 0, count: 64)
+        while unsafe recv(reading.raw, &buffer, buffer.count, 0) == buffer.count {}
+        return state.withLock { state in
+            defer { state.answers = [] }
+            return state
+        }
+    }
+
+    private func wake() {
+        var byte: UInt8 = 1
+        // A full buffer wakes the thread too.
+        _ = unsafe send(writing.raw, &byte, 1, Int32(MSG_NOSIGNAL))
+    }
+}
+
+/// One client's connection, used only on the loop's thread.
+private final class AgentConnection {
+    let socket: AgentSocket
+    let peer: AgentPeer
+    let listener: Int
+    var deadline: ContinuousClock.Instant?
+    var input: [UInt8] = []
+    var scanner = ObjectScanner()
+    var task: Task<Void, Never>?
+    var output: ArraySlice<UInt8> = []
+
+    init(_ socket: AgentSocket, _ peer: AgentPeer, _ listener: Int, until deadline: ContinuousClock.Instant) {
+        self.socket = socket
+        self.peer = peer
+        self.listener = listener
+        self.deadline = deadline
+    }
+
+    /// Errors and hang-ups are always reported.
+    var interest: Int16 { Int16(!output.isEmpty ? POLLOUT : task == nil ? POLLIN : 0) }
+}
+
+/// The server's thread: it accepts, reads and writes, and waits for all of it in one `poll`.
+private final class AgentLoop {
+    private let channel: AgentChannel
+    private let listeners: [AgentSocket]
+    private let limits: AgentServer.Limits
+    private let refuse: @Sendable (String) -> [UInt8]
+    private let respond: @Sendable (AgentServer.Arrival) async -> [UInt8]
+    private let clock = ContinuousClock()
+    private var connections: [Int: AgentConnection] = [:]
+    private var last = 0
+    private var acceptsAgainAt: ContinuousClock.Instant?
+    /// The end of the last second.
+    private var endsAt: ContinuousClock.Instant?
+    private var buffer = [UInt8](repeating: 0, count: 16 << 10)
+
+    init(
+        _ channel: AgentChannel,
+        _ listeners: [AgentSocket],
+        _ limits: AgentServer.Limits,
+        _ refuse: @escaping @Sendable (String) -> [UInt8],
+        _ respond: @escaping @Sendable (AgentServer.Arrival) async -> [UInt8]
+    ) {
+        (self.channel, self.listeners, self.limits) = (channel, listeners, limits)
+        self.refuse = refuse
+        self.respond = respond
+    }
+
+    func run() {
+        while true {
+            let order = Array(connections)
+            var polled = [pollfd(fd: channel.reading.raw, events: Int16(POLLIN), revents: 0)]
+            polled += order.map { pollfd(fd: $0.value.socket.raw, events: $0.value.interest, revents: 0) }
+            if connections.count < limits.connections, acceptsAgainAt == nil, endsAt == nil {
+                polled += listeners.map { pollfd(fd: $0.raw, events: Int16(POLLIN), revents: 0) }
+            }
+            let count = unsafe poll(&polled, nfds_t(polled.count), timeout())
+            let (answers, isClosed) = channel.take()
+            for (id, bytes) in answers { answer(id, bytes) }
+            if isClosed, isOver() { return }
+            if count > 0 {
+                for (index, entry) in order.enumerated() where polled[index + 1].revents != 0 {
+                    ready(entry.key, entry.value, Int32(polled[index + 1].revents))
+                }
+                for (index, entry) in polled.dropFirst(1 + order.count).enumerated() where entry.revents != 0 {
+                    accept(index)
+                }
+            }
+            expire()
+        }
+    }
+
+    /// Whether no answer of a closed server is under way, or its time is up.
+    private func isOver() -> Bool {
+        let end = endsAt ?? clock.now + .seconds(1)
+        endsAt = end
+        let isLate = end <= clock.now
+        for (id, connection) in connections where isLate || connection.task == nil && connection.output.isEmpty {
+            drop(id)
+        }
+        return connections.isEmpty
+    }
+
+    private func accept(_ listener: Int) {
+        while connections.count < limits.connections {
+            let raw = Glibc.accept(listeners[listener].raw, nil, nil)
+            guard raw >= 0 else {
+                let isExhausted = [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno)
+                if isExhausted { acceptsAgainAt = clock.now + .milliseconds(100) }
+                return
+            }
+            let socket = AgentSocket(raw)
+            // `accept4` is not visible to Swift.
+            guard fcntl(raw, F_SETFD, FD_CLOEXEC) == 0, fcntl(raw, F_SETFL, O_NONBLOCK) == 0,
+                let peer = AgentPeer(of: socket), peer.user == geteuid()
+            else { continue }
+            last += 1
+            connections[last] = AgentConnection(socket, peer, listener, until: clock.now + limits.deadline)
+        }
+    }
+
+    private func ready(_ id: Int, _ connection: AgentConnection, _ events: Int32) {
+        guard connections[id] === connection else { return }
+        if events & POLLOUT != 0 { return flush(id, connection) }
+        guard events & POLLIN != 0, connection.task == nil, connection.output.isEmpty else { return drop(id) }
+        let count = unsafe recv(connection.socket.raw, &buffer, buffer.count, 0)
+        guard count > 0 else {
+            if count == 0 || errno != EAGAIN && errno != EINTR { drop(id) }
+            return
+        }
+        connection.input += buffer[..<count]
+        let step = connection.scanner.scan(connection.input)
+        switch step {
+        case .complete(let end) where end <= AgentRequest.maximumBytes:
+            let arrival = AgentServer.Arrival(
+                bytes: Array(connection.input[..<end]),
+                peer: connection.peer,
+                listener: connection.listener
+            )
+            connection.input = []
+            connection.deadline = nil
+            let (respond, channel) = (respond, channel)
+            connection.task = Task { channel.post(await respond(arrival), to: id) }
+        case .incomplete where connection.input.count <= AgentRequest.maximumBytes: break
+        case .notAnObject: answer(id, refuse("this agent takes plain JSON objects only"))
+        case .complete, .incomplete: answer(id, refuse("the request is longer than 64 KiB"))
+        }
+    }
+
+    private func answer(_ id: Int, _ bytes: [UInt8]) {
+        guard let connection = connections[id] else { return }
+        connection.input = []
+        connection.output = bytes[...]
+        connection.deadline = clock.now + limits.deadline
+        flush(id, connection)
+    }
+
+    private func flush(_ id: Int, _ connection: AgentConnection) {
+        while !connection.output.isEmpty {
+            let count = unsafe connection.output.withUnsafeBytes {
+                unsafe send(connection.socket.raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            if count > 0 {
+                connection.output = connection.output.dropFirst(count)
+            } else if errno == EAGAIN {
+                return
+            } else if errno != EINTR {
+                break
+            }
+        }
+        drop(id)
+    }
+
+    private func drop(_ id: Int) {
+        guard let connection = connections.removeValue(forKey: id) else { return }
+        connection.task?.cancel()
+        // Unread bytes would turn the close into a reset.
+        for _ in 0..<16 where unsafe recv(connection.socket.raw, &buffer, buffer.count, 0) < buffer.count { break }
+    }
+
+    private func expire() {
+        let now = clock.now
+        if let again = acceptsAgainAt, again <= now { acceptsAgainAt = nil }
+        for (id, connection) in connections {
+            guard let deadline = connection.deadline, deadline <= now else { continue }
+            if connection.input.isEmpty { drop(id) } else { answer(id, refuse("the request did not end in time")) }
+        }
+    }
+
+    /// Milliseconds until the next deadline, rounded up; -1 when there is none.
+    private func timeout() -> Int32 {
+        let deadlines = connections.values.compactMap(\.deadline) + [acceptsAgainAt, endsAt].compactMap(\.self)
+        guard let next = deadlines.min() else { return -1 }
+        let (seconds, attoseconds) = max(.zero, next - clock.now).components
+        return Int32(clamping: min(seconds, 3600) * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
+    }
+}

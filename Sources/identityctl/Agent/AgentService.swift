@@ -1,0 +1,252 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import Logging
+import OAuthWire
+import Synchronization
+
+/// Answers the agent's requests. One application object for each profile answers from memory.
+final class AgentService: Sendable {
+    private struct Loaded {
+        let version: String
+        let application: PublicClientApplication
+    }
+
+    /// A token that was asked for, and is kept fresh for a while.
+    private struct Wanted {
+        let application: PublicClientApplication
+        let parameters: SilentParameters
+        let lastAsked: ContinuousClock.Instant
+    }
+
+    private struct State {
+        var isLocked = false
+        var loaded: [String: Loaded] = [:]
+        var wanted: [String: Wanted] = [:]
+    }
+
+    private let profiles: AgentProfiles
+    private let logger: Logger
+    private let make: @Sendable (AgentProfile) throws -> PublicClientApplication
+    private let state = Mutex(State())
+    /// Settled when a person ends the agent.
+    let stopped = Promise<Void>()
+
+    /// How long after the last request a token is kept fresh, and how long before its end it is renewed.
+    private static let keepsFresh: (after: Duration, before: Duration) = (.seconds(4 * 3600), .seconds(600))
+    private static let patience = Duration.seconds(60)
+
+    /// - Parameter make: Makes the application object of a profile.
+    init(
+        _ profiles: AgentProfiles,
+        logger: Logger,
+        make: @escaping @Sendable (AgentProfile) throws -> PublicClientApplication
+    ) {
+        self.profiles = profiles
+        self.logger = logger
+        self.make = make
+    }
+
+    /// Returns the answer to a request's bytes, as one line.
+    ///
+    /// - Parameter isControl: Whether the request came over the socket that is never forwarded.
+    func answer(_ bytes: [UInt8], from peer: AgentPeer?, isControl: Bool) async -> [UInt8] {
+        var name = "unreadable"
+        let answer: JSONObject
+        do {
+            let request = try AgentRequest(parsing: bytes)
+            name = request.logName
+            answer = try await self.answer(request, peer, isControl)
+        } catch {
+            let advised = error as? Advised
+            let cause: any Error = advised?.error ?? error
+            log("Refused a request", peer, ["request": "\(name)", "code": "\(JSONReport.code(of: cause))"])
+            answer = AgentAnswer.failure(cause, advice: advised?.advice)
+        }
+        return answer.serialized() + [0x0A]
+    }
+
+    private func answer(_ request: AgentRequest, _ peer: AgentPeer?, _ isControl: Bool) async throws -> JSONObject {
+        switch request {
+        case .token(let token):
+            return try await self.token(token, peer)
+        case .accounts:
+            try checkUnlocked()
+            return AgentAnswer.success([("info", .strings(try profiles.names()))])
+        case .status:
+            let names = try profiles.names()
+            return AgentAnswer.success([
+                ("locked", .bool(state.withLock { $0.isLocked })), ("profiles", .strings(names)),
+            ])
+        case .lock:
+            state.withLock { $0.isLocked = true }
+        case .unlock, .stop:
+            guard isControl else {
+                throw AuthenticationError(
+                    .blockedByPolicy,
+                    "An agent is unlocked and ended only over its socket for control, which is not forwarded."
+                )
+            }
+            if request == .stop { stopped.finish(.success(())) } else { state.withLock { $0.isLocked = false } }
+        }
+        log("Done", peer, ["request": "\(request.logName)"])
+        return AgentAnswer.success()
+    }
+
+    private func checkUnlocked() throws {
+        guard state.withLock({ $0.isLocked }) else { return }
+        throw AuthenticationError.agent(
+            "locked",
+            "The agent is locked. To unlock it, run where it runs: identityctl agent unlock"
+        )
+    }
+
+    private func token(_ request: AgentRequest.Token, _ peer: AgentPeer?) async throws -> JSONObject {
+        try checkUnlocked()
+        let profile = try profiles.chosen(by: request)
+        let name = profile.name.printable
+        let policy = try AgentPolicy(profile)
+        let scopes = try policy.scopes(for: request, profile: name)
+        try policy.check(audience: request.audience, profile: name)
+        let application = try application(of: profile)
+        do {
+            let wanted = try profile.environment.given("account", request.user)
+            let parameters = SilentParameters(
+                scopes: scopes,
+                account: try await application.chosenAccount(wanted),
+                claims: try request.claims ?? profile.environment.given("claims", nil)?.text,
+                forcesRefresh: request.forcesRefresh,
+                minimumValidity: .seconds(request.minimumValidity)
+            )
+            let (result, idToken) = try await withDeadline(Self.patience) {
+                let result = try await application.acquireTokenSilently(parameters)
+                guard request.wantsIDToken else { return (result, IDToken?.none) }
+                return try await application.renewingIDToken(of: result, parameters)
+            }
+            try policy.check(result, audience: request.audience, profile: name)
+            try checkUnlocked()  // the screen may have been locked meanwhile
+            remember(parameters, application, of: profile)
+            log(
+                "Handed out a token",
+                peer,
+                [
+                    "profile": "\(name)", "scopes": "\(Self.text(scopes).printable)",
+                    "hint": "\(request.hint.map(WireText.clean) ?? "-")", "source": "\(result.source.rawValue)",
+                ]
+            )
+            return AgentAnswer.token(
+                result,
+                idToken,
+                issuer: application.configuration.authority.url,
+                isPersistent: result.isPersisted && !(application.configuration.cache is InMemoryTokenCache)
+            )
+        } catch is DeadlineExceeded {
+            throw AuthenticationError(.networkTimedOut, "The provider did not answer within 60 s. Try again.")
+        } catch let error as AuthenticationError where .interactionRequired ~= error.code {
+            throw Advised(error, "To sign in, run where the agent runs: \(profile.login)")
+        }
+    }
+
+    /// The application object of a profile, made anew after the profile has changed.
+    private func application(of profile: AgentProfile) throws -> PublicClientApplication {
+        try state.withLock { state in
+            if let loaded = state.loaded[profile.name], loaded.version == profile.version { return loaded.application }
+            let application = try make(profile)
+            state.loaded[profile.name] = Loaded(version: profile.version, application: application)
+            state.wanted = state.wanted.filter { !$0.key.hasPrefix("\(profile.name)\n") }
+            return application
+        }
+    }
+
+    private func log(_ message: Logger.Message, _ peer: AgentPeer?, _ details: Logger.Metadata) {
+        guard logger.logLevel <= .info else { return }
+        var details = details
+        if let peer {
+            details["pid"] = "\(peer.process)"
+            details["program"] = "\(peer.program ?? "-")"
+        }
+        logger.info(message, metadata: details)
+    }
+}
+
+// Renewal before a token ends, so that a request is answered from memory.
+extension AgentService {
+    private static func text(_ scopes: Set<Scope>) -> String {
+        scopes.map(\.rawValue).sorted().joined(separator: " ")
+    }
+
+    private func remember(
+        _ parameters: SilentParameters,
+        _ application: PublicClientApplication,
+        of profile: AgentProfile
+    ) {
+        var parameters = parameters
+        parameters.forcesRefresh = false
+        parameters.minimumValidity = max(parameters.minimumValidity, Self.keepsFresh.before)
+        let asked = "\(Self.text(parameters.scopes))\n\(parameters.claims ?? "")"
+        let key = "\(profile.name)\n\(parameters.account.id.rawValue)\n\(asked)"
+        let wanted = Wanted(application: application, parameters: parameters, lastAsked: .now)
+        state.withLock { state in
+            // Callers could name ever more combinations.
+            if state.wanted.count < 256 || state.wanted[key] != nil { state.wanted[key] = wanted }
+        }
+    }
+
+    /// Renews each token that was asked for lately and ends soon.
+    func renew(at now: ContinuousClock.Instant = .now) async {
+        let wanted = state.withLock { state in
+            state.wanted = state.wanted.filter { now - $0.value.lastAsked < Self.keepsFresh.after }
+            return state.isLocked ? [] : Array(state.wanted.values)
+        }
+        for wanted in wanted {
+            // The next request tells its failure to the program that asks.
+            _ = try? await withDeadline(Self.patience) {
+                try await wanted.application.acquireTokenSilently(wanted.parameters)
+            }
+        }
+    }
+
+    /// Renews every minute until the task is cancelled.
+    func keepRenewing() async {
+        while (try? await Task.sleep(for: .seconds(60))) != nil { await renew() }
+    }
+
+    /// Finishes refreshes that are under way, for five seconds at most.
+    func finishPendingWork() async {
+        for loaded in state.withLock({ Array($0.loaded.values) }) {
+            // Nothing more can be done at the end.
+            _ = try? await loaded.application.finishPendingRefreshes(within: .seconds(5))
+        }
+    }
+}
+
+/// An error with advice that only the agent can give.
+private struct Advised: Error {
+    let error: AuthenticationError
+    let advice: String
+
+    init(_ error: AuthenticationError, _ advice: String) {
+        self.error = error
+        self.advice = advice
+    }
+}
+
+extension AuthenticationResult {
+    fileprivate var isPersisted: Bool {
+        if case .persisted = persistence { true } else { false }
+    }
+}
+
+extension AgentRequest {
+    fileprivate var logName: String {
+        switch self {
+        case .token: "access_token"
+        case .accounts: "loaded_accounts"
+        case .status: "status"
+        case .lock: "lock"
+        case .unlock: "unlock"
+        case .stop: "stop"
+        }
+    }
+}

@@ -1,0 +1,90 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityTestSupport
+import Testing
+
+@testable import identityctl
+
+/// The socket, with callers that misbehave.
+@Suite struct AgentServerTests {
+    private let temporary: TemporaryDirectory
+    private let path: String
+
+    init() throws {
+        temporary = try TemporaryDirectory()
+        path = "\(temporary.path)/a.sock"
+    }
+
+    /// A server that answers with what it was sent, or with the reason of a refusal.
+    private func server(_ limits: AgentServer.Limits = AgentServer.Limits()) throws -> AgentServer {
+        try AgentServer(listeners: [.listen(at: path)], limits: limits) {
+            Array("refused: \($0)".utf8)
+        } respond: {
+            $0.bytes
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func answersAnObjectWithAndWithoutALineEnd() async throws {
+        let server = try server()
+        for (sent, isShut) in [
+            ("{\"a\":1}\n", false), ("{\"a\":1}", false), ("{\"a\":1}", true), ("{\"a\":1}\u{0}{", false),
+        ] {
+            let client = try PlainAgentClient(path)
+            client.send(sent)
+            if isShut { client.shutDown() }
+            #expect(try await client.answer() == "{\"a\":1}")
+        }
+        server.close()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func refusesALongRequest() async throws {
+        let server = try server()
+        let client = try PlainAgentClient(path)
+        client.send("{\"a\":\"" + String(repeating: "x", count: 70_000))
+        #expect(try await client.answer() == "refused: the request is longer than 64 KiB")
+        let key = try PlainAgentClient(path)
+        key.send("nGyS0ySJmoNmjJHmqJoLbLBD9Qlz=")
+        #expect(try await key.answer() == "refused: this agent takes plain JSON objects only")
+        server.close()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func waitsForTheRestOfARequestForAWhile() async throws {
+        let server = try server(AgentServer.Limits(deadline: .milliseconds(50)))
+        let silent = try PlainAgentClient(path)
+        #expect(try await silent.answer() == "")
+        let half = try PlainAgentClient(path)
+        half.send("{\"a\":")
+        #expect(try await half.answer() == "refused: the request did not end in time")
+        server.close()
+    }
+
+    /// Idle callers hold their places no longer than the deadline, and the others are answered after them.
+    @Test(.timeLimit(.minutes(1))) func answersAfterManyIdleCallers() async throws {
+        let server = try server(AgentServer.Limits(connections: 8, deadline: .milliseconds(100)))
+        let idle = try (0..<100).map { _ in try PlainAgentClient(path) }
+        let clients = try (0..<20).map { _ in try PlainAgentClient(path) }
+        for client in clients { client.send("{}") }
+        for client in clients { #expect(try await client.answer() == "{}") }
+        withExtendedLifetime(idle) {}
+        server.close()
+    }
+
+    @Test func replacesAStaleSocketAndNoOther() throws {
+        let first = try AgentSocket.listen(at: path)
+        #expect(throws: SystemFailure.self) { try AgentSocket.listen(at: path) }
+        #expect(first.path == path + "~")  // the name it was bound to
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let stale = "\(temporary.path)/stale"
+        do { _ = try AgentSocket.listen(at: stale) }
+        #expect(!AgentSocket.isAlive(stale))
+        let second = try AgentSocket.listen(at: stale)
+        #expect(AgentSocket.isAlive(stale))
+        let file = "\(temporary.path)/file"
+        #expect(FileManager.default.createFile(atPath: file, contents: Data()))
+        #expect(throws: SystemFailure.self) { try AgentSocket.listen(at: file) }
+        #expect(FileManager.default.fileExists(atPath: file))
+        withExtendedLifetime((first, second)) {}
+    }
+}

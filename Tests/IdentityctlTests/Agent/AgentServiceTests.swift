@@ -1,0 +1,129 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import IdentityClient
+import IdentityTesting
+import Logging
+import OAuthWire
+import Testing
+
+@testable import identityctl
+
+/// The answers of the agent, with a provider in this process.
+@Suite struct AgentServiceTests {
+    private let provider: TestIdentityProvider
+    private let application: PublicClientApplication
+    private let clock = ManualClock()
+
+    init() async throws {
+        provider = try TestIdentityProvider(clock: clock)
+        let browser = ScriptedBrowser(provider: provider, receiver: InMemoryRedirectReceiver())
+        application = try PublicClientApplication(provider.configuration(browser: browser))
+        _ = try await application.acquireTokenInteractively(InteractiveParameters(scopes: ["files.read"]))
+    }
+
+    private func service(_ variables: [String: String] = [:]) throws -> AgentService {
+        let options = try ProviderOptions.parse(["--client-id", "test-client", "--issuer", "https://issuer.test"])
+        let profile = AgentProfile(
+            name: "work",
+            environment: Environment(variables),
+            options: options,
+            scopes: ["files.read"],
+            login: "identityctl login --client-id test-client",
+            version: ""
+        )
+        let application = application
+        return AgentService(.only(profile), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) { _ in
+            application
+        }
+    }
+
+    private func ask(_ service: AgentService, _ text: String, isControl: Bool = false) async throws -> JSONObject {
+        try JSONObject(parsing: await service.answer(Array(text.utf8), from: nil, isControl: isControl))
+    }
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            #"{"request":"access_token"}"#, #"{"request":"access_token","account":"work"}"#,
+            #"{"request":"access_token","issuer":"https://issuer.test/","min_valid_period":60}"#,
+            #"{"request":"access_token","client_id":"test-client","scope":"files.read openid"}"#,
+        ]
+    )
+    func handsOutATokenAndNoRefreshToken(request: String) async throws {
+        let answer = try await ask(service(), request)
+        #expect(answer.string("status") == "success", "\(answer)")
+        let token = try #require(answer.string("access_token"))
+        #expect(!token.isEmpty && answer.integer("expires_at") != nil && answer.string("issuer") != nil)
+        let text = String(decoding: answer.serialized(), as: UTF8.self)
+        #expect(!text.contains("refresh"))
+        #expect(answer.string("id_token") == nil)
+    }
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            (#"{"request":"access_token","account":"other"}"#, [:], "configuration.invalid_argument"),
+            (#"{"request":"access_token","issuer":"https://other.test"}"#, [:], "configuration.invalid_argument"),
+            (
+                #"{"request":"access_token","account":"work","client_id":"other"}"#, [:],
+                "configuration.invalid_argument"
+            ),
+            (#"{"request":"access_token","scope":"files.write"}"#, [:], "configuration.blocked_by_policy"),
+            (#"{"request":"access_token","audience":"api"}"#, [:], "configuration.blocked_by_policy"),
+            (
+                #"{"request":"access_token","scope":"files.read"}"#, ["IDENTITYCTL_AGENT_SCOPE": "mail.read"],
+                "configuration.blocked_by_policy"
+            ),
+            (#"{"request":"access_token","user":"bob"}"#, [:], "interaction_required.no_tokens"),
+            (#"{"request":"unlock"}"#, [:], "configuration.blocked_by_policy"),
+            (#"{"request":"stop"}"#, [:], "configuration.blocked_by_policy"),
+            (#"{"request":"access_token","request":"lock"}"#, [:], "configuration.invalid_argument"),
+        ] as [(String, [String: String], String)]
+    )
+    func refuses(request: String, variables: [String: String], code: String) async throws {
+        let answer = try await ask(service(variables), request)
+        #expect(answer.string("status") == "failure" && answer.string("code") == code, "\(answer)")
+        #expect(answer.string("error")?.isEmpty == false && answer.string("access_token") == nil)
+        #expect((answer.string("info") != nil) == (code == "interaction_required.no_tokens"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func allowsWhatTheProfileNames() async throws {
+        let variables = ["IDENTITYCTL_AGENT_SCOPE": "*"]
+        let answer = try await ask(service(variables), #"{"request":"access_token","scope":"files.read"}"#)
+        #expect(answer.string("status") == "success", "\(answer)")
+        // The cached token would give more than that.
+        let fewer = try await ask(
+            service(["IDENTITYCTL_AGENT_SCOPE": "openid"]),
+            #"{"request":"access_token","scope":"openid"}"#
+        )
+        #expect(fewer.string("code") == "configuration.blocked_by_policy", "\(fewer)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func answersNothingWhileLocked() async throws {
+        let service = try service()
+        #expect(try await ask(service, #"{"request":"lock"}"#).string("status") == "success")
+        for request in [#"{"request":"access_token"}"#, #"{"request":"loaded_accounts"}"#] {
+            #expect(try await ask(service, request).string("code") == "cache.agent_locked")
+        }
+        #expect(try await ask(service, #"{"request":"status"}"#).bool("locked") == true)
+        #expect(try await ask(service, #"{"request":"unlock"}"#).string("status") == "failure")
+        #expect(try await ask(service, #"{"request":"unlock"}"#, isControl: true).string("status") == "success")
+        #expect(try await ask(service, #"{"request":"access_token"}"#).string("status") == "success")
+        #expect(try await ask(service, #"{"request":"loaded_accounts"}"#).strings("info") == ["work"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func renewsATokenThatEndsSoonBeforeItIsAskedForAgain() async throws {
+        let service = try service()
+        _ = try await ask(service, #"{"request":"access_token"}"#)
+        let requests = provider.count(of: .token)
+        await service.renew()
+        #expect(provider.count(of: .token) == requests)
+        clock.advance(by: .seconds(3100))
+        await service.renew()
+        #expect(provider.count(of: .token) == requests + 1)
+        clock.advance(by: .seconds(3100))
+        await service.renew(at: .now + .seconds(5 * 3600))  // not asked for lately
+        #expect(provider.count(of: .token) == requests + 1)
+    }
+}
