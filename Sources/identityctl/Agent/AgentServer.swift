@@ -112,6 +112,9 @@ private final class AgentConnection {
     var scanner = ObjectScanner()
     var task: Task<Void, Never>?
     var output: ArraySlice<UInt8> = []
+    /// The refusal that is sent again after the client's next bytes. A client of oidc-agent begins its encrypted form
+    /// with a key, takes any answer for ours, and reads a plain error only after its second message.
+    var refusal: [UInt8]?
 
     init(_ socket: AgentSocket, _ peer: AgentPeer, _ listener: Int, until deadline: ContinuousClock.Instant) {
         self.socket = socket
@@ -213,6 +216,10 @@ private final class AgentLoop {
             if count == 0 || errno != EAGAIN && errno != EINTR { drop(id) }
             return
         }
+        if let refusal = connection.refusal {
+            connection.refusal = nil
+            return answer(id, refusal)
+        }
         connection.input += buffer[..<count]
         let step = connection.scanner.scan(connection.input)
         switch step {
@@ -227,7 +234,10 @@ private final class AgentLoop {
             let (respond, channel) = (respond, channel)
             connection.task = Task { channel.post(await respond(arrival), to: id) }
         case .incomplete where connection.input.count <= AgentRequest.maximumBytes: break
-        case .notAnObject: answer(id, refuse("this agent takes plain JSON objects only"))
+        case .notAnObject:
+            let refusal = refuse("this agent takes plain JSON objects only")
+            connection.refusal = refusal
+            answer(id, refusal)
         case .complete, .incomplete: answer(id, refuse("the request is longer than 64 KiB"))
         }
     }
@@ -250,10 +260,10 @@ private final class AgentLoop {
             } else if errno == EAGAIN {
                 return
             } else if errno != EINTR {
-                break
+                return drop(id)
             }
         }
-        drop(id)
+        if connection.refusal == nil { drop(id) }
     }
 
     private func drop(_ id: Int) {

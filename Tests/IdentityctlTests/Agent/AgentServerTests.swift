@@ -43,9 +43,18 @@ import Testing
         let client = try PlainAgentClient(path)
         client.send("{\"a\":\"" + String(repeating: "x", count: 70_000))
         #expect(try await client.answer() == "refused: the request is longer than 64 KiB")
-        let key = try PlainAgentClient(path)
-        key.send("nGyS0ySJmoNmjJHmqJoLbLBD9Qlz=")
-        #expect(try await key.answer() == "refused: this agent takes plain JSON objects only")
+        server.close()
+    }
+
+    /// `oidc-token` sends a key in base64, then an encrypted request, and shows a plain error only as the second answer.
+    @Test(.timeLimit(.minutes(1))) func refusesTheEncryptedFormSoThatItsClientsUnderstand() async throws {
+        let server = try server(AgentServer.Limits(deadline: .seconds(10)))
+        let client = try PlainAgentClient(path)
+        client.send("nGyS0ySJmoNmjJHmqJoLbLBD9Qlz=")
+        let refusal = "refused: this agent takes plain JSON objects only"
+        #expect(try await client.answer(bytes: refusal.utf8.count) == refusal)
+        client.send("3:bm9uY2U=:c2VjcmV0")
+        #expect(try await client.answer() == refusal)
         server.close()
     }
 

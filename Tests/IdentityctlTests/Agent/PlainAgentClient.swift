@@ -43,13 +43,13 @@ final class PlainAgentClient: Sendable {
         shutdown(raw, Int32(SHUT_WR))
     }
 
-    /// Returns everything until the other side closes the connection. Blocks a thread of its own.
-    func answer() async throws -> String {
+    /// Returns everything until the other side closes the connection, or a number of bytes. Blocks a thread of its own.
+    func answer(bytes: Int = .max) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { [self] in
                 var received: [UInt8] = []
                 var buffer = [UInt8](repeating: 0, count: 4096)
-                while true {
+                while received.count < bytes {
                     let count = unsafe recv(raw, &buffer, buffer.count, 0)
                     if count < 0, errno != ECONNRESET { return continuation.resume(throwing: POSIXError(.ETIMEDOUT)) }
                     guard count > 0 else { break }
