@@ -25,7 +25,7 @@ struct Identityctl: AsyncParsableCommand {
         subcommands: [
             LoginCommand.self, TokenCommand.self, CallCommand.self, AccountsCommand.self, LogoutCommand.self,
             AgentCommand.self, CacheCommand.self, DoctorCommand.self, RegisterSchemeCommand.self,
-            DeliverRedirectCommand.self,
+            DeliverRedirectCommand.self, HelperCommand.self,
         ]
     )
 
@@ -34,6 +34,7 @@ struct Identityctl: AsyncParsableCommand {
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
             try OpenFileLimit.check()
+            if let command = HelperCommand(calledAs: CommandLine.arguments) { try await command.run() }
             try checkHelp(arguments)
             if let command = TokenCommand(quickly: arguments) { try await command.run() }
             var command = try parseAsRoot(arguments)

@@ -63,6 +63,14 @@ final class Tool: Sendable {
         try self.init(process, variables, outputPath: nil, terminal: nil)
     }
 
+    /// Runs a line of a POSIX shell that calls another program, which calls the tool.
+    convenience init(shell line: String, _ variables: [String: String]) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", line]
+        try self.init(process, variables, outputPath: nil, terminal: nil)
+    }
+
     private init(
         _ process: Process,
         _ variables: [String: String],

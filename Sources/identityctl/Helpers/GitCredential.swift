@@ -1,0 +1,54 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// A description of a credential, as git writes it for a helper.
+///
+/// - SeeAlso: [git-credential](https://git-scm.com/docs/git-credential), "INPUT/OUTPUT FORMAT"
+struct GitCredential: Hashable, Sendable {
+    private var values: [String: String] = [:]
+    private var understandsSchemes = false
+    private var asksForBearer = false
+    private var asksForBasic = false
+
+    /// - Throws: `UsageError` for a line that git does not write. Of equal keys, the last wins, as in git.
+    init(parsing bytes: [UInt8]) throws {
+        for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            if line.isEmpty { break }
+            guard line.count <= 65_535, line.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }),
+                let equals = line.firstIndex(of: UInt8(ascii: "=")),
+                let key = String(validating: line[..<equals], as: UTF8.self),
+                let value = String(validating: line[line.index(after: equals)...], as: UTF8.self)
+            else { throw UsageError("git sent a line that is no key=value, or is too long.") }
+            switch key {
+            case "capability[]": understandsSchemes = understandsSchemes || value == "authtype"
+            case "wwwauth[]":
+                let scheme = value.split(separator: " ").first?.lowercased()
+                asksForBearer = asksForBearer || scheme == "bearer"
+                asksForBasic = asksForBasic || scheme == "basic"
+            default: values[key] = value
+            }
+        }
+    }
+
+    /// The address that git wants a credential for.
+    var address: ServedAddress? {
+        guard let scheme = values["protocol"], let host = values["host"], !host.utf8.contains(UInt8(ascii: "/")) else {
+            return nil
+        }
+        return ServedAddress("\(scheme)://\(host)/\(values["path"] ?? "")")
+    }
+
+    /// The username in the address, if there is one.
+    var username: String? { values["username"].flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// Whether git was refused with this token.
+    func holds(_ token: String) -> Bool { values["password"] == token || values["credential"] == token }
+
+    /// Returns the answer to `get`. The token is a password, unless git and the server know only bearer tokens.
+    func answer(username: String, token: String, expiresOn seconds: Int) -> String {
+        let lines =
+            understandsSchemes && asksForBearer && !asksForBasic
+            ? ["capability[]=authtype", "authtype=Bearer", "credential=\(token)"]
+            : ["username=\(username)", "password=\(token)"]
+        return (lines + ["password_expiry_utc=\(seconds)"]).map { $0 + "\n" }.joined()
+    }
+}

@@ -1,0 +1,38 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+
+/// The token that a helper hands out.
+struct HelperToken: Sendable {
+    let text: String
+    let expiresOn: Date
+
+    /// Returns the token that `command` describes, from the cache or renewed. No person is asked.
+    ///
+    /// - Throws: As `acquireTokenSilently(_:)`, and `UsageError`, also for a token with other characters than a
+    ///   header may hold.
+    static func acquire(_ command: TokenCommand, in session: Session, forcesRefresh: Bool = false) async throws -> Self
+    {
+        let environment = session.environment
+        let timeout = try environment.given("timeout", command.timeout)?.seconds(from: 1) ?? .seconds(30)
+        let validity = try environment.given("min-validity", command.minValidity)?.seconds(from: 0) ?? .seconds(60)
+        let wanted = try environment.given("account", command.account.account)
+        let application = try session.application(
+            try command.provider.configuration(environment, logger: session.logger)
+        )
+        let parameters = SilentParameters(
+            scopes: try command.token.scopes(environment),
+            account: try await application.chosenAccount(wanted),
+            claims: try command.token.claims(environment),
+            forcesRefresh: forcesRefresh,
+            minimumValidity: validity
+        )
+        let result = try await session.bounded(by: timeout) { try await application.acquireTokenSilently(parameters) }
+        guard result.accessToken.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw UsageError("The provider's token has characters that no program accepts.")
+        }
+        _ = await session.storageFailure(of: result)
+        return HelperToken(text: result.accessToken, expiresOn: result.expiresOn)
+    }
+}

@@ -1,0 +1,24 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+
+/// An address that tokens are for: scheme, host, port, and the beginning of a path.
+struct ServedAddress: Hashable, Sendable {
+    private let origin: String
+    private let segments: [String]
+
+    /// - Returns: `nil` if `text` is no `https` address, nor an `http` address of this computer, or if its path can be
+    ///   read in two ways.
+    init?(_ text: String) {
+        guard let address = WebAddress(text), address.query == nil, !address.path.utf8.contains(UInt8(ascii: "%")),
+            !address.segments.contains(where: { $0 == "." || $0 == ".." })
+        else { return nil }
+        origin = address.origin
+        segments = address.segments
+    }
+
+    /// Whether a token for this address may be sent to `other`. Paths are compared by whole segments.
+    func serves(_ other: ServedAddress) -> Bool {
+        origin == other.origin && other.segments.starts(with: segments)
+    }
+}

@@ -1,0 +1,65 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import identityctl
+
+@Suite struct HelperCodecTests {
+    @Test(arguments: [
+        ("https://git.test", "https://git.test/a/b", true), ("https://git.test", "https://GIT.test:443", true),
+        ("https://git.test/a", "https://git.test/a/b", true), ("https://git.test/a", "https://git.test/ab", false),
+        ("https://git.test/a", "https://git.test", false), ("https://git.test", "https://git.test.evil.test", false),
+        ("https://git.test", "https://git.test:8443", false), ("https://git.test", "http://git.test", false),
+        ("https://git.test/a", "https://git.test/a/../b", false),
+        ("https://git.test", "https://git.test@evil.test", false),
+        ("https://git.test/a", "https://git.test/a%2F..%2Fb", false),
+        ("https://git.test", "https://git.test\\.evil.test", false),
+        ("http://127.0.0.1:80", "http://127.0.0.1", true), ("http://[::1]:8080", "http://[::1]:8080/x", true),
+        ("https://git.test", "https://git.test:", false), ("https://git.test", "https://git.test:0443x", false),
+    ])
+    func servesOnlyItsAddress(served: String, asked: String, isServed: Bool) throws {
+        let address = try #require(ServedAddress(served))
+        #expect((ServedAddress(asked).map(address.serves) ?? false) == isServed)
+    }
+
+    @Test(arguments: ["http://git.test", "ftp://git.test", "git.test", "https://", "https://a b", "https://a\u{0}b"])
+    func servesNoAddressInTheClear(text: String) {
+        #expect(ServedAddress(text) == nil)
+    }
+
+    @Test(arguments: [
+        "host", "host=a\u{0}b", "host=a\rb", "host=\u{7F}", "wwwauth[]=" + String(repeating: "a", count: 65_536),
+    ])
+    func refusesLinesThatGitDoesNotWrite(line: String) {
+        #expect(throws: UsageError.self) { try GitCredential(parsing: Array("\(line)\n\n".utf8)) }
+    }
+
+    @Test func readsGitsLastValueUpToTheEmptyLine() throws {
+        let text = "protocol=https\nhost=a.test\nhost=b.test\npassword=p=q\n\nhost=c.test\n"
+        let credential = try GitCredential(parsing: Array(text.utf8))
+        #expect(credential.address == ServedAddress("https://b.test") && credential.holds("p=q"))
+        #expect(try GitCredential(parsing: Array("protocol=https\nhost=a.test/b\n".utf8)).address == nil)
+    }
+
+    @Test(arguments: [
+        ("", "username=u\npassword=t\n"), ("capability[]=authtype\n", "username=u\npassword=t\n"),
+        ("wwwauth[]=Bearer realm=\"x\"\n", "username=u\npassword=t\n"),
+        (
+            "capability[]=authtype\nwwwauth[]=Bearer realm=\"x\"\n",
+            "capability[]=authtype\nauthtype=Bearer\ncredential=t\n"
+        ),
+        ("capability[]=authtype\nwwwauth[]=Bearer\nwwwauth[]=Basic realm=\"x\"\n", "username=u\npassword=t\n"),
+    ])
+    func answersGitInTheFormItKnows(request: String, answer: String) throws {
+        let credential = try GitCredential(parsing: Array(request.utf8))
+        #expect(credential.answer(username: "u", token: "t", expiresOn: 9) == answer + "password_expiry_utc=9\n")
+    }
+
+    @Test func readsDockersServer() throws {
+        #expect(try DockerCredential.server(parsing: Array("r.test:5000\n".utf8)) == "r.test:5000")
+        #expect(DockerCredential.address("r.test:5000") == ServedAddress("https://r.test:5000"))
+        #expect(DockerCredential.address("r.test\u{0}") == nil)
+        #expect(throws: UsageError.self) { try DockerCredential.server(parsing: []) }
+        #expect(throws: UsageError.self) { try DockerCredential.server(parsing: [0xFF]) }
+    }
+}

@@ -1,0 +1,88 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityTesting
+import Testing
+
+/// Git itself, and calls as docker makes them.
+@Suite struct HelperProcessTests {
+    private static let asked = "protocol=https\nhost=git.test\n"
+
+    /// Runs git, which finds the program under its helper's name.
+    private func git(_ operation: String, _ request: String, in setup: ToolSetup) async throws -> Tool.Outcome {
+        try await run(
+            "git -c credential.helper= -c credential.helper=identityctl credential \(operation)",
+            request,
+            setup
+        )
+    }
+
+    private func run(_ line: String, _ request: String, _ setup: ToolSetup) async throws -> Tool.Outcome {
+        let links = setup.directory.appendingPathComponent("links")
+        for name in ["git-credential-identityctl", "docker-credential-identityctl"] {
+            let link = links.appendingPathComponent(name)
+            guard !FileManager.default.fileExists(atPath: link.path) else { continue }
+            try FileManager.default.createDirectory(at: links, withIntermediateDirectories: true)
+            try FileManager.default.createSymbolicLink(at: link, withDestinationURL: try Tool.executable)
+        }
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        var variables = setup.variables
+        variables["PATH"] = "\(links.path):\(path)"
+        variables["HOME"] = setup.directory.path
+        variables["GIT_TERMINAL_PROMPT"] = "0"
+        variables["GIT_ASKPASS"] = "true"
+        variables["IDENTITYCTL_SERVES"] = "https://git.test"
+        let tool = try Tool(shell: line, variables)
+        try tool.type(request)
+        try tool.closeInput()
+        return try await tool.outcome()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func givesGitTheTokenOfItsHost() async throws {
+        let setup = try ToolSetup()
+        let token = try await setup.login().output
+        let filled = try await git("fill", Self.asked, in: setup)
+        #expect(filled.status == 0 && filled.output.contains("\nusername=oauth2\npassword=\(token)"), "\(filled)")
+        let other = try await git("fill", "protocol=https\nhost=git.test.evil.test\n", in: setup)
+        #expect(!other.output.contains(token.dropLast()), "\(other)")
+        #expect(setup.provider.count(of: .token) == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func renewsTheTokenThatGitRejects() async throws {
+        let setup = try ToolSetup()
+        let token = try await setup.login().output
+        let rejected = Self.asked + "username=oauth2\npassword=\(token)"
+        #expect(try await git("reject", Self.asked + "username=oauth2\npassword=older\n", in: setup).status == 0)
+        #expect(setup.provider.count(of: .token) == 1)
+        #expect(try await git("reject", rejected, in: setup).status == 0)
+        #expect(setup.provider.count(of: .token) == 2)
+        #expect(try await git("reject", rejected, in: setup).status == 0)
+        #expect(setup.provider.count(of: .token) == 2)
+        let filled = try await git("fill", Self.asked, in: setup)
+        #expect(filled.output.contains("password=") && !filled.output.contains(token), "\(filled)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysWhichCommandSignsIn() async throws {
+        let setup = try ToolSetup()
+        let helper = "docker-credential-identityctl"
+        let missing = try await run("\(helper) get", "git.test", setup)
+        #expect(missing.status == 1 && missing.errors.contains("identityctl login"), "\(missing)")
+        let unknown = try await run("git-credential-identityctl nonsense", Self.asked, setup)
+        #expect(unknown.status == 0 && unknown.output.isEmpty && unknown.errors.isEmpty, "\(unknown)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func answersDockerOnStandardOutput() async throws {
+        let setup = try ToolSetup()
+        let token = try await setup.login().output.dropLast()
+        let helper = "docker-credential-identityctl"
+        let found = try await run("\(helper) get", "git.test", setup)
+        #expect(
+            found.output == #"{"ServerURL":"git.test","Username":"oauth2","Secret":"\#(token)"}"# + "\n",
+            "\(found)"
+        )
+        let miss = try await run("\(helper) get", "git.test.evil.test", setup)
+        #expect(miss.status == 1 && miss.output == "credentials not found in native keychain\n" && miss.errors.isEmpty)
+        #expect(try await run("\(helper) erase", "git.test", setup).status == 0)
+        #expect(try await run("\(helper) get", "git.test", setup).output == found.output)
+    }
+}
