@@ -8,18 +8,21 @@ import IdentityClient
 struct HelperCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "helper",
-        abstract: "Answers git or docker, which ask for a token in their own protocol.",
+        abstract: "Answers git, docker or kubectl, which ask for a token in their own protocol.",
         discussion: """
             'helper git get' is the same as 'git-credential-identityctl get', 'helper docker get' as \
             'docker-credential-identityctl get'; make links of these names. --serves ADDRESS (or IDENTITYCTL_SERVES) \
             says which address gets the token, and no other gets it. --username NAME (or IDENTITYCTL_USERNAME) goes \
             with it, 'oauth2' unless given. The options of 'token' come before the operation. A helper never asks a \
-            person.
+            person. 'helper kubectl', for the exec section of kubeconfig, takes no operation, and prints the ID token; \
+            with --access-token the access token.
             """
     )
 
-    /// The program that asks (`git` or `docker`), options, and the operation.
+    /// The program that asks (`git`, `docker` or `kubectl`), options, and the operation, which kubectl does not have.
     @Argument(parsing: .captureForPassthrough) var arguments: [String]
+
+    private static let programs = ["git", "docker", "kubectl"]
 
     init() {}
 
@@ -34,7 +37,7 @@ struct HelperCommand: ToolCommand {
         case "git-credential-identityctl": self.init(arguments: ["git"] + words.dropFirst())
         case "docker-credential-identityctl": self.init(arguments: ["docker"] + words.dropFirst())
         default:
-            guard words.count > 2, words[1] == "helper", ["git", "docker"].contains(words[2]) else { return nil }
+            guard words.count > 2, words[1] == "helper", Self.programs.contains(words[2]) else { return nil }
             self.init(arguments: Array(words.dropFirst(2)))
         }
     }
@@ -48,16 +51,17 @@ struct HelperCommand: ToolCommand {
 
     var sharedOptions: SharedOptions {
         // Without a readable call, the error is about the call, and needs no advice.
-        let call = try? HelperCall(Array(arguments.dropFirst()), Environment.process)
+        let call = try? HelperCall(arguments, Environment.process)
         return call?.token.sharedOptions ?? SharedOptions()
     }
 
     func run(in session: Session) async throws {
-        guard let program = arguments.first, ["git", "docker"].contains(program) else {
-            throw UsageError("Which helper? 'identityctl helper git' or 'identityctl helper docker'.")
+        guard let program = arguments.first, Self.programs.contains(program) else {
+            throw UsageError("Which helper? 'identityctl helper git', 'helper docker' or 'helper kubectl'.")
         }
-        let call = try HelperCall(Array(arguments.dropFirst()), session.environment)
+        let call = try HelperCall(arguments, session.environment)
         if program == "git" { return try await answerGit(call, session) }
+        if program == "kubectl" { return try await answerKubectl(call, session) }
         do {
             try await answerDocker(call, session)
         } catch let failure as DockerFailure {
@@ -95,6 +99,15 @@ struct HelperCommand: ToolCommand {
         try session.result(answer)
     }
 
+    private func answerKubectl(_ call: HelperCall, _ session: Session) async throws {
+        let asked = try ExecCredential(parsing: session.environment["KUBERNETES_EXEC_INFO"])
+        guard call.servesAll || call.serves(asked.server.flatMap(ServedAddress.init)) else {
+            throw UsageError("--serves names another cluster, or kubeconfig lacks 'provideClusterInfo: true'.")
+        }
+        let token = try await HelperToken.acquire(call.token, in: session, wantsIDToken: !call.wantsAccessToken)
+        try session.result(asked.answer(token: token.text, expiresOn: token.expiresOn))
+    }
+
     private func answerDocker(_ call: HelperCall, _ session: Session) async throws {
         switch call.operation {
         case "get":
@@ -125,27 +138,37 @@ struct HelperCall {
 
     let operation: String
     let username: String?
+    let wantsAccessToken: Bool
     let token: TokenCommand
     private let served: ServedAddress?
 
+    /// - Parameter arguments: The program that asks, and its arguments.
     /// - Throws: `UsageError` for options that a helper does not know, or an address that gets no tokens.
     init(_ arguments: [String], _ environment: Environment) throws {
-        guard let operation = arguments.last else { throw UsageError("A helper needs an operation, such as 'get'.") }
+        var words = arguments.dropFirst()
+        let isKubectl = arguments.first == "kubectl"
+        guard let operation = isKubectl ? "get" : words.popLast() else {
+            throw UsageError("A helper needs an operation, such as 'get'.")
+        }
         self.operation = operation
         var rest: [String] = []
         var own: [String: String] = [:]
-        var words = arguments.dropLast()
+        var wantsAccessToken = false
         while let word = words.popFirst() {
-            if word == "--serves" || word == "--username" {
-                own[word] = words.popFirst() ?? ""
-            } else {
-                rest.append(word)
+            switch word {
+            case "--serves", "--username": own[word] = words.popFirst() ?? ""
+            case "--access-token" where isKubectl: wantsAccessToken = true
+            default: rest.append(word)
             }
         }
-        guard let token = TokenCommand(quickly: ["token"] + rest) else {
-            throw UsageError("A helper takes --serves, --username and the options of 'token', each with its full name.")
+        let known = TokenCommand(quickly: ["token"] + rest)
+        guard let token = known, !token.idToken, !token.forceRefresh, !token.output.json else {
+            throw UsageError(
+                "A helper takes --serves, --username and the options of 'token' that have a value, with full names."
+            )
         }
         self.token = token
+        self.wantsAccessToken = wantsAccessToken
         username = try environment.given("username", own["--username"])?.text
         guard username?.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) != false else {
             throw UsageError("--username: control characters are not possible.")
@@ -157,6 +180,9 @@ struct HelperCall {
             return address
         }
     }
+
+    /// Whether no address was named. Only kubectl's own file then says which cluster gets the token.
+    var servesAll: Bool { served == nil }
 
     /// Whether `address` gets the token.
     func serves(_ address: ServedAddress?) -> Bool {

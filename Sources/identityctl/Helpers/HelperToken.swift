@@ -8,12 +8,16 @@ struct HelperToken: Sendable {
     let text: String
     let expiresOn: Date
 
-    /// Returns the token that `command` describes, from the cache or renewed. No person is asked.
+    /// Returns the token that `command` describes: its access token, or its ID token if `wantsIDToken`, from the cache or renewed. No person is asked.
     ///
     /// - Throws: As `acquireTokenSilently(_:)`, and `UsageError`, also for a token with other characters than a
     ///   header may hold.
-    static func acquire(_ command: TokenCommand, in session: Session, forcesRefresh: Bool = false) async throws -> Self
-    {
+    static func acquire(
+        _ command: TokenCommand,
+        in session: Session,
+        wantsIDToken: Bool = false,
+        forcesRefresh: Bool = false
+    ) async throws -> Self {
         let environment = session.environment
         let timeout = try environment.given("timeout", command.timeout)?.seconds(from: 1) ?? .seconds(30)
         let validity = try environment.given("min-validity", command.minValidity)?.seconds(from: 0) ?? .seconds(60)
@@ -28,11 +32,16 @@ struct HelperToken: Sendable {
             forcesRefresh: forcesRefresh,
             minimumValidity: validity
         )
-        let result = try await session.bounded(by: timeout) { try await application.acquireTokenSilently(parameters) }
-        guard result.accessToken.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+        let (result, idToken) = try await session.bounded(by: timeout) {
+            let result = try await application.acquireTokenSilently(parameters)
+            guard wantsIDToken else { return (result, IDToken?.none) }
+            return try await application.renewingIDToken(of: result, parameters)
+        }
+        let text = idToken?.text ?? result.accessToken
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw UsageError("The provider's token has characters that no program accepts.")
         }
         _ = await session.storageFailure(of: result)
-        return HelperToken(text: result.accessToken, expiresOn: result.expiresOn)
+        return HelperToken(text: text, expiresOn: idToken?.expiresOn ?? result.expiresOn)
     }
 }

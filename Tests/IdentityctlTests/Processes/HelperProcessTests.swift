@@ -2,6 +2,7 @@
 
 import Foundation
 import IdentityTesting
+import OAuthWire
 import Testing
 
 /// Git itself, and calls as docker makes them.
@@ -84,5 +85,29 @@ import Testing
         #expect(miss.status == 1 && miss.output == "credentials not found in native keychain\n" && miss.errors.isEmpty)
         #expect(try await run("\(helper) erase", "git.test", setup).status == 0)
         #expect(try await run("\(helper) get", "git.test", setup).output == found.output)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["v1", "v1beta1"])
+    func answersKubectlInItsVersion(version: String) async throws {
+        let setup = try ToolSetup()
+        let token = try await setup.login().output.dropLast()
+        let helper = "\"\(try Tool.executable.path)\" helper kubectl"
+        func asking(_ server: String) -> String {
+            let version = "client.authentication.k8s.io/\(version)"
+            return #"KUBERNETES_EXEC_INFO='{"apiVersion":"\#(version)","kind":"ExecCredential","#
+                + #""spec":{"interactive":false,"cluster":{"server":"\#(server)"}}}' "#
+        }
+        let idToken = try await setup.run("token", "--id-token").output.dropLast()
+        let found = try await run(asking("https://git.test:443") + helper, "", setup)
+        #expect(found.status == 0, "\(found)")
+        let answer = try JSONObject(parsing: Array(found.output.utf8))
+        #expect(answer.string("apiVersion") == "client.authentication.k8s.io/\(version)")
+        #expect(found.output.contains(#""status":{"token":"\#(idToken)","expirationTimestamp":""#), "\(found)")
+        let access = try await run(asking("https://git.test") + helper + " --access-token", "", setup)
+        #expect(access.output.contains(#""token":"\#(token)""#), "\(access)")
+        let other = try await run(asking("https://git.test.evil.test") + helper, "", setup)
+        #expect(other.status == 64 && other.output.isEmpty, "\(other)")
+        let wrong = try await run("KUBERNETES_EXEC_INFO='{}' " + helper, "", setup)
+        #expect(wrong.status == 64 && wrong.output.isEmpty, "\(wrong)")
     }
 }
