@@ -12,7 +12,7 @@ struct Identityctl: AsyncParsableCommand {
         abstract: "Signs people in with OAuth 2.0 and OpenID Connect, for shells and scripts.",
         discussion: """
             Standard output carries the result and nothing else. Most options can also be set as environment variables, \
-            for example IDENTITYCTL_CLIENT_ID for --client-id; the command line wins. Options of a single request, such as \
+            for example IDENTITYCTL_CLIENT_ID for --client-id, or stand in a profile; the command line wins. Options of a single request, such as \
             --data and --parameter, and --all, --remove and --to have no variable.
 
             Exit status: 0 done; 2 a person is needed, run 'identityctl login'; 3 network or server unavailable; \
@@ -24,7 +24,7 @@ struct Identityctl: AsyncParsableCommand {
         version: LibraryVersion.current,
         subcommands: [
             LoginCommand.self, TokenCommand.self, CallCommand.self, AccountsCommand.self, LogoutCommand.self,
-            AgentCommand.self, CacheCommand.self, DoctorCommand.self, RegisterSchemeCommand.self,
+            AgentCommand.self, CacheCommand.self, ProfileCommand.self, DoctorCommand.self, RegisterSchemeCommand.self,
             DeliverRedirectCommand.self, HelperCommand.self,
         ]
     )

@@ -55,6 +55,8 @@ struct AgentRunCommand: ToolCommand {
     @OptionGroup var socket: AgentSocketOption
     @OptionGroup var output: OutputOptions
 
+    var clientOptions: ProviderOptions? { provider }
+
     func run(in session: Session) async throws {
         // Memory with tokens is written to no file, whatever becomes of this process.
         var none = rlimit()

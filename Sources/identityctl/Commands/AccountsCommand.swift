@@ -24,6 +24,8 @@ struct AccountsCommand: ToolCommand {
     )
     var newDefault: String?
 
+    var clientOptions: ProviderOptions? { provider }
+
     var sharedOptions: SharedOptions { SharedOptions(provider) }
 
     func run(in session: Session) async throws {

@@ -26,6 +26,8 @@ struct CacheShowCommand: ToolCommand {
     @OptionGroup var provider: ProviderOptions
     @OptionGroup var output: OutputOptions
 
+    var clientOptions: ProviderOptions? { provider }
+
     func run(in session: Session) async throws {
         let (cache, group) = try provider.desktopCache(session)
         let store = try await cache.rememberedStore(of: group)?.name
@@ -58,6 +60,8 @@ struct CacheMoveCommand: ToolCommand {
         completion: .list(["encrypted-file", "keyring", "file"])
     )
     var to: String
+
+    var clientOptions: ProviderOptions? { provider }
 
     var sharedOptions: SharedOptions { SharedOptions(provider) }
 

@@ -30,6 +30,8 @@ struct CallCommand: ToolCommand {
     @OptionGroup var output: OutputOptions
 
     var isVerbose: Bool { message.verbose }
+    var clientOptions: ProviderOptions? { provider }
+
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
     func run(in session: Session) async throws {

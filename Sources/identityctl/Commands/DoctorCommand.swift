@@ -27,6 +27,8 @@ struct DoctorCommand: ToolCommand {
     @Flag(help: "Count no browser and no display as a lack: you sign in with --manual or --device-code.")
     var withoutBrowser = false
 
+    var clientOptions: ProviderOptions? { provider }
+
     func run(in session: Session) async throws {
         let findings = try await findings(session)
         try session.result(session.isJSON ? findings.json.line + "\n" : findings.table)

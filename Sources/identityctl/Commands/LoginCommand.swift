@@ -52,6 +52,8 @@ struct LoginCommand: ToolCommand {
         }
     }
 
+    var clientOptions: ProviderOptions? { provider }
+
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
     private var elsewhere: ElsewhereAdvice { ElsewhereAdvice(options: sharedOptions) }

@@ -51,6 +51,8 @@ struct LogoutCommand: ToolCommand {
         }
     }
 
+    var clientOptions: ProviderOptions? { provider }
+
     var sharedOptions: SharedOptions { SharedOptions(provider, nil, account) }
 
     func run(in session: Session) async throws {

@@ -40,6 +40,7 @@ extension TokenCommand {
         provider.defaultScopes = values["--default-scopes"]
         provider.clientCapabilities = values["--client-capabilities"]
         provider.group = values["--group"]
+        provider.profile = values["--profile"]
         var token = TokenOptions()
         token.scopes = scopes
         token.claims = values["--claims"]

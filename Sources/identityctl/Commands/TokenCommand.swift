@@ -34,6 +34,8 @@ struct TokenCommand: ToolCommand {
     @Option(help: ArgumentHelp("How long the provider may take in all, 30 unless given.", valueName: "seconds"))
     var timeout: String?
 
+    var clientOptions: ProviderOptions? { provider }
+
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
     func advice(on error: any Error, in session: Session) -> String? {

@@ -11,9 +11,10 @@ struct HelperCommand: ToolCommand {
         abstract: "Answers git, docker or kubectl, which ask for a token in their own protocol.",
         discussion: """
             'helper git get' is the same as 'git-credential-identityctl get', 'helper docker get' as \
-            'docker-credential-identityctl get'; make links of these names. --serves ADDRESS (or IDENTITYCTL_SERVES) \
-            says which address gets the token, and no other gets it. --username NAME (or IDENTITYCTL_USERNAME) goes \
-            with it, 'oauth2' unless given. The options of 'token' come before the operation. A helper never asks a \
+            'docker-credential-identityctl get'; make links of these names. The profile \
+            that serves the address gives the token. With --profile or other options, --serves ADDRESS (or \
+            IDENTITYCTL_SERVES) says which address gets it, and no other does. --username NAME (or IDENTITYCTL_USERNAME) \
+            goes with it, 'oauth2' unless given. The options of 'token' come before the operation. A helper never asks a \
             person. 'helper kubectl', for the exec section of kubeconfig, takes no operation, and prints the ID token; \
             with --access-token the access token.
             """
@@ -49,28 +50,28 @@ struct HelperCommand: ToolCommand {
         return output
     }
 
-    var sharedOptions: SharedOptions {
-        // Without a readable call, the error is about the call, and needs no advice.
-        let call = try? HelperCall(arguments, Environment.process)
-        return call?.token.sharedOptions ?? SharedOptions()
-    }
-
     func run(in session: Session) async throws {
         guard let program = arguments.first, Self.programs.contains(program) else {
             throw UsageError("Which helper? 'identityctl helper git', 'helper docker' or 'helper kubectl'.")
         }
-        let call = try HelperCall(arguments, session.environment)
-        if program == "git" { return try await answerGit(call, session) }
-        if program == "kubectl" { return try await answerKubectl(call, session) }
         do {
-            try await answerDocker(call, session)
-        } catch let failure as DockerFailure {
-            try session.result(failure.message + "\n")
-            throw Ended(status: .other)
+            let call = try HelperCall(arguments)
+            switch program {
+            case "git": try await answerGit(call, session)
+            case "kubectl": try await answerKubectl(call, session)
+            default: try await answerDocker(call, session)
+            }
+        } catch let ended as Ended {
+            throw ended
         } catch {
-            // Docker shows a helper's standard output, not its standard error.
-            session.report(error, advice: PlainReport.advice(error, sharedOptions))
-            try session.result(PlainReport.error(error).joined(separator: " ") + "\n")
+            let failure = error as? HelperFailure
+            let cause = failure?.cause ?? error
+            let options = failure?.options ?? SharedOptions()
+            let advice = await session.adviceOnStore(cause, options) ?? PlainReport.advice(cause, options)
+            session.report(cause, advice: advice)
+            guard program == "docker" else { throw Ended(status: ExitStatus(for: cause)) }
+            // Docker reads a helper's standard output, and shows that.
+            try session.result(PlainReport.error(cause).joined(separator: " ") + "\n")
             throw Ended(status: .other)
         }
     }
@@ -81,18 +82,16 @@ struct HelperCommand: ToolCommand {
             return
         }
         let asked = try GitCredential(parsing: try HelperInput.request(endsAtEmptyLine: true))
-        guard call.serves(asked.address) else { return }
-        if let chosen = call.username, let username = asked.username, chosen != username { return }
-        let token = try await HelperToken.acquire(call.token, in: session)
+        guard let source = try call.source(for: asked.address, in: session) else { return }
+        if let chosen = source.username, let username = asked.username, chosen != username { return }
+        let token = try await source.token(in: session)
         if call.operation == "erase" {
             // A late call about an older token changes nothing.
-            if asked.holds(token.text) {
-                _ = try await HelperToken.acquire(call.token, in: session, forcesRefresh: true)
-            }
+            if asked.holds(token.text) { _ = try await source.token(in: session, forcesRefresh: true) }
             return
         }
         let answer = asked.answer(
-            username: call.username ?? asked.username ?? HelperCall.anyUsername,
+            username: source.username ?? asked.username ?? HelperCall.anyUsername,
             token: token.text,
             expiresOn: Int(token.expiresOn.timeIntervalSince1970)
         )
@@ -101,10 +100,13 @@ struct HelperCommand: ToolCommand {
 
     private func answerKubectl(_ call: HelperCall, _ session: Session) async throws {
         let asked = try ExecCredential(parsing: session.environment["KUBERNETES_EXEC_INFO"])
-        guard call.servesAll || call.serves(asked.server.flatMap(ServedAddress.init)) else {
-            throw UsageError("--serves names another cluster, or kubeconfig lacks 'provideClusterInfo: true'.")
+        guard let source = try call.source(for: asked.server.flatMap(ServedAddress.init), in: session) else {
+            throw UsageError(
+                "Nothing serves this cluster. Give --profile or --serves; with 'provideClusterInfo: true' in kubeconfig, the "
+                    + "profile is found by the cluster's address."
+            )
         }
-        let token = try await HelperToken.acquire(call.token, in: session, wantsIDToken: !call.wantsAccessToken)
+        let token = try await source.token(in: session, wantsIDToken: !call.wantsAccessToken)
         try session.result(asked.answer(token: token.text, expiresOn: token.expiresOn))
     }
 
@@ -112,23 +114,25 @@ struct HelperCommand: ToolCommand {
         switch call.operation {
         case "get":
             let server = try DockerCredential.server(parsing: try HelperInput.request(endsAtEmptyLine: false))
-            guard call.serves(DockerCredential.address(server)) else {
-                throw DockerFailure(message: DockerCredential.miss)
+            guard let source = try call.source(for: DockerCredential.address(server), in: session) else {
+                try session.result(DockerCredential.miss + "\n")
+                throw Ended(status: .other)
             }
-            let token = try await HelperToken.acquire(call.token, in: session)
-            let username = call.username ?? HelperCall.anyUsername
+            let token = try await source.token(in: session)
+            let username = source.username ?? HelperCall.anyUsername
             try session.result(DockerCredential.answer(server: server, username: username, token: token.text))
         case "store", "erase": return  // 'docker login' and 'docker logout' keep and end no sign-in here.
         case "list": try session.result("{}\n")
         case "version": try session.result("identityctl \(LibraryVersion.current)\n")
-        default: throw DockerFailure(message: "Unknown credential action `\(call.operation.printable)`")
+        default: throw UsageError("Unknown credential action `\(call.operation.printable)`")
         }
     }
 }
 
-/// An answer on standard output with status 1, as docker expects it.
-private struct DockerFailure: Error {
-    let message: String
+/// An error of a token, and the options of the command that signs in.
+private struct HelperFailure: Error {
+    let cause: any Error
+    let options: SharedOptions
 }
 
 /// The options and the operation of a call.
@@ -137,16 +141,17 @@ struct HelperCall {
     static let anyUsername = "oauth2"
 
     let operation: String
-    let username: String?
     let wantsAccessToken: Bool
-    let token: TokenCommand
-    private let served: ServedAddress?
+    private let isKubectl: Bool
+    private let token: TokenCommand
+    private let serves: String?
+    private let username: String?
 
     /// - Parameter arguments: The program that asks, and its arguments.
-    /// - Throws: `UsageError` for options that a helper does not know, or an address that gets no tokens.
-    init(_ arguments: [String], _ environment: Environment) throws {
+    /// - Throws: `UsageError` for options that a helper does not know.
+    init(_ arguments: [String]) throws {
         var words = arguments.dropFirst()
-        let isKubectl = arguments.first == "kubectl"
+        isKubectl = arguments.first == "kubectl"
         guard let operation = isKubectl ? "get" : words.popLast() else {
             throw UsageError("A helper needs an operation, such as 'get'.")
         }
@@ -169,24 +174,74 @@ struct HelperCall {
         }
         self.token = token
         self.wantsAccessToken = wantsAccessToken
-        username = try environment.given("username", own["--username"])?.text
-        guard username?.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) != false else {
-            throw UsageError("--username: control characters are not possible.")
-        }
-        served = try environment.given("serves", own["--serves"]).map { given in
-            guard let address = ServedAddress(given.text) else {
-                throw given.error("give an https address, such as https://git.example.com; http only on this machine.")
-            }
-            return address
-        }
+        serves = own["--serves"]
+        username = own["--username"]
     }
 
-    /// Whether no address was named. Only kubectl's own file then says which cluster gets the token.
-    var servesAll: Bool { served == nil }
+    /// Returns what gives the token for an address, or `nil` if nothing serves the address.
+    ///
+    /// That is the client that an option, a variable or `--profile` names, if it serves the address, or else the profile
+    /// that does. Kubectl's own file says which cluster a client is for, if neither `--serves` nor a line of the profile
+    /// does.
+    func source(for address: ServedAddress?, in session: Session) throws -> HelperSource? {
+        let (variables, options) = (session.environment, token.provider)
+        let isNamed = try options.namesOne(variables) || variables.given("profile", options.profile) != nil
+        let environment: Environment
+        if isNamed || (isKubectl && address == nil) {
+            environment = try options.environment(above: variables)
+            let served = try environment.words("serves", serves.map { [$0] } ?? []).map(Self.served)
+            guard served.isEmpty ? isKubectl : served.contains(where: { $0.serves(address) }) else { return nil }
+        } else {
+            guard let address, let directory = try? ProfileDirectory(variables),
+                let profile = try directory.profile(
+                    serving: address,
+                    problem: { session.console.line("Warning: \($0)") }
+                )
+            else { return nil }
+            environment = variables.above(profile)
+        }
+        let username = try environment.given("username", username)
+        guard username?.text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) != false else {
+            throw UsageError("--username: control characters are not possible.")
+        }
+        return HelperSource(environment: environment, username: username?.text, command: token)
+    }
 
-    /// Whether `address` gets the token.
-    func serves(_ address: ServedAddress?) -> Bool {
-        guard let served, let address else { return false }
-        return served.serves(address)
+    private static func served(_ text: String) throws -> ServedAddress {
+        guard let address = ServedAddress(text) else {
+            throw UsageError(
+                "--serves: give an https address, such as https://git.example.com; http only on this machine."
+            )
+        }
+        return address
+    }
+}
+
+/// The options that give the token for an address.
+struct HelperSource: Sendable {
+    let environment: Environment
+    /// The username that goes with the token, if one was chosen.
+    let username: String?
+    fileprivate let command: TokenCommand
+
+    /// - Throws: `HelperFailure`.
+    func token(
+        in session: Session,
+        wantsIDToken: Bool = false,
+        forcesRefresh: Bool = false
+    ) async throws -> HelperToken {
+        do {
+            return try await HelperToken.acquire(
+                command,
+                environment,
+                in: session,
+                wantsIDToken: wantsIDToken,
+                forcesRefresh: forcesRefresh
+            )
+        } catch {
+            let options = command.sharedOptions
+            let advised = environment.profile.map { options.replacing("--profile", with: $0.name.text) } ?? options
+            throw HelperFailure(cause: error, options: advised)
+        }
     }
 }

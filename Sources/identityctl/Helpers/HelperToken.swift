@@ -8,17 +8,18 @@ struct HelperToken: Sendable {
     let text: String
     let expiresOn: Date
 
-    /// Returns the token that `command` describes: its access token, or its ID token if `wantsIDToken`, from the cache or renewed. No person is asked.
+    /// Returns the token that `command` describes: its access token, or its ID token if `wantsIDToken`, from the
+    /// cache or renewed. No person is asked.
     ///
     /// - Throws: As `acquireTokenSilently(_:)`, and `UsageError`, also for a token with other characters than a
     ///   header may hold.
     static func acquire(
         _ command: TokenCommand,
+        _ environment: Environment,
         in session: Session,
         wantsIDToken: Bool = false,
         forcesRefresh: Bool = false
     ) async throws -> Self {
-        let environment = session.environment
         let timeout = try environment.given("timeout", command.timeout)?.seconds(from: 1) ?? .seconds(30)
         let validity = try environment.given("min-validity", command.minValidity)?.seconds(from: 0) ?? .seconds(60)
         let wanted = try environment.given("account", command.account.account)

@@ -17,8 +17,12 @@ struct ServedAddress: Hashable, Sendable {
         segments = address.segments
     }
 
+    /// The number of path segments.
+    var depth: Int { segments.count }
+
     /// Whether a token for this address may be sent to `other`. Paths are compared by whole segments.
-    func serves(_ other: ServedAddress) -> Bool {
-        origin == other.origin && other.segments.starts(with: segments)
+    func serves(_ other: ServedAddress?) -> Bool {
+        guard let other else { return false }
+        return origin == other.origin && other.segments.starts(with: segments)
     }
 }

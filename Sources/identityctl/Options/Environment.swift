@@ -5,6 +5,8 @@ import IdentityClient
 /// The variables that stand in for options.
 struct Environment: Sendable {
     private let lookup: @Sendable (String) -> String?
+    /// The profile whose lines stand in for variables that are not set.
+    private(set) var profile: Profile?
 
     init(_ variables: [String: String]) {
         lookup = { variables[$0] }
@@ -31,6 +33,13 @@ struct Environment: Sendable {
 
     /// Whether the program writes text without colors. See <https://no-color.org>.
     var isColorless: Bool { self["NO_COLOR"] != nil || isDumbTerminal }
+
+    /// Returns the same variables above the lines of a profile; `nil` for none.
+    func above(_ profile: Profile?) -> Environment {
+        var environment = self
+        environment.profile = profile
+        return environment
+    }
 
     /// The value of a variable; `nil` if the variable is unset or empty.
     subscript(name: String) -> String? {

@@ -3,7 +3,7 @@
 /// The text of an option, and the place where it was given. Errors about the option name that place.
 struct Given: Hashable, Sendable {
     let text: String
-    /// `--timeout`, or `IDENTITYCTL_TIMEOUT`.
+    /// `--timeout`, or `IDENTITYCTL_TIMEOUT`, or a profile's file and line.
     let origin: String
 
     /// Whether the text comes from the command line. A variable may be set for other commands.
@@ -31,7 +31,8 @@ extension Environment {
         "IDENTITYCTL_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
     }
 
-    /// Returns the value given for the option `name`. The command line wins over the environment.
+    /// Returns the value given for the option `name`. The command line wins over the environment, and that over the
+    /// profile.
     ///
     /// - Throws: `UsageError` if the command line gives an empty text, which is most often an unset shell variable.
     func given(_ name: String, _ option: String?) throws -> Given? {
@@ -41,7 +42,7 @@ extension Environment {
             return given
         }
         let variable = Self.variable(for: name)
-        return self[variable].map { Given(text: $0, origin: variable) }
+        return self[variable].map { Given(text: $0, origin: variable) } ?? profile?.given(name)
     }
 
     /// Returns the values given for an option that may be given several times, or as several words.
@@ -51,12 +52,13 @@ extension Environment {
             guard !words.isEmpty else { throw UsageError("--\(name): the value is empty.") }
             return words
         }
-        return self[Self.variable(for: name)]?.split(whereSeparator: \.isWhitespace).map(String.init) ?? []
+        return try given(name, nil)?.words ?? []
     }
 
-    /// Returns whether a switch is on: given on the command line, or `1`, `true`, `yes` or `on` in the environment.
+    /// Returns whether a switch is on: given on the command line, or `1`, `true`, `yes` or `on` in the environment or
+    /// the profile.
     ///
-    /// - Throws: `UsageError` if the variable is none of these, nor `0`, `false`, `no` or `off`.
+    /// - Throws: `UsageError` if the value is none of these, nor `0`, `false`, `no` or `off`.
     func isOn(_ name: String, _ flag: Bool) throws -> Bool {
         guard !flag, let given = try given(name, nil) else { return flag }
         switch given.text.lowercased() {

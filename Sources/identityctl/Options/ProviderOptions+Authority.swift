@@ -23,18 +23,31 @@ extension ProviderOptions {
 
     private var isOnCommandLine: Bool { names.contains { $0.value != nil } }
 
-    /// Returns the client secret from its variable. It has no option, because every user can read command lines.
+    private func isIn(_ environment: Environment) -> Bool {
+        names.contains { environment[Environment.variable(for: $0.name)] != nil }
+    }
+
+    /// Whether the command line or the environment names a client or a provider.
+    func namesOne(_ environment: Environment) -> Bool {
+        clientID != nil || environment[Environment.variable(for: "client-id")] != nil || isOnCommandLine
+            || isIn(environment)
+    }
+
+    /// Returns the client secret from its variable, or from the profile whose client and provider are used. It has no option, because every user can read command lines.
     ///
     /// Returns `nil` if the command line names another client or provider than the environment does, because the secret
     /// does not belong to it.
     func clientSecret(_ environment: Environment) throws -> ClientSecret? {
+        if let profile = environment.profile, profile.given("client-id") != nil, !namesOne(environment) {
+            return profile.given("client-secret").map { ClientSecret(rawValue: $0.text) }
+        }
         func own(_ name: String) -> String? { environment[Environment.variable(for: name)] }
         let provider = names.map { own($0.name) }
         let isOtherClient = clientID != nil && own("client-id") != nil && own("client-id") != clientID
         let isOtherProvider =
             isOnCommandLine && provider.contains { $0 != nil } && provider != names.map(\.value)
         guard !isOtherClient, !isOtherProvider else { return nil }
-        return try environment.given("client-secret", nil).map { ClientSecret(rawValue: $0.text) }
+        return try environment.above(nil).given("client-secret", nil).map { ClientSecret(rawValue: $0.text) }
     }
 
     func chosenAuthority(_ environment: Environment) throws -> Authority {
@@ -43,16 +56,16 @@ extension ProviderOptions {
             """
             Which provider? Give --authority URL for Entra ID, B2C, External ID and AD FS, --issuer URL for any other OpenID \
             Connect provider, or --authorization-endpoint URL and --token-endpoint URL for a plain OAuth 2.0 server (or set \
-            their variables, for example IDENTITYCTL_ISSUER).
+            their variables, for example IDENTITYCTL_ISSUER, or name a --profile).
             """
         )
     }
 
     /// Returns the provider, or `nil` if none is named.
     ///
-    /// If the command line names a provider, the environment is ignored.
+    /// If the command line names a provider, the environment is ignored, and if the environment names one, the profile.
     func authority(_ environment: Environment) throws -> Authority? {
-        let source = isOnCommandLine ? Environment([:]) : environment
+        let source = isOnCommandLine ? Environment([:]) : isIn(environment) ? environment.above(nil) : environment
         let issuer = try source.given("issuer", issuer)
         let authorization = try source.given("authorization-endpoint", authorizationEndpoint)
         let token = try source.given("token-endpoint", tokenEndpoint)

@@ -98,6 +98,15 @@ struct ProviderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Share the tokens with the programs that name the same group.", valueName: "name"))
     var group: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Take the options from this profile ('identityctl profile list'); none for no profile.",
+            valueName: "name"
+        ),
+        completion: ProfileCommand.completion
+    )
+    var profile: String?
+
     /// The options by their names, without the dashes. Closures, because key paths are made at run time, and this is
     /// on the way of every cached token.
     static let named: [(name: String, value: @Sendable (ProviderOptions) -> String?)] = [
@@ -107,7 +116,7 @@ struct ProviderOptions: ParsableArguments {
         ("revocation-endpoint", { $0.revocationEndpoint }), ("id-token-algorithms", { $0.idTokenAlgorithms }),
         ("cache", { $0.cache }), ("default-scopes", { $0.defaultScopes }),
         ("client-capabilities", { $0.clientCapabilities }),
-        ("group", { $0.group }),
+        ("group", { $0.group }), ("profile", { $0.profile }),
     ]
 }
 
@@ -122,7 +131,7 @@ extension ProviderOptions {
         logger: Logger = Logger(label: "identityctl") { _ in SwiftLogNoOpLogHandler() }
     ) throws -> PublicClientApplication.Configuration {
         guard let clientID = try environment.given("client-id", clientID) else {
-            throw UsageError("Which client? Give --client-id, or set IDENTITYCTL_CLIENT_ID.")
+            throw UsageError("Which client? Give --client-id or --profile, or set IDENTITYCTL_CLIENT_ID.")
         }
         var configuration = PublicClientApplication.Configuration(
             clientID: ClientID(rawValue: clientID.text),
@@ -139,10 +148,13 @@ extension ProviderOptions {
         return configuration
     }
 
-    /// Returns the chosen default scopes. An empty option means no scopes. An empty variable counts as unset, as every
+    /// Returns the chosen default scopes. An empty option or line of a profile means no scopes. An empty variable counts as unset, as every
     /// empty variable does.
     private func chosenDefaultScopes(_ environment: Environment) -> Set<Scope>? {
-        guard let text = defaultScopes ?? environment[Environment.variable(for: "default-scopes")] else { return nil }
+        let variable = environment[Environment.variable(for: "default-scopes")]
+        guard let text = defaultScopes ?? variable ?? environment.profile?.given("default-scopes")?.text else {
+            return nil
+        }
         return Set(text.split(whereSeparator: \.isWhitespace).map { Scope(rawValue: String($0)) })
     }
 

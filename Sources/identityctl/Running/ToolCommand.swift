@@ -8,6 +8,9 @@ import Logging
 protocol ToolCommand: AsyncParsableCommand, Sendable {
     var output: OutputOptions { get }
 
+    /// The options that name a client and a provider, and so may come from a profile. `nil` by default.
+    var clientOptions: ProviderOptions? { get }
+
     /// The options that the command shares with a sign-in. Empty by default.
     var sharedOptions: SharedOptions { get }
 
@@ -24,6 +27,8 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
 extension ToolCommand {
     var sharedOptions: SharedOptions { SharedOptions() }
 
+    var clientOptions: ProviderOptions? { nil }
+
     var isVerbose: Bool { false }
 
     func advice(on error: any Error, in session: Session) -> String? { nil }
@@ -35,9 +40,10 @@ extension ToolCommand {
     }
 
     /// Runs the command to its end, handles signals, and reports an error.
-    private func status(_ environment: Environment, _ console: Console) async -> ExitStatus {
+    private func status(_ variables: Environment, _ console: Console) async -> ExitStatus {
         let session: Session
         do {
+            let environment = try clientOptions?.environment(above: variables) ?? variables
             let level = try output.level(environment)
             session = Session(
                 environment: environment,
@@ -46,8 +52,8 @@ extension ToolCommand {
                 logLevel: isVerbose ? .trace : level
             )
         } catch {
-            let isJSON = environment.isJSON(output.json)
-            Session(environment: environment, console: console, isJSON: isJSON, logLevel: .critical).report(error)
+            let isJSON = variables.isJSON(output.json)
+            Session(environment: variables, console: console, isJSON: isJSON, logLevel: .critical).report(error)
             return ExitStatus(for: error)
         }
         let work = Task { try await run(in: session) }

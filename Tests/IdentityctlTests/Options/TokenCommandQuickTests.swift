@@ -14,7 +14,7 @@ import Testing
         "--json", "--force-refresh", "--id-token", "--min-validity", "60", "--default-scopes=openid x",
         "--client-capabilities", "cp1", "--timeout",
         "9", "--authorization-endpoint", "https://i.test/a", "--token-endpoint", "https://i.test/t",
-        "--revocation-endpoint=https://i.test/r", "--id-token-algorithms", "RS256 ES256",
+        "--revocation-endpoint=https://i.test/r", "--id-token-algorithms", "RS256 ES256", "--profile", "work",
     ]
 
     @Test(arguments: [

@@ -1,0 +1,145 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// What is known of a provider before a person has registered a client there. It has no client id and no secret.
+struct Preset: Sendable {
+    let name: String
+    let title: String
+    /// The page on which a client is registered, and the kind of client.
+    let registration: String
+    /// The lines of the profile. `{domain}` stands for the value of `--domain`.
+    private let template: [(name: String, value: String)]
+    /// The domain without `--domain`; `nil` if there is none.
+    private let usualDomain: String?
+
+    var needsDomain: Bool { usualDomain == nil && template.contains { $0.value.contains("{domain}") } }
+
+    static let names = all.map(\.name)
+
+    /// - Throws: `UsageError` for an unknown name.
+    static func named(_ name: String) throws -> Preset {
+        guard let preset = all.first(where: { $0.name == name }) else {
+            throw UsageError(
+                "--preset: '\(name.printable)' is not a preset. Possible are: \(names.joined(separator: ", "))."
+            )
+        }
+        return preset
+    }
+
+    /// Returns the lines of a profile.
+    ///
+    /// - Throws: `UsageError` if the domain is missing, not possible, or of no use.
+    func lines(domain: String?) throws -> [(name: String, value: String)] {
+        let takesDomain = template.contains { $0.value.contains("{domain}") }
+        guard domain == nil || takesDomain else { throw UsageError("--domain: the preset '\(name)' has none.") }
+        guard takesDomain else { return template }
+        guard let domain = domain ?? usualDomain else {
+            throw UsageError("The preset '\(name)' needs --domain: \(registration)")
+        }
+        let isPlain = domain.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            default: ".-:/_".utf8.contains(byte)
+            }
+        }
+        guard isPlain, !domain.isEmpty, !domain.contains("//"), !domain.hasPrefix("/"), !domain.hasSuffix("/") else {
+            throw UsageError("--domain: give a host such as id.example.com, without https://.")
+        }
+        return template.map {
+            ($0.name, $0.value.split(separator: "{domain}", omittingEmptySubsequences: false).joined(separator: domain))
+        }
+    }
+
+    /// Returns what a person has to know after the profile is made.
+    func advice(domain: String?) -> [String] { ["\(title): \(registration)"] }
+
+    private init(
+        _ name: String,
+        _ title: String,
+        _ registration: String,
+        usualDomain: String? = nil,
+        _ template: [(name: String, value: String)]
+    ) {
+        self.name = name
+        self.title = title
+        self.registration = registration
+        self.usualDomain = usualDomain
+        self.template = template
+    }
+
+    static let all: [Preset] = [
+        Preset(
+            "google",
+            "Google",
+            "at https://console.cloud.google.com/auth/clients make an OAuth client of the type 'Desktop app'; its secret goes "
+                + "into IDENTITYCTL_CLIENT_SECRET while you make the profile",
+            [("issuer", "https://accounts.google.com")]
+        ),
+        Preset(
+            "microsoft",
+            "Microsoft, work or school accounts",
+            "at https://entra.microsoft.com register an application with the platform 'Mobile and desktop applications' and "
+                + "the redirect URI http://localhost; --domain names the tenant",
+            usualDomain: "organizations",
+            [("authority", "https://login.microsoftonline.com/{domain}"), ("redirect-uri", "http://localhost")]
+        ),
+        Preset(
+            "microsoft-personal",
+            "Microsoft, personal accounts",
+            "at https://entra.microsoft.com register an application for personal accounts with the platform 'Mobile and "
+                + "desktop applications' and the redirect URI http://localhost",
+            [("authority", "https://login.microsoftonline.com/consumers"), ("redirect-uri", "http://localhost")]
+        ),
+        Preset(
+            "github",
+            "GitHub",
+            "at https://github.com/settings/developers make an OAuth app with the callback URL http://127.0.0.1/ and the "
+                + "device flow enabled; for a browser, its secret goes into IDENTITYCTL_CLIENT_SECRET while you make the profile",
+            usualDomain: "github.com",
+            [
+                ("authorization-endpoint", "https://{domain}/login/oauth/authorize"),
+                ("token-endpoint", "https://{domain}/login/oauth/access_token"),
+                ("device-authorization-endpoint", "https://{domain}/login/device/code"),
+                ("serves", "https://{domain}"),
+            ]
+        ),
+        Preset(
+            "gitlab",
+            "GitLab",
+            "in your preferences, under Applications, add one that is not confidential, with the redirect URI "
+                + "http://127.0.0.1/ and the scopes openid, profile, read_repository and write_repository",
+            usualDomain: "gitlab.com",
+            [
+                ("issuer", "https://{domain}"), ("scope", "read_repository"), ("scope", "write_repository"),
+                ("serves", "https://{domain}"),
+            ]
+        ),
+        Preset(
+            "gitea",
+            "Gitea, Forgejo and Codeberg",
+            "in your settings, under Applications, make an OAuth2 application that is not confidential, with the redirect "
+                + "URI http://127.0.0.1/; --domain names the host, such as codeberg.org",
+            [("issuer", "https://{domain}"), ("serves", "https://{domain}")]
+        ),
+        Preset(
+            "okta",
+            "Okta",
+            "in the Admin Console make an app integration of the type 'Native Application' with the redirect URI "
+                + "http://127.0.0.1/; --domain names your organization, such as example.okta.com",
+            [("issuer", "https://{domain}")]
+        ),
+        Preset(
+            "auth0",
+            "Auth0",
+            "in the dashboard make an application of the type 'Native' with the callback URL http://127.0.0.1/; --domain "
+                + "names the tenant, such as example.eu.auth0.com",
+            [("issuer", "https://{domain}/")]
+        ),
+        Preset(
+            "keycloak",
+            "Keycloak",
+            "in the realm make a client with the standard flow, without client authentication, with the redirect URI "
+                + "http://127.0.0.1/*; --domain is the host and the realm's path, such as id.example.com/realms/example",
+            [("issuer", "https://{domain}")]
+        ),
+    ]
+}

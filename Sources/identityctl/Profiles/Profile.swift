@@ -1,0 +1,148 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityClient
+
+/// The name of a profile: a file's name without its ending.
+struct ProfileName: Hashable, Sendable, CustomStringConvertible {
+    /// The name that stands for no profile.
+    static let none = "none"
+
+    let text: String
+
+    var description: String { text }
+
+    /// - Throws: `UsageError` for a name that is not letters, digits, `.`, `_` and `-`, at most 64 of them, the first a
+    ///   letter or digit.
+    init(_ given: Given) throws {
+        guard let name = ProfileName(given.text) else {
+            throw given.error(
+                "'\(given.text.printable)' is no name of a profile: letters, digits, '.', '_' and '-', at most 64, the first a "
+                    + "letter or digit; not 'none'."
+            )
+        }
+        self = name
+    }
+
+    /// - Returns: `nil` for any other text.
+    init?(_ text: String) {
+        let isPlain = text.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            default: "._-".utf8.contains(byte)
+            }
+        }
+        guard isPlain, (1...64).contains(text.utf8.count), let first = text.utf8.first, !"._-".utf8.contains(first),
+            text != Self.none
+        else { return nil }
+        self.text = text
+    }
+}
+
+/// Options under a name: a file with a line `name = value` for each.
+struct Profile: Sendable {
+    struct Line: Hashable, Sendable {
+        let number: Int
+        let name: String
+        let value: String
+    }
+
+    /// The names that a line may begin with: the options that have a variable, by their names without dashes, and what
+    /// helpers and the agent read.
+    static let names = Set(ProviderOptions.named.map(\.name)).subtracting(["profile"]).union(lists).union([
+        "account", "agent-audience", "agent-scope", "browser", "claims", "client-secret", "device-code", "domain-hint",
+        "end-session", "force-refresh", "id-token", "if-needed", "json", "log-level", "login-hint", "manual", "max-age",
+        "min-validity", "post-logout-redirect-uri", "print-token", "prompt", "push", "redirect-ports", "redirect-uri",
+        "response-mode", "revoke", "timeout", "username", "without-browser",
+    ])
+
+    /// The names that may stand in several lines.
+    static let lists: Set = [
+        "acr-values", "agent-audience", "agent-scope", "client-capabilities", "id-token-algorithms", "scope", "serves",
+        "ui-locales",
+    ]
+
+    let name: ProfileName
+    let path: String
+    let lines: [Line]
+
+    /// - Throws: `UsageError` that names the file and the line.
+    init(_ name: ProfileName, path: String, parsing bytes: [UInt8]) throws {
+        self.name = name
+        self.path = path
+        var lines: [Line] = []
+        var number = 0
+        for row in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            number += 1
+            if let line = try Self.line(row, number, path) { lines.append(line) }
+        }
+        var seen: Set<String> = []
+        for line in lines where !Self.lists.contains(line.name) && !seen.insert(line.name).inserted {
+            throw Self.error("'\(line.name)' stands in an earlier line too. Remove one of them.", line.number, path)
+        }
+        self.lines = lines
+    }
+
+    /// Returns a line's name and value, or `nil` for an empty line or a comment.
+    private static func line(_ row: ArraySlice<UInt8>, _ number: Int, _ path: String) throws -> Line? {
+        guard let text = String(validating: row, as: UTF8.self) else {
+            throw error("this is not UTF-8 text.", number, path)
+        }
+        guard
+            !text.unicodeScalars.contains(where: { ($0.value < 0x20 && $0 != "\t" && $0 != "\r") || $0.value == 0x7F })
+        else { throw error("a control character is not possible here.", number, path) }
+        let trimmed = trimmed(text[...])
+        guard !trimmed.isEmpty, !trimmed.hasPrefix("#") else { return nil }
+        guard let sign = trimmed.firstIndex(of: "=") else {
+            throw error("this is not a line like 'client-id = 1234'.", number, path)
+        }
+        let name = String(Self.trimmed(trimmed[..<sign]))
+        let value = String(Self.trimmed(trimmed[trimmed.index(after: sign)...]))
+        guard names.contains(name) else {
+            throw error("'\(name.printable)' is not an option that a profile can have.", number, path)
+        }
+        guard !value.isEmpty || name == "default-scopes" else {
+            throw error("the value of '\(name)' is empty.", number, path)
+        }
+        return Line(number: number, name: name, value: value)
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        var text = text.unicodeScalars
+        while let first = text.first, " \t\r".unicodeScalars.contains(first) { text.removeFirst() }
+        while let last = text.last, " \t\r".unicodeScalars.contains(last) { text.removeLast() }
+        return Substring(text)
+    }
+
+    static func error(_ message: String, _ number: Int, _ path: String) -> UsageError {
+        UsageError("\(path.printable):\(number): \(message)")
+    }
+
+    /// Returns the value of an option, with the line as its origin. The values of several lines are its words.
+    func given(_ name: String) -> Given? {
+        guard let first = lines.first(where: { $0.name == name }) else { return nil }
+        let isList = Self.lists.contains(name)
+        let text = isList ? lines.filter { $0.name == name }.map(\.value).joined(separator: " ") : first.value
+        return Given(text: text, origin: "\(path.printable):\(first.number)")
+    }
+}
+
+extension Profile {
+    /// Returns how far an address is among those that the profile serves: the number of path segments that fit, or
+    /// `nil` if it is not among them.
+    ///
+    /// - Throws: `UsageError` for a served address that gets no tokens.
+    func depth(of address: ServedAddress) throws -> Int? {
+        try lines.filter { $0.name == "serves" }.flatMap { line in
+            try line.value.split(whereSeparator: \.isWhitespace).compactMap { word in
+                guard let served = ServedAddress(String(word)) else {
+                    throw Self.error(
+                        "give an https address, such as https://git.example.com; http only on this machine.",
+                        line.number,
+                        path
+                    )
+                }
+                return served.serves(address) ? served.depth : nil
+            }
+        }.max()
+    }
+}

@@ -1,0 +1,317 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Glibc
+import IdentityClient
+import OAuthWire
+
+/// The commands for profiles.
+struct ProfileCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "profile",
+        abstract: "Keeps options under a name, for --profile.",
+        discussion: """
+            A profile is a file in identityctl/profiles of $XDG_CONFIG_HOME (~/.config), with a line 'name = value' for each \
+            option. The command line and the environment win over it.
+            """,
+        subcommands: [
+            ProfileAddCommand.self, ProfileListCommand.self, ProfileShowCommand.self, ProfileEditCommand.self,
+            ProfileRemoveCommand.self, ProfileDefaultCommand.self, ProfilePresetsCommand.self,
+        ]
+    )
+
+    static let completion = CompletionKind.shellCommand("identityctl profile list 2>/dev/null </dev/null | cut -f1")
+}
+
+/// The name of the profile that a command is about.
+struct ProfileArgument: ParsableArguments {
+    @Argument(help: ArgumentHelp("The profile's name.", valueName: "name"), completion: ProfileCommand.completion)
+    var name: String
+
+    func profile() throws -> ProfileName { try ProfileName(Given(text: name, origin: "NAME")) }
+}
+
+/// The command that makes a profile.
+struct ProfileAddCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add",
+        abstract: "Makes a profile of the options that are given.",
+        discussion: """
+            --preset fills in what is known of a provider, and says what to register there; 'identityctl profile presets' \
+            lists them. --serves names the addresses whose helpers use the profile. Other options are added by \
+            --set name=value, and the client secret by its variable, IDENTITYCTL_CLIENT_SECRET.
+            """
+    )
+
+    @OptionGroup var profile: ProfileArgument
+    @OptionGroup var provider: ProviderOptions
+    @OptionGroup var token: TokenOptions
+    @OptionGroup var account: AccountOption
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: ArgumentHelp("What is known of a provider.", valueName: "name"), completion: .list(Preset.names))
+    var preset: String?
+
+    @Option(help: ArgumentHelp("The host, tenant or realm that a preset needs.", valueName: "host"))
+    var domain: String?
+
+    @Option(
+        help: ArgumentHelp("An address that gets the profile's tokens from helpers. Repeatable.", valueName: "url")
+    )
+    var serves: [String] = []
+
+    @Option(
+        name: .customLong("set"),
+        help: ArgumentHelp(
+            "One more line, such as redirect-uri=http://localhost:8400. Repeatable.",
+            valueName: "name=value"
+        )
+    )
+    var settings: [String] = []
+
+    @Flag(help: "Replace a profile of this name.")
+    var replace = false
+
+    func run(in session: Session) async throws {
+        let name = try profile.profile()
+        let directory = try ProfileDirectory(session.environment)
+        var lines: [(name: String, value: String)] = []
+        var preset: Preset?
+        if let wanted = self.preset {
+            let found = try Preset.named(wanted)
+            lines += try found.lines(domain: domain)
+            preset = found
+        } else if domain != nil {
+            throw UsageError("--domain goes with --preset.")
+        }
+        var own = ProviderOptions.named.filter { $0.name != "profile" }.compactMap { option in
+            option.value(provider).map { (name: option.name, value: $0) }
+        }
+        own += token.scopes.map { ("scope", $0) } + serves.map { ("serves", $0) }
+        if let claims = token.claims { own.append(("claims", claims)) }
+        if let account = account.account { own.append(("account", account)) }
+        for setting in settings {
+            let parts = setting.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2 else { throw UsageError("--set wants NAME=VALUE.") }
+            guard parts[0] != "client-secret" else {
+                throw UsageError(
+                    "--set: other users can read command lines. Set IDENTITYCTL_CLIENT_SECRET, and the profile gets it."
+                )
+            }
+            own.append((parts[0], parts[1]))
+        }
+        if let secret = try session.environment.given("client-secret", nil) {
+            own.append(("client-secret", secret.text))
+        }
+        // The options given here replace the preset's.
+        lines.removeAll { line in own.contains { $0.name == line.name } }
+        lines += own
+        guard !lines.contains(where: { ($0.name + $0.value).utf8.contains { $0 < 0x20 || $0 == 0x7F } }) else {
+            throw UsageError("A value has a control character, which a profile cannot hold.")
+        }
+        let text = lines.map { "\($0.name) = \($0.value)\n" }.joined()
+        let made = try Profile(name, path: directory.path(of: name), parsing: Array(text.utf8))
+        try made.check(session.environment)
+        try directory.write(text, as: name, replaces: replace)
+        if let preset { for line in preset.advice(domain: domain) { session.console.line(line) } }
+        session.console.line("Made \(directory.path(of: name)). To sign in: identityctl login --profile \(name)")
+    }
+}
+
+extension Profile {
+    /// Checks what `login` would refuse.
+    fileprivate func check(_ environment: Environment) throws {
+        let environment = Environment(["HOME": environment["HOME"] ?? ""]).above(self)
+        var options = ProviderOptions()
+        options.clearAll()
+        _ = try options.configuration(environment)
+        if let anywhere = ServedAddress("https://localhost") { _ = try depth(of: anywhere) }
+    }
+}
+
+extension ProviderOptions {
+    /// Gives each option its value of none. An option that no parser has set cannot be read.
+    fileprivate mutating func clearAll() {
+        clientID = nil
+        authority = nil
+        issuer = nil
+        authorizationEndpoint = nil
+        tokenEndpoint = nil
+        deviceAuthorizationEndpoint = nil
+        revocationEndpoint = nil
+        idTokenAlgorithms = nil
+        cache = nil
+        defaultScopes = nil
+        clientCapabilities = nil
+        group = nil
+        profile = nil
+    }
+}
+
+/// The command that lists the profiles.
+struct ProfileListCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists the profiles: name, provider, client id, and which is the default one."
+    )
+
+    @OptionGroup var output: OutputOptions
+
+    func run(in session: Session) async throws {
+        let directory = try ProfileDirectory(session.environment)
+        let chosen = try directory.defaultName()
+        var rows: [JSONObject] = []
+        var text = ""
+        for name in try directory.names() {
+            do {
+                let profile = try directory.profile(named: name)
+                let provider =
+                    ["authority", "issuer", "token-endpoint"].compactMap { profile.given($0)?.text }.first ?? ""
+                let client = profile.given("client-id")?.text ?? ""
+                let isDefault = name == chosen
+                rows.append(
+                    JSONObject([
+                        ("name", .string(name.text)), ("provider", .string(provider)), ("clientID", .string(client)),
+                        ("isDefault", .bool(isDefault)),
+                    ])
+                )
+                let columns = [name.text, provider.printable, client.printable] + (isDefault ? ["default"] : [])
+                text += columns.joined(separator: "\t") + "\n"
+            } catch {
+                session.console.line("Warning: \(error)")
+            }
+        }
+        try session.result(session.isJSON ? rows.line + "\n" : text)
+    }
+}
+
+/// The command that shows a profile.
+struct ProfileShowCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Prints a profile's lines, without its client secret."
+    )
+
+    @OptionGroup var profile: ProfileArgument
+    @OptionGroup var output: OutputOptions
+
+    @Flag(help: "Print the path of the file in place of its lines.")
+    var path = false
+
+    func run(in session: Session) async throws {
+        let directory = try ProfileDirectory(session.environment)
+        let profile = try directory.profile(named: try profile.profile())
+        if path { return try session.result(profile.path + "\n") }
+        let lines = profile.lines.map { line in
+            (line.name, line.name == "client-secret" ? "(hidden)" : line.value)
+        }
+        guard session.isJSON else {
+            return try session.result(lines.map { "\($0) = \($1.printable)\n" }.joined())
+        }
+        var report = JSONObject([])
+        for name in lines.map(\.0) where report[name] == nil {
+            let values = lines.filter { $0.0 == name }.map(\.1)
+            report[name] = Profile.lists.contains(name) ? .array(values.map { .string($0) }) : .string(values[0])
+        }
+        try session.result(report.line + "\n")
+    }
+}
+
+/// The command that changes a profile in the person's editor.
+struct ProfileEditCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "edit",
+        abstract: "Opens a profile in $VISUAL or $EDITOR.",
+        discussion:
+            "The editor takes the place of this command. 'identityctl profile show' tells of a mistake in the file."
+    )
+
+    @OptionGroup var profile: ProfileArgument
+    @OptionGroup var output: OutputOptions
+
+    func run(in session: Session) async throws {
+        let directory = try ProfileDirectory(session.environment)
+        let name = try profile.profile()
+        let path = directory.path(of: name)
+        guard SystemCall.exists(path) else {
+            throw UsageError("There is no profile '\(name)'. 'identityctl profile add' makes one.")
+        }
+        guard session.console.isTerminal else {
+            throw UsageError("An editor needs a terminal. The file is \(path.printable).")
+        }
+        let editor = session.environment["VISUAL"] ?? session.environment["EDITOR"] ?? "editor"
+        let words = editor.split(separator: " ").map(String.init) + [path]
+        var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
+        if let program = unsafe arguments[0] { unsafe execvp(program, &arguments) }
+        throw SystemFailure("The editor '\(editor.printable)' cannot be started. Set EDITOR", number: errno)
+    }
+}
+
+/// The command that removes a profile.
+struct ProfileRemoveCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Removes a profile. Its tokens stay; 'identityctl logout --profile NAME' before removes them."
+    )
+
+    @OptionGroup var profile: ProfileArgument
+    @OptionGroup var output: OutputOptions
+
+    func run(in session: Session) async throws {
+        let name = try profile.profile()
+        try ProfileDirectory(session.environment).remove(name)
+        session.console.line("Removed the profile '\(name)'. Its tokens stay until they are signed out.")
+    }
+}
+
+/// The command that chooses the default profile.
+struct ProfileDefaultCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "default",
+        abstract: "Prints the default profile, or makes a profile the default one.",
+        discussion: "The default profile counts if no option and no variable names a client or a provider."
+    )
+
+    @Argument(help: ArgumentHelp("The new default profile.", valueName: "name"), completion: ProfileCommand.completion)
+    var name: String?
+
+    @Flag(help: "Have no default profile.")
+    var unset = false
+
+    @OptionGroup var output: OutputOptions
+
+    func run(in session: Session) async throws {
+        let directory = try ProfileDirectory(session.environment)
+        guard name == nil || !unset else { throw UsageError("Give a name or --unset, not both.") }
+        if unset { return try directory.setDefault(nil) }
+        guard let name else {
+            let name = try directory.defaultName()?.text
+            let report = JSONObject([("default", name.map { .string($0) } ?? .null)])
+            return try session.result((session.isJSON ? report.line : name ?? "none") + "\n")
+        }
+        try directory.setDefault(try ProfileName(Given(text: name, origin: "NAME")))
+    }
+}
+
+/// The command that lists the presets.
+struct ProfilePresetsCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "presets",
+        abstract: "Lists the presets, with what to register at each provider."
+    )
+
+    @OptionGroup var output: OutputOptions
+
+    func run(in session: Session) async throws {
+        guard session.isJSON else {
+            return try session.result(Preset.all.map { "\($0.name)\t\($0.title)\t\($0.registration)\n" }.joined())
+        }
+        let rows = Preset.all.map { preset in
+            JSONObject([
+                ("name", .string(preset.name)), ("title", .string(preset.title)),
+                ("registration", .string(preset.registration)), ("needsDomain", .bool(preset.needsDomain)),
+            ])
+        }
+        try session.result(rows.line + "\n")
+    }
+}

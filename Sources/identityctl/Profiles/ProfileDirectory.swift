@@ -1,0 +1,199 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import IdentityClient
+
+/// The directory of a person's profiles, and the name of the default one.
+struct ProfileDirectory: Sendable {
+    /// The maximum length of a profile in bytes.
+    static let maximumSize = 1 << 16
+
+    /// `identityctl` in `$XDG_CONFIG_HOME` if that is absolute, otherwise in `~/.config`.
+    let base: String
+
+    /// - Throws: `UsageError` without a home directory.
+    init(_ environment: Environment) throws {
+        // The specification of base directories says to ignore relative paths.
+        if let config = environment["XDG_CONFIG_HOME"], config.hasPrefix("/") {
+            base = "\(config)/identityctl"
+        } else if let home = environment["HOME"], home.hasPrefix("/") {
+            base = "\(home)/.config/identityctl"
+        } else {
+            throw UsageError("There is no home directory for profiles: set HOME.")
+        }
+    }
+
+    private var directory: String { "\(base)/profiles" }
+    private var defaultPath: String { "\(base)/default-profile" }
+
+    func path(of name: ProfileName) -> String { "\(directory)/\(name).conf" }
+
+    /// - Throws: `UsageError` if there is no such profile, or if its file cannot be used.
+    func profile(named name: ProfileName) throws -> Profile {
+        let path = path(of: name)
+        guard let (bytes, mode) = try Self.read(path) else {
+            throw UsageError("There is no profile '\(name)'. 'identityctl profile list' lists them.")
+        }
+        let profile = try Profile(name, path: path, parsing: bytes)
+        guard profile.given("client-secret") == nil || mode & 0o077 == 0 else {
+            throw UsageError("\(path.printable): others can read its client-secret. Run: chmod 600 \(path.shellWord)")
+        }
+        return profile
+    }
+
+    /// The names of all profiles, in order.
+    func names() throws -> [ProfileName] {
+        guard let directory = unsafe opendir(directory) else {
+            if errno == ENOENT { return [] }
+            throw SystemFailure("\(directory) cannot be read", number: errno)
+        }
+        defer { unsafe closedir(directory) }
+        var names: [ProfileName] = []
+        while let entry = unsafe readdir(directory) {
+            let file = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+            }
+            if file.hasSuffix(".conf"), let name = ProfileName(String(file.dropLast(5))) { names.append(name) }
+        }
+        return names.sorted { $0.text < $1.text }
+    }
+
+    /// The name of the default profile, or `nil` if there is none.
+    func defaultName() throws -> ProfileName? {
+        guard let (bytes, _) = try Self.read(defaultPath) else { return nil }
+        let text = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        return try ProfileName(Given(text: text, origin: defaultPath.printable))
+    }
+
+    /// Returns the profile that serves an address, by the longest path; `nil` if none does.
+    ///
+    /// - Parameter problem: Called for each profile that cannot be read. It serves nothing.
+    /// - Throws: `UsageError` if two profiles serve it equally.
+    func profile(serving address: ServedAddress, problem: (any Error) -> Void) throws -> Profile? {
+        var best: (profile: Profile, depth: Int)?
+        var rival: Profile?
+        for name in try names() {
+            do {
+                let profile = try profile(named: name)
+                guard let depth = try profile.depth(of: address) else { continue }
+                if let best, best.depth >= depth {
+                    if best.depth == depth { rival = profile }
+                } else {
+                    (best, rival) = ((profile, depth), nil)
+                }
+            } catch {
+                problem(error)
+            }
+        }
+        if let best, let rival {
+            throw UsageError(
+                "The profiles '\(best.profile.name)' and '\(rival.name)' serve the same address. Remove it from one of them."
+            )
+        }
+        return best?.profile
+    }
+
+    /// Writes a profile, readable only by this user, at once as a whole.
+    ///
+    /// - Parameter replaces: Whether a profile of the name may exist.
+    func write(_ text: String, as name: ProfileName, replaces: Bool) throws {
+        try write(text, to: path(of: name), replaces: replaces) {
+            UsageError("There is a profile '\(name)' already. Use --replace, or 'identityctl profile edit \(name)'.")
+        }
+    }
+
+    /// - Parameter name: The new default profile, or `nil` for none.
+    func setDefault(_ name: ProfileName?) throws {
+        guard let name else {
+            guard unsafe unlink(defaultPath) == 0 || errno == ENOENT else {
+                throw SystemFailure("\(defaultPath) cannot be removed", number: errno)
+            }
+            return
+        }
+        _ = try profile(named: name)
+        try write("\(name)\n", to: defaultPath, replaces: true) { UsageError("") }
+    }
+
+    /// - Throws: `UsageError` if there is no such profile.
+    func remove(_ name: ProfileName) throws {
+        let path = path(of: name)
+        guard unsafe unlink(path) == 0 else {
+            if errno == ENOENT { throw UsageError("There is no profile '\(name)'.") }
+            throw SystemFailure("\(path) cannot be removed", number: errno)
+        }
+        if try defaultName() == name { try setDefault(nil) }
+    }
+
+    private func write(_ text: String, to path: String, replaces: Bool, taken: () -> UsageError) throws {
+        for directory in [base, directory] {
+            var isMade = unsafe mkdir(directory, 0o700) == 0
+            if !isMade, errno == ENOENT {  // ~/.config itself
+                _ = unsafe mkdir(String(base.prefix(upTo: base.lastIndex(of: "/") ?? base.startIndex)), 0o700)
+                isMade = unsafe mkdir(directory, 0o700) == 0
+            }
+            guard isMade || errno == EEXIST else {
+                throw SystemFailure("\(directory) cannot be made", number: errno)
+            }
+        }
+        let beside = "\(path).\(getpid()).new"
+        let descriptor = unsafe open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw SystemFailure("\(beside) cannot be written", number: errno) }
+        defer { unsafe unlink(beside) }
+        let bytes = Array(text.utf8)
+        let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        let isWritten = count == bytes.count && fsync(descriptor) == 0
+        let failure = errno
+        close(descriptor)
+        guard isWritten else { throw SystemFailure("\(beside) cannot be written", number: failure) }
+        if replaces {
+            guard unsafe rename(beside, path) == 0 else {
+                throw SystemFailure("\(path) cannot be written", number: errno)
+            }
+        } else {
+            guard unsafe link(beside, path) == 0 else {
+                if errno == EEXIST { throw taken() }
+                throw SystemFailure("\(path) cannot be written", number: errno)
+            }
+        }
+    }
+
+    /// Returns the content and the mode of a file that only this user, or root, can have written; `nil` if there is none.
+    private static func read(_ path: String) throws -> ([UInt8], mode_t)? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw SystemFailure("\(path) cannot be read", number: errno)
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            throw SystemFailure("\(path) cannot be read", number: errno)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw UsageError("\(path.printable): this is not a plain file.")
+        }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw UsageError("\(path.printable): this file belongs to another user.")
+        }
+        guard status.st_mode & 0o022 == 0 else {
+            throw UsageError("\(path.printable): other users can write to it. Run: chmod 600 \(path.shellWord)")
+        }
+        guard status.st_size <= maximumSize else { throw UsageError("\(path.printable): larger than 64 KiB.") }
+        var bytes = [UInt8](repeating: 0, count: maximumSize + 1)
+        var length = 0
+        while length < bytes.count {
+            let start = length
+            let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+                unsafe Glibc.read(descriptor, buffer.baseAddress?.advanced(by: start), buffer.count - start)
+            }
+            guard count >= 0 else {
+                if errno == EINTR { continue }
+                throw SystemFailure("\(path) cannot be read", number: errno)
+            }
+            if count == 0 { break }
+            length += count
+        }
+        guard length <= maximumSize else { throw UsageError("\(path.printable): larger than 64 KiB.") }
+        return (Array(bytes[..<length]), status.st_mode)
+    }
+}

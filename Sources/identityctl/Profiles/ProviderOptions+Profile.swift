@@ -1,0 +1,20 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+extension ProviderOptions {
+    /// Returns the variables above the lines of the profile that applies.
+    ///
+    /// That is the profile named by `--profile` or its variable, or else the default profile, unless the command line or
+    /// the environment names a client or a provider: then a default profile's lines would belong to another one.
+    ///
+    /// - Throws: `UsageError` if the profile does not exist or cannot be used.
+    func environment(above variables: Environment) throws -> Environment {
+        if let given = try variables.given("profile", profile) {
+            guard given.text != ProfileName.none else { return variables }
+            return variables.above(try ProfileDirectory(variables).profile(named: try ProfileName(given)))
+        }
+        guard !namesOne(variables), let directory = try? ProfileDirectory(variables),
+            let name = try directory.defaultName()
+        else { return variables }
+        return variables.above(try directory.profile(named: name))
+    }
+}

@@ -1,0 +1,141 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityTesting
+import Testing
+
+@testable import identityctl
+
+@Suite struct ProfileProcessTests {
+    /// The setup with a profile in place of the variables.
+    private struct Home {
+        let setup: ToolSetup
+        let variables: [String: String]
+
+        init(_ name: String = "work") async throws {
+            setup = try ToolSetup()
+            variables = [
+                "HOME": setup.directory.path, "IDENTITYCTL_BROWSER": BrowserStandIn.name,
+                "IDENTITYCTL_PRINT_TOKEN": "1",
+            ]
+            let made = try await add(name)
+            #expect(made.status == 0, "\(made)")
+        }
+
+        func add(
+            _ name: String,
+            _ more: String...,
+            variables: [String: String] = [:]
+        ) async throws -> Tool.Outcome {
+            let options = [
+                "--client-id", "test-client", "--issuer", setup.issuer, "--scope", "files.read",
+                "--cache", "file:\(setup.directory.path)/cache",
+            ]
+            return try await run(["profile", "add", name] + options + more, variables)
+        }
+
+        func run(_ arguments: [String], _ more: [String: String] = [:]) async throws -> Tool.Outcome {
+            try await Tool.run(arguments, variables.merging(more) { $1 })
+        }
+
+        func login(_ arguments: String...) async throws -> Tool.Outcome {
+            let tool = try Tool(["login"] + arguments, variables)
+            let browser = ScriptedBrowser(provider: nil, signingInAs: .alice, behaviour: .approve)
+            try await browser.visit(try await tool.shownAddress())
+            return try await tool.outcome()
+        }
+
+        var file: URL { setup.directory.appendingPathComponent(".config/identityctl/profiles/work.conf") }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func standsInForTheOptions() async throws {
+        let home = try await Home()
+        let token = try await home.login("--profile", "work").output
+        #expect(!token.isEmpty)
+        #expect(try await home.run(["token", "--profile", "work"]).output == token)
+        #expect(try await home.run(["token"], ["IDENTITYCTL_PROFILE": "work"]).output == token)
+        #expect(try await home.run(["token"]).status == 64)
+        #expect(try await home.run(["profile", "default", "work"]).status == 0)
+        #expect(try await home.run(["token"]).output == token)
+        #expect(try await home.run(["token", "--profile", "none"]).status == 64)
+        // A default profile gives its lines to no other client.
+        let other = try await home.run(["token", "--client-id", "other"])
+        #expect(other.status == 64 && other.errors.contains("Which provider?"), "\(other)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func advisesTheLoginOfTheProfile() async throws {
+        let home = try await Home()
+        let missing = try await home.run(["token", "--profile", "work"])
+        #expect(missing.status == 2 && missing.errors.contains("identityctl login --profile work"), "\(missing)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func keepsAProfileReadableByItsPersonAlone() async throws {
+        let home = try await Home()
+        let path = home.file.path
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let before = FileManager.default.contents(atPath: path)
+        #expect(try await home.add("work").status == 64)
+        #expect(
+            try await home.run(["profile", "add", "work", "--replace", "--client-id", "c", "--issuer", "x"]).status
+                == 64
+        )
+        #expect(FileManager.default.contents(atPath: path) == before)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: home.file.deletingLastPathComponent().path) == [
+                "work.conf"
+            ]
+        )
+        try FileManager.default.setAttributes([.posixPermissions: 0o622], ofItemAtPath: path)
+        let open = try await home.run(["token", "--profile", "work"])
+        #expect(open.status == 64 && open.errors.contains("chmod 600"), "\(open)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func neverHangsOnAFileThatIsNone() async throws {
+        let home = try await Home()
+        try FileManager.default.removeItem(at: home.file)
+        let isMade = unsafe mkfifo(home.file.path, 0o600) == 0
+        #expect(isMade)
+        let refused = try await home.run(["token", "--profile", "work"])
+        #expect(refused.status == 64 && refused.errors.contains("not a plain file"), "\(refused)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func listsShowsAndRemovesProfiles() async throws {
+        let home = try await Home()
+        let secret = ["IDENTITYCTL_CLIENT_SECRET": "hush"]
+        #expect(try await home.add("b", "--set", "redirect-uri=http://localhost", variables: secret).status == 0)
+        #expect(try await home.add("c", "--set", "client-secret=hush").status == 64)
+        _ = try await home.run(["profile", "default", "b"])
+        let issuer = home.setup.issuer
+        #expect(
+            try await home.run(["profile", "list"]).output
+                == "b\t\(issuer)\ttest-client\tdefault\nwork\t\(issuer)\ttest-client\n"
+        )
+        let shown = try await home.run(["profile", "show", "b"]).output
+        #expect(shown.contains("client-id = test-client\n") && shown.contains("redirect-uri = http://localhost\n"))
+        #expect(!shown.contains("hush"))
+        #expect(try await !home.run(["profile", "show", "b", "--json"]).output.contains("hush"))
+        #expect(try await home.run(["profile", "show", "work", "--path"]).output == home.file.path + "\n")
+        #expect(try await home.run(["profile", "remove", "b"]).status == 0)
+        #expect(try await home.run(["profile", "default"]).output == "none\n")
+        #expect(try await home.run(["profile", "show", "b"]).status == 64)
+        #expect(try await home.run(["profile", "show", "../work"]).status == 64)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func isFoundByTheHostThatAHelperAsksFor() async throws {
+        let home = try await Home()
+        #expect(try await home.add("team", "--serves", "https://git.test/team").status == 0)
+        let token = try await home.login("--profile", "team").output
+        func git(_ path: String) async throws -> Tool.Outcome {
+            let tool = try Tool(["helper", "git", "get"], home.variables)
+            try tool.type("protocol=https\nhost=git.test\npath=\(path)\n\n")
+            try tool.closeInput()
+            return try await tool.outcome()
+        }
+        #expect(try await git("team/repo.git").output.contains("password=\(token)"))
+        #expect(try await git("teams/repo.git").output.isEmpty)
+        _ = try await home.add("rival", "--serves", "https://git.test/team")
+        let both = try await git("team/repo.git")
+        #expect(both.status == 64 && both.output.isEmpty && both.errors.contains("'rival'"), "\(both)")
+    }
+}
