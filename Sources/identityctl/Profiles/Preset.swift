@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What is known of a provider before a person has registered a client there. It has no client id and no secret.
+/// The options of a provider that are the same for every client there. It has no client id and no secret.
 struct Preset: Sendable {
     let name: String
     let title: String
