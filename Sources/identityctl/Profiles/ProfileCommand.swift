@@ -49,7 +49,10 @@ struct ProfileAddCommand: ToolCommand {
     @OptionGroup var account: AccountOption
     @OptionGroup var output: OutputOptions
 
-    @Option(help: ArgumentHelp("Fill in the options of this provider.", valueName: "name"), completion: .list(Preset.names))
+    @Option(
+        help: ArgumentHelp("Fill in the options of this provider.", valueName: "name"),
+        completion: .list(Preset.names)
+    )
     var preset: String?
 
     @Option(help: ArgumentHelp("The host, tenant or realm that a preset needs.", valueName: "host"))
