@@ -48,12 +48,19 @@ struct Profile: Sendable {
 
     /// The names that a line may begin with: the options that have a variable, by their names without dashes, and what
     /// helpers and the agent read.
-    static let names = Set(ProviderOptions.named.map(\.name)).subtracting(["profile"]).union(lists).union([
-        "account", "agent-audience", "agent-scope", "browser", "claims", "client-secret", "device-code", "domain-hint",
-        "end-session", "force-refresh", "id-token", "if-needed", "json", "log-level", "login-hint", "manual", "max-age",
-        "min-validity", "post-logout-redirect-uri", "print-token", "prompt", "push", "redirect-ports", "redirect-uri",
-        "response-mode", "revoke", "timeout", "username", "without-browser",
-    ])
+    static let names = Set(ProviderOptions.named.map(\.name)).subtracting(["profile"]).union(lists).union(switches)
+        .union([
+            "account", "browser", "claims", "client-secret", "domain-hint", "log-level", "login-hint", "max-age",
+            "min-validity", "post-logout-redirect-uri", "prompt", "redirect-ports", "redirect-uri", "response-mode",
+            "timeout",
+            "username",
+        ])
+
+    /// The names whose value is `on` or `off`.
+    static let switches: Set = [
+        "device-code", "end-session", "force-refresh", "id-token", "if-needed", "json", "manual", "print-token", "push",
+        "revoke", "without-browser",
+    ]
 
     /// The names that may stand in several lines.
     static let lists: Set = [

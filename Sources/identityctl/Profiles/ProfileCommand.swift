@@ -122,32 +122,18 @@ struct ProfileAddCommand: ToolCommand {
 }
 
 extension Profile {
-    /// Checks what `login` would refuse.
-    fileprivate func check(_ environment: Environment) throws {
-        let environment = Environment(["HOME": environment["HOME"] ?? ""]).above(self)
-        var options = ProviderOptions()
-        options.clearAll()
-        _ = try options.configuration(environment)
+    /// Checks what `login` would refuse, and each switch.
+    func check(_ variables: Environment) throws {
+        let environment = Environment(["HOME": variables["HOME"] ?? ""]).above(self)
+        _ = try ProviderOptions.parse([]).configuration(environment)
+        let signIn = try SignInOptions.parse([])
+        _ = try signIn.parameters(try TokenOptions.parse([]), environment)
+        if try !environment.isOn("device-code", false) {
+            _ = try signIn.redirect(environment, isManual: try environment.isOn("manual", false))
+        }
+        _ = try OutputOptions.parse([]).level(environment)
+        for name in Self.switches { _ = try environment.isOn(name, false) }
         if let anywhere = ServedAddress("https://localhost") { _ = try depth(of: anywhere) }
-    }
-}
-
-extension ProviderOptions {
-    /// Gives each option its value of none. An option that no parser has set cannot be read.
-    fileprivate mutating func clearAll() {
-        clientID = nil
-        authority = nil
-        issuer = nil
-        authorizationEndpoint = nil
-        tokenEndpoint = nil
-        deviceAuthorizationEndpoint = nil
-        revocationEndpoint = nil
-        idTokenAlgorithms = nil
-        cache = nil
-        defaultScopes = nil
-        clientCapabilities = nil
-        group = nil
-        profile = nil
     }
 }
 
@@ -217,36 +203,6 @@ struct ProfileShowCommand: ToolCommand {
             report[name] = Profile.lists.contains(name) ? .array(values.map { .string($0) }) : .string(values[0])
         }
         try session.result(report.line + "\n")
-    }
-}
-
-/// The command that changes a profile in the person's editor.
-struct ProfileEditCommand: ToolCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "edit",
-        abstract: "Opens a profile in $VISUAL or $EDITOR.",
-        discussion:
-            "The editor takes the place of this command. 'identityctl profile show' tells of a mistake in the file."
-    )
-
-    @OptionGroup var profile: ProfileArgument
-    @OptionGroup var output: OutputOptions
-
-    func run(in session: Session) async throws {
-        let directory = try ProfileDirectory(session.environment)
-        let name = try profile.profile()
-        let path = directory.path(of: name)
-        guard SystemCall.exists(path) else {
-            throw UsageError("There is no profile '\(name)'. 'identityctl profile add' makes one.")
-        }
-        guard session.console.isTerminal else {
-            throw UsageError("An editor needs a terminal. The file is \(path.printable).")
-        }
-        let editor = session.environment["VISUAL"] ?? session.environment["EDITOR"] ?? "editor"
-        let words = editor.split(separator: " ").map(String.init) + [path]
-        var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
-        if let program = unsafe arguments[0] { unsafe execvp(program, &arguments) }
-        throw SystemFailure("The editor '\(editor.printable)' cannot be started. Set EDITOR", number: errno)
     }
 }
 

@@ -41,6 +41,17 @@ struct ProfileDirectory: Sendable {
         return profile
     }
 
+    /// The path of the text that a person edits. It is no profile, because the name begins with a dot.
+    func draftPath(of name: ProfileName) -> String { "\(directory)/.\(name).edit.conf" }
+
+    /// Returns the bytes of a profile, or of another file of this directory, unchecked; `nil` if there is none.
+    func bytes(at path: String) throws -> [UInt8]? { try Self.read(path)?.0 }
+
+    /// Writes the text that a person edits, readable only by this user.
+    func writeDraft(_ text: [UInt8], of name: ProfileName) throws {
+        try write(text, to: draftPath(of: name), replaces: true) { UsageError("") }
+    }
+
     /// The names of all profiles, in order.
     func names() throws -> [ProfileName] {
         guard let directory = unsafe opendir(directory) else {
@@ -97,7 +108,7 @@ struct ProfileDirectory: Sendable {
     ///
     /// - Parameter replaces: Whether a profile of the name may exist.
     func write(_ text: String, as name: ProfileName, replaces: Bool) throws {
-        try write(text, to: path(of: name), replaces: replaces) {
+        try write(Array(text.utf8), to: path(of: name), replaces: replaces) {
             UsageError("There is a profile '\(name)' already. Use --replace, or 'identityctl profile edit \(name)'.")
         }
     }
@@ -111,7 +122,7 @@ struct ProfileDirectory: Sendable {
             return
         }
         _ = try profile(named: name)
-        try write("\(name)\n", to: defaultPath, replaces: true) { UsageError("") }
+        try write(Array("\(name)\n".utf8), to: defaultPath, replaces: true) { UsageError("") }
     }
 
     /// - Throws: `UsageError` if there is no such profile.
@@ -124,7 +135,7 @@ struct ProfileDirectory: Sendable {
         if try defaultName() == name { try setDefault(nil) }
     }
 
-    private func write(_ text: String, to path: String, replaces: Bool, taken: () -> UsageError) throws {
+    private func write(_ bytes: [UInt8], to path: String, replaces: Bool, taken: () -> UsageError) throws {
         for directory in [base, directory] {
             var isMade = unsafe mkdir(directory, 0o700) == 0
             if !isMade, errno == ENOENT {  // ~/.config itself
@@ -135,11 +146,11 @@ struct ProfileDirectory: Sendable {
                 throw SystemFailure("\(directory) cannot be made", number: errno)
             }
         }
+        let path = replaces ? Self.target(of: path) : path
         let beside = "\(path).\(getpid()).new"
         let descriptor = unsafe open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw SystemFailure("\(beside) cannot be written", number: errno) }
         defer { unsafe unlink(beside) }
-        let bytes = Array(text.utf8)
         let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
         let isWritten = count == bytes.count && fsync(descriptor) == 0
         let failure = errno
@@ -155,6 +166,13 @@ struct ProfileDirectory: Sendable {
                 throw SystemFailure("\(path) cannot be written", number: errno)
             }
         }
+    }
+
+    /// Returns the path that a symbolic link leads to, so that the link itself stays; any other path as it is.
+    private static func target(of path: String) -> String {
+        guard let target = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(target) }
+        return unsafe String(cString: target)
     }
 
     /// Returns the content and the mode of a file that only this user, or root, can have written; `nil` if there is none.

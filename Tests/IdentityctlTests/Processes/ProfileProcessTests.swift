@@ -138,4 +138,71 @@ import Testing
         let both = try await git("team/repo.git")
         #expect(both.status == 64 && both.output.isEmpty && both.errors.contains("'rival'"), "\(both)")
     }
+
+    /// `editor` is a shell's line whose argument `$1` is the file.
+    private func edit(_ home: Home, _ editor: String) async throws -> Tool.Outcome {
+        let script = home.setup.directory.appendingPathComponent("editor")
+        try "#!/bin/sh\nshift\n\(editor)\n".write(to: script, atomically: false, encoding: .utf8)
+        let terminal = try PseudoTerminal()
+        let tool = try Tool(
+            ["profile", "edit", "work"],
+            home.variables.merging([
+                "VISUAL": "/bin/sh \(script.path) --wait", "IDENTITYCTL_CLIENT_SECRET": "hush",
+            ]) { $1 },
+            outputPath: terminal.path,
+            terminal: terminal.terminal
+        )
+        return try await tool.outcome()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func replacesAProfileByWhatTheEditorLeft() async throws {
+        let home = try await Home()
+        let seen = home.setup.directory.appendingPathComponent("seen").path
+        let edited = try await edit(home, "env >'\(seen)'; echo 'timeout = 9' >>\"$1\"")
+        #expect(edited.status == 0 && edited.errors.contains("Changed"), "\(edited)")
+        #expect(try String(contentsOf: home.file, encoding: .utf8).hasSuffix("timeout = 9\n"))
+        #expect(try String(contentsOfFile: seen, encoding: .utf8).contains("VISUAL"))
+        #expect(try !String(contentsOfFile: seen, encoding: .utf8).contains("hush"))
+        let mode = try FileManager.default.attributesOfItem(atPath: home.file.path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func keepsTheProfileAndTheTextOfAnEditWithAMistake() async throws {
+        let home = try await Home()
+        let before = try String(contentsOf: home.file, encoding: .utf8)
+        let lines = before.split(separator: "\n").count
+        let wrong = try await edit(home, "echo 'timeout = soon' >>\"$1\"")
+        #expect(wrong.status == 64 && wrong.errors.contains(".work.edit.conf:\(lines + 1): "), "\(wrong)")
+        #expect(try String(contentsOf: home.file, encoding: .utf8) == before)
+        #expect(try await home.run(["profile", "list"]).output.split(separator: "\n").count == 1)
+        let failed = try await edit(home, "exit 1")
+        #expect(failed.status == 64 && failed.errors.contains("failed"), "\(failed)")
+        #expect(try await edit(home, "sed -i 's/soon/8/' \"$1\"").status == 0)
+        #expect(try String(contentsOf: home.file, encoding: .utf8) == before + "timeout = 8\n")
+        #expect(try await edit(home, "exit 1").errors.contains("unchanged"))
+        #expect(try await home.run(["profile", "edit", "work"]).status == 64)
+        let files = try FileManager.default.contentsOfDirectory(atPath: home.file.deletingLastPathComponent().path)
+        #expect(files == ["work.conf"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func keepsASymbolicLinkThatIsReplaced() async throws {
+        let home = try await Home()
+        let target = home.setup.directory.appendingPathComponent("elsewhere.conf")
+        try FileManager.default.moveItem(at: home.file, to: target)
+        try FileManager.default.createSymbolicLink(at: home.file, withDestinationURL: target)
+        #expect(try await home.add("work", "--replace", "--set", "timeout=7").status == 0)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: home.file.path) == target.path)
+        #expect(try String(contentsOf: target, encoding: .utf8).contains("timeout = 7\n"))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func refusesAValueThatALoginRefuses() async throws {
+        let home = try await Home()
+        for line in [
+            "timeout=0", "device-code=maybe", "redirect-uri=https://a.test", "log-level=x", "serves=http://a.test",
+        ] {
+            let refused = try await home.add("b", "--set", line)
+            #expect(refused.status == 64 && refused.errors.contains("b.conf:"), "\(line): \(refused)")
+        }
+        #expect(try await home.run(["profile", "show", "b"]).status == 64)
+    }
 }
