@@ -78,7 +78,7 @@ struct Preset: Sendable {
             "microsoft",
             "Microsoft, work or school accounts",
             "at https://entra.microsoft.com register an application with the platform 'Mobile and desktop applications' and "
-                + "the redirect URI http://localhost; --domain names the tenant",
+                + "the redirect URI http://localhost; for --device-code, allow public client flows; --domain names the tenant",
             usualDomain: "organizations",
             [("authority", "https://login.microsoftonline.com/{domain}"), ("redirect-uri", "http://localhost")]
         ),
@@ -113,18 +113,28 @@ struct Preset: Sendable {
                 ("serves", "https://{domain}"),
             ]
         ),
+        forge("gitea", "Gitea", "; --domain names the host"),
+        forge("forgejo", "Forgejo", "; --domain names the host"),
+        forge("codeberg", "Codeberg", "", usualDomain: "codeberg.org"),
         Preset(
-            "gitea",
-            "Gitea, Forgejo and Codeberg",
-            "in your settings, under Applications, make an OAuth2 application that is not confidential, with the redirect "
-                + "URI http://127.0.0.1/; --domain names the host, such as codeberg.org",
-            [("issuer", "https://{domain}"), ("serves", "https://{domain}")]
+            "bitbucket",
+            "Bitbucket Cloud",
+            "in the workspace's settings, under OAuth consumers, add one with the callback URL http://localhost:8400/ and the "
+                + "permissions that it needs, such as Repositories: Write; its secret goes into IDENTITYCTL_CLIENT_SECRET "
+                + "while you make the profile",
+            [
+                ("authorization-endpoint", "https://bitbucket.org/site/oauth2/authorize"),
+                ("token-endpoint", "https://bitbucket.org/site/oauth2/access_token"),
+                ("redirect-uri", "http://localhost:8400/"), ("username", "x-token-auth"),
+                ("serves", "https://bitbucket.org"),
+            ]
         ),
         Preset(
             "okta",
             "Okta",
             "in the Admin Console make an app integration of the type 'Native Application' with the redirect URI "
-                + "http://127.0.0.1/; --domain names your organization, such as example.okta.com",
+                + "http://127.0.0.1/, and for --device-code the grant 'Device Authorization'; --domain names your organization, "
+                + "such as example.okta.com",
             [("issuer", "https://{domain}")]
         ),
         Preset(
@@ -137,9 +147,48 @@ struct Preset: Sendable {
         Preset(
             "keycloak",
             "Keycloak",
-            "in the realm make a client with the standard flow, without client authentication, with the redirect URI "
-                + "http://127.0.0.1/*; --domain is the host and the realm's path, such as id.example.com/realms/example",
+            "in the realm make a client with the standard flow, and for --device-code the device grant, without client "
+                + "authentication, with the redirect URI http://127.0.0.1/*; --domain is the host and the realm's path, such as "
+                + "id.example.com/realms/example",
             [("issuer", "https://{domain}")]
         ),
+        Preset(
+            "fastmail",
+            "Fastmail, for IMAP and SMTP",
+            "Fastmail registers clients itself, see https://www.fastmail.com/for-developers/oauth/; name the redirect URI "
+                + "http://localhost/",
+            [
+                ("authorization-endpoint", "https://api.fastmail.com/oauth/authorize"),
+                ("token-endpoint", "https://api.fastmail.com/oauth/refresh"),
+                ("revocation-endpoint", "https://api.fastmail.com/oauth/revoke"),
+                ("redirect-uri", "http://localhost/"),
+                ("scope", "https://www.fastmail.com/dev/protocol-imap"),
+                ("scope", "https://www.fastmail.com/dev/protocol-smtp"),
+            ]
+        ),
+        Preset(
+            "yahoo",
+            "Yahoo Mail, for IMAP and SMTP",
+            "at https://developer.yahoo.com/apps/create/ make an app with the redirect URI https://localhost/, whose address "
+                + "you paste after the sign-in; its secret goes into IDENTITYCTL_CLIENT_SECRET while you make the profile; Yahoo "
+                + "gives the scope mail-w only to clients that it has approved",
+            [
+                ("authorization-endpoint", "https://api.login.yahoo.com/oauth2/request_auth"),
+                ("token-endpoint", "https://api.login.yahoo.com/oauth2/get_token"),
+                ("redirect-uri", "https://localhost/"), ("manual", "on"), ("scope", "mail-w"),
+            ]
+        ),
     ]
+
+    /// Returns the preset of a server that is Gitea or descends from it.
+    private static func forge(_ name: String, _ title: String, _ domain: String, usualDomain: String? = nil) -> Preset {
+        Preset(
+            name,
+            title,
+            "in your settings, under Applications, make an OAuth2 application that is not confidential, with the redirect "
+                + "URI http://127.0.0.1/\(domain)",
+            usualDomain: usualDomain,
+            [("issuer", "https://{domain}"), ("serves", "https://{domain}")]
+        )
+    }
 }

@@ -96,6 +96,10 @@ import Testing
             ("https://GIT.test:443/", 0),
             ("https://git.test.evil.test", nil), ("https://xgit.test", nil), ("https://git.test:444", nil),
             ("http://git.test", nil), ("https://other.test/teams", nil), ("https://other.test/team/", 1),
+            ("https://other.test/team/../x", nil), ("https://other.test/x/../team", nil),
+            ("https://other.test/%74eam", nil), ("https://other.test/Team", nil), ("https://other.test", nil),
+            ("https://git.test.", nil), ("https://git.test@evil.test", nil), ("https://git%2Etest", nil),
+            ("https://gıt.test", nil), ("https://xn--gt-mia.test", nil), ("https://git.test:8443/team", nil),
         ] as [(String, Int?)]
     )
     func servesItsAddressesAlone(_ address: String, _ depth: Int?) throws {
@@ -107,8 +111,7 @@ import Testing
         for preset in Preset.all {
             let lines = try preset.lines(domain: preset.needsDomain ? "id.example.com" : nil)
             let text = "client-id = c\n" + lines.map { "\($0.name) = \($0.value)\n" }.joined()
-            let environment = Environment([:]).above(try profile(text, preset.name))
-            #expect(throws: Never.self, "\(preset.name)") { try ProviderOptions.parse([]).configuration(environment) }
+            #expect(throws: Never.self, "\(preset.name)") { try profile(text, preset.name).check(Environment([:])) }
         }
         #expect(throws: UsageError.self) { try Preset.named("okta").lines(domain: nil) }
         #expect(throws: UsageError.self) { try Preset.named("google").lines(domain: "x.test") }
