@@ -19,12 +19,13 @@ struct Identityctl: AsyncParsableCommand {
             4 token cache unavailable; 5 an answer was not believed; 6 cancelled or timed out; 7 the \
             provider or the person said no; 8 no browser here; 9 several accounts, and none is the default one; \
             10 nothing was revoked; 22 the API of 'call' answered with another status than 200 to 299; 64 wrong usage; \
-            1 anything else.
+            126 and 127 'exec' could not start the command; 1 anything else.
             """,
         version: LibraryVersion.current,
         subcommands: [
-            LoginCommand.self, TokenCommand.self, CallCommand.self, AccountsCommand.self, LogoutCommand.self,
-            AgentCommand.self, CacheCommand.self, ProfileCommand.self, DoctorCommand.self, RegisterSchemeCommand.self,
+            LoginCommand.self, TokenCommand.self, ExecCommand.self, CallCommand.self, AccountsCommand.self,
+            LogoutCommand.self, AgentCommand.self, CacheCommand.self, ProfileCommand.self, DoctorCommand.self,
+            RegisterSchemeCommand.self,
             DeliverRedirectCommand.self, HelperCommand.self,
         ]
     )

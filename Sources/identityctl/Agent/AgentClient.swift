@@ -76,7 +76,38 @@ struct AgentClient: Sendable {
 extension TokenCommand {
     /// Prints the token that an agent gives.
     func run(in session: Session, through socket: Given) async throws {
-        let environment = session.environment
+        let request = try AgentRequest.Token(
+            provider,
+            token,
+            account,
+            silent,
+            session.environment,
+            for: "token",
+            socket
+        )
+        let answer = try await AgentClient(socket: socket).ask(.token(request), within: try silent.wait())
+        let token = try session.token(in: answer, to: request)
+        guard session.isJSON else { return try session.result(token + "\n") }
+        var report = answer.object("report") ?? JSONObject()
+        report["accessToken"] = answer.string("access_token").map { .string($0) }
+        if request.wantsIDToken { report["idToken"] = .string(token) }
+        try session.result(report.line + "\n")
+    }
+}
+
+extension AgentRequest.Token {
+    /// Creates the request that the options of a command describe.
+    ///
+    /// - Throws: `UsageError`, also for options that the agent's profile decides.
+    init(
+        _ provider: ProviderOptions,
+        _ token: TokenOptions,
+        _ account: AccountOption,
+        _ silent: SilentOptions,
+        _ environment: Environment,
+        for command: String,
+        _ socket: Given
+    ) throws {
         for option in ProviderOptions.named where !["client-id", "issuer", "authority"].contains(option.name) {
             guard option.value(provider) != nil else { continue }
             throw UsageError(
@@ -86,41 +117,34 @@ extension TokenCommand {
                 """
             )
         }
-        var request = AgentRequest.Token()
-        request.profile = try environment.given("profile", nil)?.text
-        request.clientID = try environment.given("client-id", provider.clientID)?.text
-        request.issuer =
+        self.init()
+        profile = try environment.given("profile", nil)?.text
+        clientID = try environment.given("client-id", provider.clientID)?.text
+        issuer =
             try environment.given("issuer", provider.issuer)?.text
             ?? environment.given("authority", provider.authority)?.text
-        request.user = try environment.given("account", account.account)?.text
-        request.scopes = try token.scopes(environment)
-        request.claims = try token.claims(environment)
-        let validity = try environment.given("min-validity", minValidity)?.seconds(from: 0) ?? .zero
-        request.minimumValidity = Int(validity.components.seconds)
-        request.forcesRefresh = try environment.isOn("force-refresh", forceRefresh)
-        request.wantsIDToken = try environment.isOn("id-token", idToken)
-        request.hint = "identityctl token"
-        let answer = try await AgentClient(socket: socket).ask(.token(request), within: try wait())
-        try session.write(answer, wantsIDToken: request.wantsIDToken, atLeast: request.minimumValidity)
+        user = try environment.given("account", account.account)?.text
+        scopes = try token.scopes(environment)
+        claims = try token.claims(environment)
+        let validity = try environment.given("min-validity", silent.minValidity)?.seconds(from: 0) ?? .zero
+        minimumValidity = Int(validity.components.seconds)
+        forcesRefresh = try environment.isOn("force-refresh", silent.forceRefresh)
+        wantsIDToken = try environment.isOn("id-token", silent.idToken)
+        hint = "identityctl \(command)"
     }
 }
 
 extension Session {
-    /// Writes the token in an agent's answer, plainly or as JSON.
-    fileprivate func write(_ answer: JSONObject, wantsIDToken: Bool, atLeast seconds: Int) throws {
+    /// Returns the wanted token in an agent's answer, and warns if it is good for a shorter time than wanted.
+    func token(in answer: JSONObject, to request: AgentRequest.Token) throws -> String {
         guard let token = answer.string("access_token"), let end = answer.integer("expires_at"),
-            !wantsIDToken || answer.string("id_token") != nil
+            let wanted = request.wantsIDToken ? answer.string("id_token") : token
         else { throw AuthenticationError.agent("unavailable", "The agent's answer has no token.") }
-        let wantedEnd = wantsIDToken ? answer.integer("id_token_expires_at") ?? end : end
+        let wantedEnd = request.wantsIDToken ? answer.integer("id_token_expires_at") ?? end : end
         let left = wantedEnd - Int(Date.now.timeIntervalSince1970)
-        if left < seconds {
+        if left < request.minimumValidity {
             console.line("Warning: the token is good for \(left) s only. No longer one could be had.")
         }
-        let idToken = wantsIDToken ? answer.string("id_token") : nil
-        guard isJSON else { return try result((idToken ?? token) + "\n") }
-        var report = answer.object("report") ?? JSONObject()
-        report["accessToken"] = .string(token)
-        if let idToken { report["idToken"] = .string(idToken) }
-        try result(report.line + "\n")
+        return wanted
     }
 }

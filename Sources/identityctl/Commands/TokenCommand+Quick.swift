@@ -46,6 +46,11 @@ extension TokenCommand {
         token.claims = values["--claims"]
         var account = AccountOption()
         account.account = values["--account"]
+        var silent = SilentOptions()
+        silent.forceRefresh = flags.contains("--force-refresh")
+        silent.minValidity = values["--min-validity"]
+        silent.idToken = flags.contains("--id-token")
+        silent.timeout = values["--timeout"]
         var output = OutputOptions()
         output.json = flags.contains("--json")
         output.logLevel = values["--log-level"]
@@ -53,11 +58,8 @@ extension TokenCommand {
         self.provider = provider
         self.token = token
         self.account = account
+        self.silent = silent
         self.output = output
-        forceRefresh = flags.contains("--force-refresh")
-        minValidity = values["--min-validity"]
-        idToken = flags.contains("--id-token")
-        timeout = values["--timeout"]
     }
 
     private static let flagNames: Set<String> = ["--json", "--force-refresh", "--id-token"]

@@ -167,7 +167,7 @@ struct HelperCall {
             }
         }
         let known = TokenCommand(quickly: ["token"] + rest)
-        guard let token = known, !token.idToken, !token.forceRefresh, !token.output.json else {
+        guard let token = known, !token.silent.idToken, !token.silent.forceRefresh, !token.output.json else {
             throw UsageError(
                 "A helper takes --serves, --username and the options of 'token' that have a value, with full names."
             )

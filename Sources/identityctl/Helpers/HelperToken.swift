@@ -20,8 +20,9 @@ struct HelperToken: Sendable {
         wantsIDToken: Bool = false,
         forcesRefresh: Bool = false
     ) async throws -> Self {
-        let timeout = try environment.given("timeout", command.timeout)?.seconds(from: 1) ?? .seconds(30)
-        let validity = try environment.given("min-validity", command.minValidity)?.seconds(from: 0) ?? .seconds(60)
+        let silent = command.silent
+        let timeout = try environment.given("timeout", silent.timeout)?.seconds(from: 1) ?? .seconds(30)
+        let validity = try environment.given("min-validity", silent.minValidity)?.seconds(from: 0) ?? .seconds(60)
         let wanted = try environment.given("account", command.account.account)
         let application = try session.application(
             try command.provider.configuration(environment, logger: session.logger)

@@ -29,6 +29,10 @@ enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     case unexpectedResponse = 22
     /// Wrong usage.
     case usage = 64
+    /// The command of 'exec' was found, and could not be started.
+    case commandNotStarted = 126
+    /// There is no such command.
+    case commandNotFound = 127
 }
 
 extension ExitStatus {
@@ -39,6 +43,7 @@ extension ExitStatus {
         case is UsageError: self = .usage
         case is AccountNotChosen: self = .accountNotChosen
         case is APIRefusal: self = .unexpectedResponse
+        case let error as CommandFailure: self = error.isNotFound ? .commandNotFound : .commandNotStarted
         default: self = .other
         }
     }

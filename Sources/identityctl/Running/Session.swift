@@ -123,13 +123,9 @@ extension Session {
     ///   - idToken: The ID token to write in place of the access token, or beside it in JSON.
     ///   - isPersistent: Whether the cache outlives the program.
     func write(_ result: AuthenticationResult, _ idToken: IDToken? = nil, isPersistent: Bool) async throws {
-        let failure = await storageFailure(of: result)
-        if let failure {
-            let reason = PlainReport.withReference(failure)
-            console.line("Warning: the tokens could not be kept for the next time. \(reason)")
-        }
+        let isStored = await isStored(result)
         if isJSON {
-            var report = JSONReport.result(result, persisted: failure == nil && isPersistent)
+            var report = JSONReport.result(result, persisted: isStored && isPersistent)
             if let idToken {
                 report["idToken"] = .string(idToken.text)
                 report["idTokenExpiresOn"] = .string(idToken.expiresOn.utcText)
@@ -138,6 +134,14 @@ extension Session {
         } else {
             try self.result((idToken?.text ?? result.accessToken) + "\n")
         }
+    }
+
+    /// Returns whether the tokens are stored, and warns if they are not.
+    func isStored(_ result: AuthenticationResult) async -> Bool {
+        guard let failure = await storageFailure(of: result) else { return true }
+        let reason = PlainReport.withReference(failure)
+        console.line("Warning: the tokens could not be kept for the next time. \(reason)")
+        return false
     }
 
     /// Tries once more to store the tokens, and returns the error if they are still not stored.

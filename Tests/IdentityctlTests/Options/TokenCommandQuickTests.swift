@@ -45,8 +45,8 @@ import Testing
         let provider = ProviderOptions.named.map { $0.value(command.provider) }
         let others: [String?] = [
             command.token.scopes.joined(separator: "\n"), command.token.claims, command.account.account,
-            command.output.logLevel, "\(command.output.json)", "\(command.forceRefresh)",
-            command.minValidity, "\(command.idToken)", command.timeout,
+            command.output.logLevel, "\(command.output.json)", "\(command.silent.forceRefresh)",
+            command.silent.minValidity, "\(command.silent.idToken)", command.silent.timeout,
         ]
         return (provider + others).map { $0 ?? "-" }
     }

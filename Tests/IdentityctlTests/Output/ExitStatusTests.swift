@@ -74,9 +74,11 @@ import Testing
         #expect(ExitStatus(for: CancellationError()) == .cancelled)
         #expect(ExitStatus(for: UsageError("")) == .usage)
         #expect(ExitStatus(for: SystemFailure("", number: 28)) == .other)
+        #expect(ExitStatus(for: CommandFailure(description: "", isNotFound: true)) == .commandNotFound)
+        #expect(ExitStatus(for: CommandFailure(description: "", isNotFound: false)) == .commandNotStarted)
     }
 
     @Test func numbersTheStatusesAsDocumented() {
-        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 22, 64])
+        #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 22, 64, 126, 127])
     }
 }

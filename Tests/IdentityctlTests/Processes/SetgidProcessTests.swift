@@ -48,6 +48,16 @@ import Testing
         #expect(try run(arguments, isSetgid: true, variables).contains("--client-id"))
     }
 
+    @Test(.timeLimit(.minutes(1)), .enabled(if: isRoot, "Only root can give a program away."))
+    func startsNoCommandOfTheCaller() throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let arguments = [
+            "exec", "--client-id", "c", "--cache", "memory", "--issuer", "https://0.0.0.0:1", "--", "true",
+        ]
+        #expect(try run(arguments, isSetgid: false, [:]).contains("interaction_required.no_tokens"))
+        #expect(try run(arguments, isSetgid: true, [:]).contains("starts no command"))
+    }
+
     /// No other computer is involved: no server listens at either port.
     @Test(.timeLimit(.minutes(1)), .enabled(if: isRoot, "Only root can give a program away."))
     func usesNoProxyOfTheCaller() throws {

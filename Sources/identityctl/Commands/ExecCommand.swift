@@ -1,0 +1,114 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import IdentityClient
+
+/// The command that runs another command with a token.
+struct ExecCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "exec",
+        abstract: "Runs a command with a token in its environment.",
+        usage: "identityctl exec [<options>] [--env <name>] -- <command> [<argument> ...]",
+        discussion: """
+            The command takes the place of this program: signals, the terminal and the exit status are the command's own. \
+            Without a token it is not started, and the status is that of 'identityctl token': 2 when a person has to sign \
+            in. 126: the command could not be started; 127: there is no such command.
+
+            identityctl exec --env GITLAB_TOKEN -- glab mr list
+            """
+    )
+
+    @OptionGroup var provider: ProviderOptions
+    @OptionGroup var token: TokenOptions
+    @OptionGroup var account: AccountOption
+    @OptionGroup var silent: SilentOptions
+
+    @Option(
+        name: .customLong("env"),
+        help: ArgumentHelp("The variable for the token, BEARER_TOKEN unless given. Repeatable.", valueName: "name")
+    )
+    var names: [String] = []
+
+    @OptionGroup var output: OutputOptions
+
+    @Argument(parsing: .postTerminator, help: ArgumentHelp("The command with its arguments.", valueName: "command"))
+    var command: [String] = []
+
+    var clientOptions: ProviderOptions? { provider }
+
+    var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
+
+    func validate() throws {
+        // Running a command begins with changes to the signals.
+        _ = InheritedState.atStart
+    }
+
+    func advice(on error: any Error, in session: Session) -> String? { SilentOptions.advice(on: error) }
+
+    func run(in session: Session) async throws {
+        let names = try variableNames()
+        // A mistyped command costs no token.
+        let program = try Program(commandArguments(), in: CText(session.environment["PATH"] ?? "/usr/bin:/bin"))
+        let token = try await acquiredToken(in: session)
+        guard token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw UsageError("The provider's token has characters that no program accepts.")
+        }
+        // Nothing that is under way survives the program.
+        await session.finishPendingWork()
+        try Task.checkCancellation()
+        session.console.clearProgress()
+        let variables = CommandEnvironment.variables(
+            CText.environment,
+            withholding: ProviderOptions.secretVariables,
+            setting: names,
+            to: token
+        )
+        InheritedState.atStart.restore()
+        throw program.replaceProcess(variables)
+    }
+
+    private func acquiredToken(in session: Session) async throws -> String {
+        let environment = session.environment
+        if let socket = try environment.given("agent", nil) {
+            let request = try AgentRequest.Token(provider, token, account, silent, environment, for: "exec", socket)
+            let answer = try await AgentClient(socket: socket).ask(.token(request), within: try silent.wait())
+            return try session.token(in: answer, to: request)
+        }
+        let wanted = try WantedToken(token, account, silent, environment)
+        let application = try session.application(try provider.configuration(environment, logger: session.logger))
+        let token = try await wanted.acquireWithWarning(from: application, in: session)
+        _ = await session.isStored(token.result)
+        return token.text
+    }
+
+    private func variableNames() throws -> [String] {
+        guard !names.isEmpty else { return ["BEARER_TOKEN"] }
+        for name in names {
+            let isName = name.utf8.allSatisfy {
+                switch $0 {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"):
+                    true
+                case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                default: false
+                }
+            }
+            guard isName, let first = name.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
+                throw UsageError(
+                    "--env: '\(name.printable)' is no name of a variable. It has letters, digits and _, no digit first."
+                )
+            }
+        }
+        return names
+    }
+
+    /// Returns the command as it was typed. The parser repairs texts that are not UTF-8.
+    private func commandArguments() throws -> [CText] {
+        guard !command.isEmpty else {
+            throw UsageError("Which command? Put it at the end, after two dashes: identityctl exec -- COMMAND")
+        }
+        guard !SystemCall.hasRaisedRights else {
+            throw UsageError("This program has rights that its caller lacks, and starts no command with them.")
+        }
+        return unsafe CText.list(CommandLine.unsafeArgv).suffix(command.count)
+    }
+}

@@ -1,0 +1,55 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+
+/// The signals and descriptors as the caller left them, which the command gets unchanged.
+struct InheritedState: Sendable {
+    /// The state when it was first asked for: before a command changes it.
+    static let atStart = InheritedState()
+
+    private let ignored: Set<Int32>
+    private let blocked: Set<Int32>
+    private let descriptors: Set<Int32>
+
+    private static let signals = (Int32(1)..<65).filter { $0 != SIGKILL && $0 != SIGSTOP }
+
+    private init() {
+        var mask = sigset_t()
+        unsafe pthread_sigmask(SIG_BLOCK, nil, &mask)
+        var blocked: Set<Int32> = []
+        for number in Self.signals where unsafe sigismember(&mask, number) == 1 { blocked.insert(number) }
+        self.blocked = blocked
+        ignored = Set(Self.signals.filter(Self.isIgnored))
+        descriptors = Set(Self.openDescriptors().filter { !Self.isClosedOnExec($0) })
+    }
+
+    /// Gives this process the signals of the start, and lets every other descriptor close when a command replaces it.
+    func restore() {
+        for number in Self.openDescriptors() where !descriptors.contains(number) && !Self.isClosedOnExec(number) {
+            _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+        }
+        for number in Self.signals { _ = signal(number, ignored.contains(number) ? SIG_IGN : SIG_DFL) }
+        var mask = sigset_t()
+        unsafe sigemptyset(&mask)
+        for number in blocked { unsafe sigaddset(&mask, number) }
+        unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
+    }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        guard unsafe sigaction(number, nil, &action) == 0 else { return false }
+        return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+
+    /// The descriptors beyond the standard three.
+    private static func openDescriptors() -> [Int32] {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        return (names?.compactMap { Int32($0) } ?? Array(3..<1024)).filter { $0 > 2 && fcntl($0, F_GETFD) >= 0 }
+    }
+
+    private static func isClosedOnExec(_ number: Int32) -> Bool {
+        fcntl(number, F_GETFD) & FD_CLOEXEC != 0
+    }
+}

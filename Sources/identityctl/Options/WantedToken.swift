@@ -1,0 +1,96 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import FoundationEssentials
+import IdentityClient
+
+/// Options for how a token is acquired without a sign-in.
+struct SilentOptions: ParsableArguments {
+    @Flag(help: "Ask the provider for a new token even if the cached one is still good.")
+    var forceRefresh = false
+
+    @Option(
+        help: ArgumentHelp("Renew a token that is good for less than this, 0 unless given.", valueName: "seconds")
+    )
+    var minValidity: String?
+
+    @Flag(
+        name: .customLong("id-token"),
+        help: "The ID token, which says who signed in, in place of the access token."
+    )
+    var idToken = false
+
+    @Option(help: ArgumentHelp("How long the provider may take in all, 30 unless given.", valueName: "seconds"))
+    var timeout: String?
+
+    /// Returns how long an answer may take.
+    func wait() throws -> Duration {
+        try timeout.map { try Given(text: $0, origin: "--timeout").seconds(from: 1) } ?? .seconds(30)
+    }
+
+    static func advice(on error: any Error) -> String? {
+        if let advice = (error as? AuthenticationError)?.underlyingError as? AgentAdvice { return advice.text }
+        guard case AuthenticationError.Code.networkTimedOut = error else { return nil }
+        return "To allow more time, give --timeout SECONDS."
+    }
+}
+
+/// The token that the options describe.
+struct WantedToken: Sendable {
+    let scopes: Set<Scope>
+    let claims: String?
+    let forcesRefresh: Bool
+    let minimumValidity: Duration
+    let isIDToken: Bool
+    let timeout: Duration
+    /// The account's id or username; `nil` for the only account, or the default of several.
+    let account: Given?
+
+    /// - Throws: `UsageError`.
+    init(_ token: TokenOptions, _ account: AccountOption, _ silent: SilentOptions, _ environment: Environment) throws {
+        scopes = try token.scopes(environment)
+        claims = try token.claims(environment)
+        forcesRefresh = try environment.isOn("force-refresh", silent.forceRefresh)
+        minimumValidity = try environment.given("min-validity", silent.minValidity)?.seconds(from: 0) ?? .zero
+        isIDToken = try environment.isOn("id-token", silent.idToken)
+        timeout = try silent.wait()
+        self.account = try environment.given("account", account.account)
+    }
+
+    /// Acquires the token from the cache, or from the provider.
+    func acquire(from application: PublicClientApplication, in session: Session) async throws -> HandedToken {
+        let parameters = SilentParameters(
+            scopes: scopes,
+            account: try await application.chosenAccount(account),
+            claims: claims,
+            forcesRefresh: forcesRefresh,
+            minimumValidity: minimumValidity
+        )
+        return try await session.bounded(by: timeout) {
+            let result = try await application.acquireTokenSilently(parameters)
+            guard isIDToken else { return HandedToken(result: result, idToken: nil) }
+            let (renewed, idToken) = try await application.renewingIDToken(of: result, parameters)
+            return HandedToken(result: renewed, idToken: idToken)
+        }
+    }
+
+    /// Acquires the token, and warns if it is good for a shorter time than wanted.
+    func acquireWithWarning(from application: PublicClientApplication, in session: Session) async throws -> HandedToken
+    {
+        let token = try await acquire(from: application, in: session)
+        let left = token.expiresOn.timeIntervalSinceNow
+        if left < Double(minimumValidity.components.seconds) {
+            session.console.line("Warning: the token is good for \(Int(left)) s only. No longer one could be had.")
+        }
+        return token
+    }
+}
+
+/// An acquired token: an ID token if one was wanted, otherwise the access token.
+struct HandedToken: Sendable {
+    let result: AuthenticationResult
+    let idToken: IDToken?
+
+    var text: String { idToken?.text ?? result.accessToken }
+    var expiresOn: Date { idToken?.expiresOn ?? result.expiresOn }
+}
