@@ -99,6 +99,7 @@ struct Preset: Sendable {
                 ("authorization-endpoint", "https://{domain}/login/oauth/authorize"),
                 ("token-endpoint", "https://{domain}/login/oauth/access_token"),
                 ("device-authorization-endpoint", "https://{domain}/login/device/code"),
+                ("scope", "repo"),
                 ("serves", "https://{domain}"),
             ]
         ),

@@ -114,6 +114,9 @@ struct ProfileAddCommand: ToolCommand {
         }
         let text = lines.map { "\($0.name) = \($0.value)\n" }.joined()
         let made = try Profile(name, path: directory.path(of: name), parsing: Array(text.utf8))
+        if let preset, made.given("client-id") == nil {
+            throw UsageError("Register a client, and give its --client-id. \(preset.advice(domain: domain).joined())")
+        }
         try made.check(session.environment)
         try directory.write(text, as: name, replaces: replace)
         if let preset { for line in preset.advice(domain: domain) { session.console.line(line) } }

@@ -205,4 +205,18 @@ import Testing
         }
         #expect(try await home.run(["profile", "show", "b"]).status == 64)
     }
+
+    @Test(.timeLimit(.minutes(1))) func saysWhereToRegisterAClient() async throws {
+        let home = try await Home()
+        let page = "https://github.com/settings/developers"
+        let missing = try await home.run(["profile", "add", "gh", "--preset", "github"])
+        #expect(
+            missing.status == 64 && missing.errors.contains(page) && missing.errors.contains("--client-id"),
+            "\(missing)"
+        )
+        let made = try await home.run(["profile", "add", "gh", "--preset", "github", "--client-id", "c"])
+        #expect(made.status == 0 && made.errors.contains(page), "\(made)")
+        let lines = try await home.run(["profile", "show", "gh"]).output
+        #expect(lines.contains("token-endpoint = https://github.com/login/oauth/access_token\n"))
+    }
 }
