@@ -8,7 +8,7 @@ import IdentityClient
 struct HelperCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "helper",
-        abstract: "Answers git, docker or kubectl, which ask for a token in their own protocol.",
+        abstract: "Answers git, docker and other programs, which ask for a token in their own protocol.",
         discussion: """
             'helper git get' is the same as 'git-credential-identityctl get', 'helper docker get' as \
             'docker-credential-identityctl get'; make links of these names. The profile \
@@ -16,14 +16,13 @@ struct HelperCommand: ToolCommand {
             IDENTITYCTL_SERVES) says which address gets it, and no other does. --username NAME (or IDENTITYCTL_USERNAME) \
             goes with it, 'oauth2' unless given. The options of 'token' come before the operation. A helper never asks a \
             person. 'helper kubectl', for the exec section of kubeconfig, takes no operation, and prints the ID token; \
-            with --access-token the access token.
+            with --access-token the access token. 'helper xoauth2 --user NAME' and 'helper oauthbearer --user NAME --host \
+            SERVER --port PORT' print what a mail program sends to sign in; they take the default profile, or --profile.
             """
     )
 
-    /// The program that asks (`git`, `docker` or `kubectl`), options, and the operation, which kubectl does not have.
+    /// The program that asks, options, and the operation, which some programs do not have.
     @Argument(parsing: .captureForPassthrough) var arguments: [String]
-
-    private static let programs = ["git", "docker", "kubectl"]
 
     init() {}
 
@@ -33,12 +32,10 @@ struct HelperCommand: ToolCommand {
 
     /// Creates the command if the program was called by a helper's name, or as `helper`.
     init?(calledAs words: [String]) {
-        let name = words.first?.split(separator: "/").last
-        switch name {
-        case "git-credential-identityctl": self.init(arguments: ["git"] + words.dropFirst())
-        case "docker-credential-identityctl": self.init(arguments: ["docker"] + words.dropFirst())
-        default:
-            guard words.count > 2, words[1] == "helper", Self.programs.contains(words[2]) else { return nil }
+        if let program = HelperProgram(link: words.first?.split(separator: "/").last) {
+            self.init(arguments: [program.rawValue] + words.dropFirst())
+        } else {
+            guard words.count > 2, words[1] == "helper", HelperProgram(rawValue: words[2]) != nil else { return nil }
             self.init(arguments: Array(words.dropFirst(2)))
         }
     }
@@ -51,15 +48,16 @@ struct HelperCommand: ToolCommand {
     }
 
     func run(in session: Session) async throws {
-        guard let program = arguments.first, Self.programs.contains(program) else {
-            throw UsageError("Which helper? 'identityctl helper git', 'helper docker' or 'helper kubectl'.")
+        guard let program = arguments.first.flatMap(HelperProgram.init(rawValue:)) else {
+            throw UsageError("Which helper? One of \(HelperProgram.list).")
         }
         do {
-            let call = try HelperCall(arguments)
+            let call = try HelperCall(program, Array(arguments.dropFirst()))
             switch program {
-            case "git": try await answerGit(call, session)
-            case "kubectl": try await answerKubectl(call, session)
-            default: try await answerDocker(call, session)
+            case .git: try await answerGit(call, session)
+            case .docker: try await answerDocker(call, session)
+            case .kubectl: try await answerKubectl(call, session)
+            case .xoauth2, .oauthbearer: try await answerMail(program, call, session)
             }
         } catch let ended as Ended {
             throw ended
@@ -69,7 +67,7 @@ struct HelperCommand: ToolCommand {
             let options = failure?.options ?? SharedOptions()
             let advice = await session.adviceOnStore(cause, options) ?? PlainReport.advice(cause, options)
             session.report(cause, advice: advice)
-            guard program == "docker" else { throw Ended(status: ExitStatus(for: cause)) }
+            guard program == .docker else { throw Ended(status: ExitStatus(for: cause)) }
             // Docker reads a helper's standard output, and shows that.
             try session.result(PlainReport.error(cause).joined(separator: " ") + "\n")
             throw Ended(status: .other)
@@ -129,6 +127,24 @@ struct HelperCommand: ToolCommand {
     }
 }
 
+extension HelperCommand {
+    private func answerMail(_ program: HelperProgram, _ call: HelperCall, _ session: Session) async throws {
+        let own = { (name: String) in call.own[name] ?? "" }
+        let form = { (token: String) in
+            try program == .xoauth2
+                ? MailResponse.xoauth2(user: own("--user"), token: token)
+                : MailResponse.oauthbearer(
+                    user: own("--user"),
+                    host: own("--host"),
+                    port: own("--port"),
+                    token: token
+                )
+        }
+        _ = try form("")  // A mistake in an option is told before the network is asked.
+        try session.result(try form(try await call.source(in: session).token(in: session).text))
+    }
+}
+
 /// An error of a token, and the options of the command that signs in.
 private struct HelperFailure: Error {
     let cause: any Error
@@ -142,17 +158,18 @@ struct HelperCall {
 
     let operation: String
     let wantsAccessToken: Bool
+    /// The values of the options that only this program has.
+    let own: [String: String]
     private let isKubectl: Bool
     private let token: TokenCommand
-    private let serves: String?
-    private let username: String?
+    private var serves: String? { own["--serves"] }
+    private var username: String? { own["--username"] }
 
-    /// - Parameter arguments: The program that asks, and its arguments.
     /// - Throws: `UsageError` for options that a helper does not know.
-    init(_ arguments: [String]) throws {
-        var words = arguments.dropFirst()
-        isKubectl = arguments.first == "kubectl"
-        guard let operation = isKubectl ? "get" : words.popLast() else {
+    init(_ program: HelperProgram, _ arguments: [String]) throws {
+        var words = arguments[...]
+        isKubectl = program == .kubectl
+        guard let operation = program.hasOperation ? words.popLast() : "get" else {
             throw UsageError("A helper needs an operation, such as 'get'.")
         }
         self.operation = operation
@@ -161,7 +178,7 @@ struct HelperCall {
         var wantsAccessToken = false
         while let word = words.popFirst() {
             switch word {
-            case "--serves", "--username": own[word] = words.popFirst() ?? ""
+            case _ where program.options.contains(word): own[word] = words.popFirst() ?? ""
             case "--access-token" where isKubectl: wantsAccessToken = true
             default: rest.append(word)
             }
@@ -169,13 +186,13 @@ struct HelperCall {
         let known = TokenCommand(quickly: ["token"] + rest)
         guard let token = known, !token.silent.idToken, !token.silent.forceRefresh, !token.output.json else {
             throw UsageError(
-                "A helper takes --serves, --username and the options of 'token' that have a value, with full names."
+                "This helper takes \(program.options.sorted().joined(separator: ", ")) and the options of 'token' that "
+                    + "have a value, with full names."
             )
         }
         self.token = token
         self.wantsAccessToken = wantsAccessToken
-        serves = own["--serves"]
-        username = own["--username"]
+        self.own = own
     }
 
     /// Returns what gives the token for an address, or `nil` if nothing serves the address.
@@ -205,6 +222,13 @@ struct HelperCall {
             throw UsageError("--username: control characters are not possible.")
         }
         return HelperSource(environment: environment, username: username?.text, command: token)
+    }
+
+    /// Returns what gives the token for a program that names no address: the client that an option, a variable, or
+    /// `--profile` names, or else the default profile.
+    func source(in session: Session) throws -> HelperSource {
+        let environment = try token.provider.environment(above: session.environment)
+        return HelperSource(environment: environment, username: nil, command: token)
     }
 
     private static func served(_ text: String) throws -> ServedAddress {

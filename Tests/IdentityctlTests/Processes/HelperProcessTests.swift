@@ -110,4 +110,31 @@ import Testing
         let wrong = try await run("KUBERNETES_EXEC_INFO='{}' " + helper, "", setup)
         #expect(wrong.status == 64 && wrong.output.isEmpty, "\(wrong)")
     }
+
+    @Test(.timeLimit(.minutes(1))) func makesResponsesForMail() async throws {
+        let setup = try ToolSetup()
+        let missing = try await setup.run("helper", "xoauth2", "--user", "alice@mail.test")
+        #expect(missing.status == 2 && missing.output.isEmpty && missing.errors.contains("identityctl login"))
+        let token = try await setup.login().output.dropLast()
+        func decoded(_ outcome: Tool.Outcome) throws -> String {
+            #expect(outcome.status == 0 && outcome.output.hasSuffix("\n"), "\(outcome)")
+            return String(decoding: try #require(Data(base64Encoded: String(outcome.output.dropLast()))), as: UTF8.self)
+        }
+        let older = try await setup.run("helper", "xoauth2", "--user", "alice@mail.test")
+        #expect(try decoded(older) == "user=alice@mail.test\u{1}auth=Bearer \(token)\u{1}\u{1}")
+        let standard = try await setup.run(
+            "helper",
+            "oauthbearer",
+            "--user",
+            "alice@mail.test",
+            "--host",
+            "imap.mail.test",
+            "--port",
+            "993"
+        )
+        let fields = "host=imap.mail.test\u{1}port=993\u{1}auth=Bearer \(token)\u{1}\u{1}"
+        #expect(try decoded(standard) == "n,a=alice@mail.test,\u{1}" + fields)
+        let wrong = try await setup.run("helper", "xoauth2", "--user", "a\u{1}auth=x")
+        #expect(wrong.status == 64 && wrong.output.isEmpty, "\(wrong)")
+    }
 }

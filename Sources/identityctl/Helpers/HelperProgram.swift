@@ -1,0 +1,35 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// A program that asks for tokens, or the form in which programs want them.
+enum HelperProgram: String, CaseIterable {
+    case git, docker, kubectl, xoauth2, oauthbearer
+
+    /// The program that is asked by the name of a link to `identityctl`.
+    init?(link: Substring?) {
+        switch link {
+        case "git-credential-identityctl": self = .git
+        case "docker-credential-identityctl": self = .docker
+        default: return nil
+        }
+    }
+
+    /// Whether the last argument says what to do. The others only get a token.
+    var hasOperation: Bool {
+        switch self {
+        case .git, .docker: true
+        case .kubectl, .xoauth2, .oauthbearer: false
+        }
+    }
+
+    /// The options with a value that the options of `token` do not have.
+    var options: Set<String> {
+        switch self {
+        case .git, .docker, .kubectl: ["--serves", "--username"]
+        case .xoauth2: ["--user"]
+        case .oauthbearer: ["--user", "--host", "--port"]
+        }
+    }
+
+    /// The names for an error message.
+    static var list: String { allCases.map { "'helper \($0.rawValue)'" }.joined(separator: ", ") }
+}
