@@ -17,7 +17,8 @@ struct HelperCommand: ToolCommand {
             goes with it, 'oauth2' unless given. The options of 'token' come before the operation. A helper never asks a \
             person. 'helper kubectl', for the exec section of kubeconfig, takes no operation, and prints the ID token; \
             with --access-token the access token. 'helper xoauth2 --user NAME' and 'helper oauthbearer --user NAME --host \
-            SERVER --port PORT' print what a mail program sends to sign in; they take the default profile, or --profile.
+            SERVER --port PORT' print what a mail program sends to sign in; they take the default profile, or --profile. \
+            'helper keyring', or a link named 'keyring', is for pip and uv; calls for others go to the next 'keyring' in PATH.
             """
     )
 
@@ -52,12 +53,14 @@ struct HelperCommand: ToolCommand {
             throw UsageError("Which helper? One of \(HelperProgram.list).")
         }
         do {
+            guard program != .keyring else { return try await answerKeyring(session) }
             let call = try HelperCall(program, Array(arguments.dropFirst()))
             switch program {
             case .git: try await answerGit(call, session)
             case .docker: try await answerDocker(call, session)
             case .kubectl: try await answerKubectl(call, session)
             case .xoauth2, .oauthbearer: try await answerMail(program, call, session)
+            case .keyring: break
             }
         } catch let ended as Ended {
             throw ended

@@ -2,13 +2,14 @@
 
 /// A program that asks for tokens, or the form in which programs want them.
 enum HelperProgram: String, CaseIterable {
-    case git, docker, kubectl, xoauth2, oauthbearer
+    case git, docker, kubectl, xoauth2, oauthbearer, keyring
 
     /// The program that is asked by the name of a link to `identityctl`.
     init?(link: Substring?) {
         switch link {
         case "git-credential-identityctl": self = .git
         case "docker-credential-identityctl": self = .docker
+        case "keyring": self = .keyring
         default: return nil
         }
     }
@@ -17,7 +18,7 @@ enum HelperProgram: String, CaseIterable {
     var hasOperation: Bool {
         switch self {
         case .git, .docker: true
-        case .kubectl, .xoauth2, .oauthbearer: false
+        case .kubectl, .xoauth2, .oauthbearer, .keyring: false
         }
     }
 
@@ -25,6 +26,7 @@ enum HelperProgram: String, CaseIterable {
     var options: Set<String> {
         switch self {
         case .git, .docker, .kubectl: ["--serves", "--username"]
+        case .keyring: []
         case .xoauth2: ["--user"]
         case .oauthbearer: ["--user", "--host", "--port"]
         }

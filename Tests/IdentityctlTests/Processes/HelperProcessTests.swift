@@ -20,7 +20,7 @@ import Testing
 
     private func run(_ line: String, _ request: String, _ setup: ToolSetup) async throws -> Tool.Outcome {
         let links = setup.directory.appendingPathComponent("links")
-        for name in ["git-credential-identityctl", "docker-credential-identityctl"] {
+        for name in ["git-credential-identityctl", "docker-credential-identityctl", "keyring"] {
             let link = links.appendingPathComponent(name)
             guard !FileManager.default.fileExists(atPath: link.path) else { continue }
             try FileManager.default.createDirectory(at: links, withIntermediateDirectories: true)
@@ -136,5 +136,31 @@ import Testing
         #expect(try decoded(standard) == "n,a=alice@mail.test,\u{1}" + fields)
         let wrong = try await setup.run("helper", "xoauth2", "--user", "a\u{1}auth=x")
         #expect(wrong.status == 64 && wrong.output.isEmpty, "\(wrong)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func answersAsKeyringAndPassesOnTheRest() async throws {
+        let setup = try ToolSetup()
+        let missing = try await run("keyring get https://git.test/simple/ u", "", setup)
+        #expect(missing.status == 2 && missing.output.isEmpty && missing.errors.contains("identityctl login"))
+        let token = try await setup.login().output
+        let found = try await run("keyring get https://git.test/simple/ u", "", setup)
+        #expect(found.status == 0 && found.output == token, "\(found)")
+        #expect(try await run("keyring get git.test --mode creds", "", setup).output == "oauth2\n\(token)")
+        let alone = try await run("PATH=\"${PATH%%:*}\"; keyring get git.test.evil.test u", "", setup)
+        #expect(alone.status == 1 && alone.output.isEmpty && alone.errors.isEmpty, "\(alone)")
+
+        let next = setup.directory.appendingPathComponent("next")
+        try FileManager.default.createDirectory(at: next, withIntermediateDirectories: true)
+        let program = Data("#!/bin/sh\nprintf '[%s]' \"$@\"\nkill -TERM $$\nexit 3\n".utf8)
+        let path = next.appendingPathComponent("keyring").path
+        #expect(FileManager.default.createFile(atPath: path, contents: program, attributes: [.posixPermissions: 0o700]))
+        for arguments in ["get git.test.evil.test u", "set git.test u", "get git.test 'u\n'", "-x '$(id) ;'"] {
+            let passed = try await run("PATH=\"${PATH%%:*}:\(next.path)\"; keyring \(arguments)", "", setup)
+            #expect(
+                passed.status != 3 && passed.output.hasPrefix("[\(arguments.split(separator: " ")[0])]"),
+                "\(passed)"
+            )
+        }
+        #expect(setup.provider.count(of: .token) == 1)
     }
 }
