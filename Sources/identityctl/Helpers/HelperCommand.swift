@@ -18,7 +18,8 @@ struct HelperCommand: ToolCommand {
             person. 'helper kubectl', for the exec section of kubeconfig, takes no operation, and prints the ID token; \
             with --access-token the access token. 'helper xoauth2 --user NAME' and 'helper oauthbearer --user NAME --host \
             SERVER --port PORT' print what a mail program sends to sign in; they take the default profile, or --profile. \
-            'helper keyring', or a link named 'keyring', is for pip and uv; calls for others go to the next 'keyring' in PATH.
+            'helper keyring', or a link named 'keyring', is for pip and uv; calls for others go to the next 'keyring' in PATH. \
+            'cargo-credential-identityctl' is for cargo, 'helper bazel get' for Bazel, 'helper pnpm' for pnpm.
             """
     )
 
@@ -53,28 +54,36 @@ struct HelperCommand: ToolCommand {
             throw UsageError("Which helper? One of \(HelperProgram.list).")
         }
         do {
-            guard program != .keyring else { return try await answerKeyring(session) }
+            if program == .keyring { return try await answerKeyring(session) }
+            if program == .cargo { return try await answerCargo(session) }
             let call = try HelperCall(program, Array(arguments.dropFirst()))
             switch program {
             case .git: try await answerGit(call, session)
             case .docker: try await answerDocker(call, session)
             case .kubectl: try await answerKubectl(call, session)
             case .xoauth2, .oauthbearer: try await answerMail(program, call, session)
-            case .keyring: break
+            case .bazel: try await answerBazel(call, session)
+            case .pnpm: try await answerPnpm(call, session)
+            case .keyring, .cargo: break
             }
         } catch let ended as Ended {
             throw ended
         } catch {
-            let failure = error as? HelperFailure
-            let cause = failure?.cause ?? error
-            let options = failure?.options ?? SharedOptions()
-            let advice = await session.adviceOnStore(cause, options) ?? PlainReport.advice(cause, options)
+            let (cause, advice) = await explanation(of: error, in: session)
             session.report(cause, advice: advice)
             guard program == .docker else { throw Ended(status: ExitStatus(for: cause)) }
             // Docker reads a helper's standard output, and shows that.
             try session.result(PlainReport.error(cause).joined(separator: " ") + "\n")
             throw Ended(status: .other)
         }
+    }
+
+    /// Returns what failed, and what a person can do about it.
+    func explanation(of error: any Error, in session: Session) async -> (cause: any Error, advice: String?) {
+        let failure = error as? HelperFailure
+        let cause = failure?.cause ?? error
+        let options = failure?.options ?? SharedOptions()
+        return (cause, await session.adviceOnStore(cause, options) ?? PlainReport.advice(cause, options))
     }
 
     private func answerGit(_ call: HelperCall, _ session: Session) async throws {

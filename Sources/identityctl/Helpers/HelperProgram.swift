@@ -2,7 +2,7 @@
 
 /// A program that asks for tokens, or the form in which programs want them.
 enum HelperProgram: String, CaseIterable {
-    case git, docker, kubectl, xoauth2, oauthbearer, keyring
+    case git, docker, kubectl, xoauth2, oauthbearer, keyring, cargo, bazel, pnpm
 
     /// The program that is asked by the name of a link to `identityctl`.
     init?(link: Substring?) {
@@ -10,6 +10,9 @@ enum HelperProgram: String, CaseIterable {
         case "git-credential-identityctl": self = .git
         case "docker-credential-identityctl": self = .docker
         case "keyring": self = .keyring
+        case "cargo-credential-identityctl": self = .cargo
+        case "bazel-credential-identityctl": self = .bazel
+        case "pnpm-token-identityctl": self = .pnpm
         default: return nil
         }
     }
@@ -17,8 +20,8 @@ enum HelperProgram: String, CaseIterable {
     /// Whether the last argument says what to do. The others only get a token.
     var hasOperation: Bool {
         switch self {
-        case .git, .docker: true
-        case .kubectl, .xoauth2, .oauthbearer, .keyring: false
+        case .git, .docker, .bazel: true
+        case .kubectl, .xoauth2, .oauthbearer, .keyring, .cargo, .pnpm: false
         }
     }
 
@@ -26,7 +29,8 @@ enum HelperProgram: String, CaseIterable {
     var options: Set<String> {
         switch self {
         case .git, .docker, .kubectl: ["--serves", "--username"]
-        case .keyring: []
+        case .cargo, .bazel: ["--serves"]
+        case .keyring, .pnpm: []
         case .xoauth2: ["--user"]
         case .oauthbearer: ["--user", "--host", "--port"]
         }

@@ -20,7 +20,10 @@ import Testing
 
     private func run(_ line: String, _ request: String, _ setup: ToolSetup) async throws -> Tool.Outcome {
         let links = setup.directory.appendingPathComponent("links")
-        for name in ["git-credential-identityctl", "docker-credential-identityctl", "keyring"] {
+        for name in [
+            "git-credential-identityctl", "docker-credential-identityctl", "keyring",
+            "cargo-credential-identityctl", "bazel-credential-identityctl", "pnpm-token-identityctl",
+        ] {
             let link = links.appendingPathComponent(name)
             guard !FileManager.default.fileExists(atPath: link.path) else { continue }
             try FileManager.default.createDirectory(at: links, withIntermediateDirectories: true)
@@ -162,5 +165,44 @@ import Testing
             )
         }
         #expect(setup.provider.count(of: .token) == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func answersCargoLineByLine() async throws {
+        let setup = try ToolSetup()
+        func request(_ index: String, _ kind: String = "get") -> String {
+            #"{"v":1,"registry":{"index-url":"\#(index)"},"kind":"\#(kind)","operation":"read","args":[]}"#
+        }
+        let helper = "cargo-credential-identityctl --cargo-plugin"
+        let missing = try await run(helper, request("sparse+https://git.test/i/"), setup)
+        #expect(missing.status == 0 && missing.output.hasPrefix(#"{"v":[1]}"# + "\n" + #"{"Err":{"kind":"other""#))
+        #expect(missing.output.contains("identityctl login"), "\(missing)")
+        let token = try await setup.login().output.dropLast()
+        let requests = [
+            request("sparse+https://git.test/i/"), request("sparse+https://git.test.evil.test/"),
+            request("https://git.test", "logout"), "nonsense",
+        ]
+        let found = try await run(helper, requests.joined(separator: "\n"), setup)
+        let lines = found.output.split(separator: "\n")
+        #expect(found.status == 0 && lines.count == 5, "\(found)")
+        #expect(lines[1].hasPrefix(#"{"Ok":{"kind":"get","token":"Bearer \#(token)","cache":"expires","#), "\(found)")
+        #expect(
+            lines[2...3] == [#"{"Err":{"kind":"url-not-supported"}}"#, #"{"Err":{"kind":"operation-not-supported"}}"#]
+        )
+        #expect(lines[4].hasPrefix(#"{"Err":{"kind":"other""#), "\(found)")
+        #expect(try await run("cargo-credential-identityctl", "", setup).status == 64)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func answersBazelAndPnpm() async throws {
+        let setup = try ToolSetup()
+        let bazel = "bazel-credential-identityctl get"
+        let missing = try await run("pnpm-token-identityctl", "", setup)
+        #expect(missing.status == 2 && missing.output.isEmpty && missing.errors.contains("identityctl login"))
+        let token = try await setup.login().output.dropLast()
+        let found = try await run(bazel, #"{"uri":"https://git.test/a?b=c"}"#, setup)
+        #expect(found.status == 0, "\(found)")
+        #expect(found.output.hasPrefix(#"{"headers":{"Authorization":["Bearer \#(token)"]},"expires":""#), "\(found)")
+        let other = try await run(bazel, #"{"uri":"https://git.test.evil.test/"}"#, setup)
+        #expect(other.status == 64 && other.output.isEmpty, "\(other)")
+        #expect(try await run("pnpm-token-identityctl", "", setup).output == "Bearer \(token)\n")
     }
 }
