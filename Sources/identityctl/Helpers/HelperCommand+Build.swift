@@ -34,7 +34,7 @@ extension HelperCommand {
             try Task.checkCancellation()
             let (cause, advice) = await explanation(of: error, in: session)
             return CargoCredential.answer(
-                failure: (PlainReport.error(cause) + [advice].compactMap(\.self)).joined(separator: " ")
+                failure: (PlainReport.error(cause) + [advice].compactMap(\.self)).joined(separator: "\n")
             )
         }
     }
