@@ -14,11 +14,15 @@ enum AgentAnswer {
     }
 
     /// A token. A refresh token never.
+    ///
+    /// - Parameter serves: The address that was asked for and that the profile serves.
     static func token(
         _ result: AuthenticationResult,
         _ idToken: IDToken?,
         issuer: String,
-        isPersistent: Bool
+        isPersistent: Bool,
+        serves: String? = nil,
+        username: String? = nil
     ) -> JSONObject {
         var report = JSONReport.result(result, persisted: isPersistent)
         report["accessToken"] = .null  // each token is sent once
@@ -34,6 +38,8 @@ enum AgentAnswer {
         ])
         answer["id_token"] = idToken.map { .string($0.text) }
         answer["id_token_expires_at"] = idToken.map { .integer(Int64($0.expiresOn.timeIntervalSince1970)) }
+        answer["serves"] = serves.map { .string($0) }
+        answer["username"] = username.map { .string($0) }
         answer["report"] = .object(report)
         return answer
     }
@@ -83,6 +89,15 @@ enum AgentAnswer {
 /// The advice that came with an error of the agent.
 struct AgentAdvice: Error {
     let text: String
+
+    static func text(of error: any Error) -> String? {
+        ((error as? AuthenticationError)?.underlyingError as? AgentAdvice)?.text
+    }
+}
+
+extension AuthenticationError.Code {
+    /// No profile of the agent serves the address that a helper asks for.
+    static let notServed = AuthenticationError.Code(rawValue: "cache.agent_not_served")
 }
 
 extension AuthenticationError {

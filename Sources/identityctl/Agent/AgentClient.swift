@@ -108,7 +108,8 @@ extension AgentRequest.Token {
         for command: String,
         _ socket: Given
     ) throws {
-        for option in ProviderOptions.named where !["client-id", "issuer", "authority"].contains(option.name) {
+        let sent = ["client-id", "issuer", "authority", "profile"]
+        for option in ProviderOptions.named where !sent.contains(option.name) {
             guard option.value(provider) != nil else { continue }
             throw UsageError(
                 """
@@ -118,7 +119,8 @@ extension AgentRequest.Token {
             )
         }
         self.init()
-        profile = try environment.given("profile", nil)?.text
+        profile = try environment.given("profile", provider.profile)?.text
+        if profile == ProfileName.none { profile = nil }
         clientID = try environment.given("client-id", provider.clientID)?.text
         issuer =
             try environment.given("issuer", provider.issuer)?.text

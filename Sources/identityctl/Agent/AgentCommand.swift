@@ -11,8 +11,8 @@ struct AgentCommand: AsyncParsableCommand {
         commandName: "agent",
         abstract: "Hands out tokens to this user's programs over a socket, also to another machine over SSH.",
         discussion: """
-            Without a subcommand, runs the agent until 'agent stop' or Ctrl-C. Programs find it by IDENTITYCTL_AGENT, the path \
-            of its socket. A refresh token never leaves it. See 'The agent' in Docs/identityctl.md.
+            Without a subcommand, runs the agent until 'agent stop' or Ctrl-C. It serves all profiles, or the one client that \
+            its options or variables name. Programs find it by IDENTITYCTL_AGENT, the path of its socket. A refresh token never leaves it. See 'The agent' in Docs/identityctl.md.
             """,
         subcommands: [
             AgentRunCommand.self, AgentStatusCommand.self, AgentLockCommand.self, AgentUnlockCommand.self,
@@ -55,8 +55,6 @@ struct AgentRunCommand: ToolCommand {
     @OptionGroup var socket: AgentSocketOption
     @OptionGroup var output: OutputOptions
 
-    var clientOptions: ProviderOptions? { provider }
-
     func run(in session: Session) async throws {
         // Memory with tokens is written to no file, whatever becomes of this process.
         var none = rlimit()
@@ -94,12 +92,24 @@ struct AgentRunCommand: ToolCommand {
         await service.finishPendingWork()
     }
 
-    /// The options of this command as the only profile.
+    /// The client that an option, a variable or `--profile` names as the only profile, or else all profiles.
     private func profiles(_ session: Session) throws -> AgentProfiles {
-        let environment = session.environment
+        let variables = session.environment
+        guard try provider.namesOne(variables) || variables.given("profile", provider.profile) != nil else {
+            let given = ProviderOptions.named.first { $0.value(provider) != nil }.map { "--\($0.name)" }
+            if let option = given ?? (token.scopes.isEmpty ? nil : "--scope") ?? token.claims.map({ _ in "--claims" }) {
+                throw UsageError("\(option): the agent serves all profiles, which say this. Name one with --profile.")
+            }
+            let (directory, console) = (try ProfileDirectory(variables), session.console)
+            if try directory.names().isEmpty {
+                console.line("There is no profile yet. To add one: identityctl profile add NAME --preset PRESET …")
+            }
+            return .all(in: directory, variables, provider) { console.line("Warning: \($0)") }
+        }
+        let environment = try provider.environment(above: variables)
         _ = try provider.configuration(environment)  // a mistake is told now
         let profile = AgentProfile(
-            name: "default",
+            name: environment.profile?.name.text ?? "default",
             environment: environment,
             options: provider,
             scopes: token.scopes,

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityClient
+
 /// One client at one provider, under a name by which programs ask the agent for its tokens.
 struct AgentProfile: Sendable {
     let name: String
@@ -19,16 +21,67 @@ struct AgentProfiles: Sendable {
     /// - Throws: `UsageError` for a name that is none of `names`.
     let profile: @Sendable (String) throws -> AgentProfile
     let defaultName: @Sendable () throws -> String?
+    /// Returns the name of the profile that serves an address; `nil` if none does.
+    let serving: @Sendable (ServedAddress) throws -> String?
 
     /// The options of the agent's own command line as the only profile.
     static func only(_ profile: AgentProfile) -> AgentProfiles {
-        AgentProfiles(names: { [profile.name] }, profile: { _ in profile }, defaultName: { profile.name })
+        AgentProfiles(
+            names: { [profile.name] },
+            profile: { _ in profile },
+            defaultName: { profile.name },
+            serving: { try profile.serves($0) ? profile.name : nil }
+        )
+    }
+
+    /// All profiles of a directory, without the variables that stand in for options.
+    ///
+    /// - Parameter problem: Called for each profile that cannot be read when an address is looked for.
+    static func all(
+        in directory: ProfileDirectory,
+        _ variables: Environment,
+        _ options: ProviderOptions,
+        problem: @escaping @Sendable (any Error) -> Void
+    ) -> AgentProfiles {
+        let variables = variables.withoutOptions
+        return AgentProfiles(
+            names: { try directory.names().map(\.text) },
+            profile: { name in
+                guard let known = ProfileName(name) else { throw notFound("a profile '\(name.printable)'") }
+                let profile = try directory.profile(named: known)
+                return AgentProfile(
+                    name: name,
+                    environment: variables.above(profile),
+                    options: options,
+                    scopes: [],
+                    login: "identityctl login --profile \(name.shellWord)",
+                    version: profile.lines.map { "\($0.name)=\($0.value)" }.joined(separator: "\n")
+                )
+            },
+            defaultName: { try directory.defaultName()?.text },
+            serving: { try directory.profile(serving: $0, problem: problem)?.name.text }
+        )
     }
 }
 
 extension AgentProfiles {
     /// Returns the profile that a request names, or the only one that fits, or the default one.
+    ///
+    /// - Throws: `AuthenticationError` with the code `notServed` for an address that no profile serves, or not the one
+    ///   that the request names; `UsageError`.
     func chosen(by request: AgentRequest.Token) throws -> AgentProfile {
+        guard let text = request.serves else { return try chosenByName(request) }
+        guard let address = ServedAddress(text) else { throw Self.notServed(text) }
+        if request.profile == nil, request.issuer == nil, request.clientID == nil {
+            guard let name = try serving(address) else { throw Self.notServed(text) }
+            return try profile(name)
+        }
+        let profile = try chosenByName(request)
+        guard try profile.serves(address) else { throw Self.notServed(text) }
+        return profile
+    }
+
+    private func chosenByName(_ request: AgentRequest.Token) throws -> AgentProfile {
         let names = try names()
         if let name = request.profile {
             guard names.contains(name) else { throw Self.notFound("a profile '\(name.printable)'") }
@@ -48,6 +101,10 @@ extension AgentProfiles {
         guard fitting.count > 1 else { return first }
         if let name = try defaultName(), let profile = fitting.first(where: { $0.name == name }) { return profile }
         throw UsageError("Several profiles fit: \(Self.list(fitting.map(\.name))). Name one.")
+    }
+
+    private static func notServed(_ address: String) -> AuthenticationError {
+        AuthenticationError(.notServed, "No profile of the agent serves \(address.printable).")
     }
 
     /// Clients of oidc-agent look for its words.
@@ -72,6 +129,11 @@ extension AgentProfiles {
 }
 
 extension AgentProfile {
+    /// Whether a line `serves` names an address.
+    func serves(_ address: ServedAddress) throws -> Bool {
+        try environment.words("serves", []).contains { ServedAddress($0)?.serves(address) == true }
+    }
+
     /// The addresses by which the provider is known.
     fileprivate func providers(_ options: ProviderOptions, _ environment: Environment) throws -> [String] {
         let given = [

@@ -21,6 +21,8 @@ enum AgentRequest: Hashable, Sendable {
     struct Token: Hashable, Sendable {
         /// The profile's name, which oidc-agent calls the account.
         var profile: String?
+        /// The address that the token is for. The profile must serve it.
+        var serves: String?
         var issuer: String?
         var clientID: String?
         /// The person's account: an id or a username.
@@ -76,6 +78,7 @@ extension AgentRequest {
 extension AgentRequest.Token {
     fileprivate init(_ object: JSONObject) throws {
         profile = try Self.text("account", of: object)
+        serves = try Self.text("serves", of: object)
         issuer = try Self.text("issuer", of: object)
         clientID = try Self.text("client_id", of: object)
         user = try Self.text("user", of: object)
@@ -100,6 +103,7 @@ extension AgentRequest.Token {
     fileprivate var object: JSONObject {
         var object = JSONObject([("request", .string("access_token"))])
         object["account"] = profile.map { .string($0) }
+        object["serves"] = serves.map { .string($0) }
         object["issuer"] = issuer.map { .string($0) }
         object["client_id"] = clientID.map { .string($0) }
         object["user"] = user.map { .string($0) }

@@ -139,7 +139,9 @@ final class AgentService: Sendable {
                 result,
                 idToken,
                 issuer: application.configuration.authority.url,
-                isPersistent: result.isPersisted && !(application.configuration.cache is InMemoryTokenCache)
+                isPersistent: result.isPersisted && !(application.configuration.cache is InMemoryTokenCache),
+                serves: request.serves,
+                username: try profile.environment.given("username", nil)?.text
             )
         } catch is DeadlineExceeded {
             throw AuthenticationError(.networkTimedOut, "The provider did not answer within 60 s. Try again.")

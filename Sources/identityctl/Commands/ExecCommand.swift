@@ -36,6 +36,11 @@ struct ExecCommand: ToolCommand {
 
     var clientOptions: ProviderOptions? { provider }
 
+    /// With an agent, which has the profiles, those of this machine are not read.
+    func environment(above variables: Environment) throws -> Environment {
+        try variables.given("agent", nil) == nil ? provider.environment(above: variables) : variables
+    }
+
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
     func validate() throws {

@@ -19,6 +19,11 @@ struct TokenCommand: ToolCommand {
 
     var clientOptions: ProviderOptions? { provider }
 
+    /// With an agent, which has the profiles, those of this machine are not read.
+    func environment(above variables: Environment) throws -> Environment {
+        try variables.given("agent", nil) == nil ? provider.environment(above: variables) : variables
+    }
+
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
     func advice(on error: any Error, in session: Session) -> String? { SilentOptions.advice(on: error) }

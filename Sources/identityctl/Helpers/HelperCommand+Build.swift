@@ -22,10 +22,9 @@ extension HelperCommand {
             let asked = try CargoCredential(parsing: line)
             guard asked.wantsToken else { return CargoCredential.answer(.operationNotSupported) }
             let call = try HelperCall(.cargo, asked.arguments.filter { $0 != "--bare" })
-            guard let source = try call.source(for: asked.address, in: session) else {
-                return CargoCredential.answer(.urlNotSupported)
-            }
-            let token = try await source.token(in: session)
+            guard let source = try call.source(for: asked.address, in: session),
+                let token = try await source.token(in: session)
+            else { return CargoCredential.answer(.urlNotSupported) }
             return CargoCredential.answer(
                 header: asked.arguments.contains("--bare") ? token.text : "Bearer \(token.text)",
                 expiresOn: Int(token.expiresOn.timeIntervalSince1970)
@@ -42,15 +41,15 @@ extension HelperCommand {
     func answerBazel(_ call: HelperCall, _ session: Session) async throws {
         guard call.operation == "get" else { throw UsageError("A credential helper knows only 'get'.") }
         let address = try BazelCredential.address(parsing: try HelperInput.request(endsAtEmptyLine: false))
-        guard let source = try call.source(for: address, in: session) else {
+        guard let source = try call.source(for: address, in: session), let token = try await source.token(in: session)
+        else {
             throw UsageError("Nothing serves this address. A 'serves' line of a profile, or --serves, names it.")
         }
-        let token = try await source.token(in: session)
         try session.result(BazelCredential.answer(token: token.text, expiresOn: token.expiresOn))
     }
 
     func answerPnpm(_ call: HelperCall, _ session: Session) async throws {
-        let token = try await call.source(in: session).token(in: session)
+        let token = try await call.token(in: session)
         try session.result("Bearer \(token.text)\n")
     }
 }

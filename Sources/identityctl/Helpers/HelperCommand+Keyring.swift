@@ -24,10 +24,10 @@ extension HelperCommand {
     }
 
     func answerKeyring(_ session: Session) async throws {
-        guard let request = KeyringRequest(Array(arguments.dropFirst())), let source = try request.source(in: session)
+        guard let request = KeyringRequest(Array(arguments.dropFirst())), let source = try request.source(in: session),
+            let token = try await source.token(in: session)
         else { throw Ended(status: .other) }
-        let token = try await source.token(in: session)
-        let username = source.username ?? request.username ?? HelperCall.anyUsername
+        let username = source.username ?? token.username ?? request.username ?? HelperCall.anyUsername
         try session.result(request.answer(username: username, token: token.text))
     }
 }

@@ -83,7 +83,8 @@ struct HelperCommand: ToolCommand {
         let failure = error as? HelperFailure
         let cause = failure?.cause ?? error
         let options = failure?.options ?? SharedOptions()
-        return (cause, await session.adviceOnStore(cause, options) ?? PlainReport.advice(cause, options))
+        let known = await session.adviceOnStore(cause, options)
+        return (cause, AgentAdvice.text(of: cause) ?? known ?? PlainReport.advice(cause, options))
     }
 
     private func answerGit(_ call: HelperCall, _ session: Session) async throws {
@@ -94,14 +95,16 @@ struct HelperCommand: ToolCommand {
         let asked = try GitCredential(parsing: try HelperInput.request(endsAtEmptyLine: true))
         guard let source = try call.source(for: asked.address, in: session) else { return }
         if let chosen = source.username, let username = asked.username, chosen != username { return }
-        let token = try await source.token(in: session)
+        guard let token = try await source.token(in: session) else { return }
+        let chosen = source.username ?? token.username
+        if let chosen, let username = asked.username, chosen != username { return }
         if call.operation == "erase" {
             // A late call about an older token changes nothing.
             if asked.holds(token.text) { _ = try await source.token(in: session, forcesRefresh: true) }
             return
         }
         let answer = asked.answer(
-            username: source.username ?? asked.username ?? HelperCall.anyUsername,
+            username: chosen ?? asked.username ?? HelperCall.anyUsername,
             token: token.text,
             expiresOn: Int(token.expiresOn.timeIntervalSince1970)
         )
@@ -110,13 +113,14 @@ struct HelperCommand: ToolCommand {
 
     private func answerKubectl(_ call: HelperCall, _ session: Session) async throws {
         let asked = try ExecCredential(parsing: session.environment["KUBERNETES_EXEC_INFO"])
-        guard let source = try call.source(for: asked.server.flatMap(ServedAddress.init), in: session) else {
+        guard let source = try call.source(for: asked.server.flatMap(ServedAddress.init), in: session),
+            let token = try await source.token(in: session, wantsIDToken: !call.wantsAccessToken)
+        else {
             throw UsageError(
                 "Nothing serves this cluster. Give --profile or --serves; with 'provideClusterInfo: true' in kubeconfig, the "
                     + "profile is found by the cluster's address."
             )
         }
-        let token = try await source.token(in: session, wantsIDToken: !call.wantsAccessToken)
         try session.result(asked.answer(token: token.text, expiresOn: token.expiresOn))
     }
 
@@ -124,12 +128,13 @@ struct HelperCommand: ToolCommand {
         switch call.operation {
         case "get":
             let server = try DockerCredential.server(parsing: try HelperInput.request(endsAtEmptyLine: false))
-            guard let source = try call.source(for: DockerCredential.address(server), in: session) else {
+            guard let source = try call.source(for: DockerCredential.address(server), in: session),
+                let token = try await source.token(in: session)
+            else {
                 try session.result(DockerCredential.miss + "\n")
                 throw Ended(status: .other)
             }
-            let token = try await source.token(in: session)
-            let username = source.username ?? HelperCall.anyUsername
+            let username = source.username ?? token.username ?? HelperCall.anyUsername
             try session.result(DockerCredential.answer(server: server, username: username, token: token.text))
         case "store", "erase": return  // 'docker login' and 'docker logout' keep and end no sign-in here.
         case "list": try session.result("{}\n")
@@ -153,7 +158,7 @@ extension HelperCommand {
                 )
         }
         _ = try form("")  // A mistake in an option is told before the network is asked.
-        try session.result(try form(try await call.source(in: session).token(in: session).text))
+        try session.result(try form(try await call.token(in: session).text))
     }
 }
 
@@ -210,16 +215,26 @@ struct HelperCall {
     /// Returns what gives the token for an address, or `nil` if nothing serves the address.
     ///
     /// That is the client that an option, a variable or `--profile` names, if it serves the address, or else the profile
-    /// that does. Kubectl's own file says which cluster a client is for, if neither `--serves` nor a line of the profile
+    /// that does. With an agent it is the agent's profile. Kubectl's own file says which cluster a client is for, if neither `--serves` nor a line of the profile
     /// does.
     func source(for address: ServedAddress?, in session: Session) throws -> HelperSource? {
         let (variables, options) = (session.environment, token.provider)
         let isNamed = try options.namesOne(variables) || variables.given("profile", options.profile) != nil
+        let agent = try variables.given("agent", nil)
         let environment: Environment
+        var asked: ServedAddress?
         if isNamed || (isKubectl && address == nil) {
-            environment = try options.environment(above: variables)
+            environment = try agent == nil ? options.environment(above: variables) : variables
             let served = try environment.words("serves", serves.map { [$0] } ?? []).map(Self.served)
-            guard served.isEmpty ? isKubectl : served.contains(where: { $0.serves(address) }) else { return nil }
+            if served.isEmpty, agent != nil, !isKubectl {
+                guard let address else { return nil }
+                asked = address  // the agent knows what its profile serves
+            } else {
+                guard served.isEmpty ? isKubectl : served.contains(where: { $0.serves(address) }) else { return nil }
+            }
+        } else if agent != nil {
+            guard let address else { return nil }
+            (environment, asked) = (variables, address)
         } else {
             guard let address, let directory = try? ProfileDirectory(variables),
                 let profile = try directory.profile(
@@ -233,14 +248,24 @@ struct HelperCall {
         guard username?.text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) != false else {
             throw UsageError("--username: control characters are not possible.")
         }
-        return HelperSource(environment: environment, username: username?.text, command: token)
+        return HelperSource(
+            environment: environment,
+            username: username?.text,
+            command: token,
+            agent: agent.map { ($0, asked) }
+        )
     }
 
-    /// Returns what gives the token for a program that names no address: the client that an option, a variable, or
+    /// Returns the token for a program that names no address, of the client that an option, a variable, or
     /// `--profile` names, or else the default profile.
-    func source(in session: Session) throws -> HelperSource {
-        let environment = try token.provider.environment(above: session.environment)
-        return HelperSource(environment: environment, username: nil, command: token)
+    func token(in session: Session) async throws -> HelperToken {
+        let environment = try token.environment(above: session.environment)
+        let agent = try environment.given("agent", nil).map { (socket: $0, serves: ServedAddress?.none) }
+        let source = HelperSource(environment: environment, username: nil, command: token, agent: agent)
+        guard let token = try await source.token(in: session) else {
+            throw AuthenticationError.agent("unavailable", "The agent's answer has no token.")
+        }
+        return token
     }
 
     private static func served(_ text: String) throws -> ServedAddress {
@@ -259,14 +284,28 @@ struct HelperSource: Sendable {
     /// The username that goes with the token, if one was chosen.
     let username: String?
     fileprivate let command: TokenCommand
+    /// The agent that is asked, and the address that its profile must serve.
+    fileprivate let agent: (socket: Given, serves: ServedAddress?)?
 
+    /// Returns the token; `nil` if the agent serves no such address.
+    ///
     /// - Throws: `HelperFailure`.
     func token(
         in session: Session,
         wantsIDToken: Bool = false,
         forcesRefresh: Bool = false
-    ) async throws -> HelperToken {
+    ) async throws -> HelperToken? {
         do {
+            if let agent {
+                return try await HelperToken.acquire(
+                    command,
+                    environment,
+                    through: agent.socket,
+                    serves: agent.serves,
+                    wantsIDToken: wantsIDToken,
+                    forcesRefresh: forcesRefresh
+                )
+            }
             return try await HelperToken.acquire(
                 command,
                 environment,

@@ -17,6 +17,9 @@ struct ServedAddress: Hashable, Sendable {
         segments = address.segments
     }
 
+    /// The address in its plain form.
+    var text: String { ([origin] + segments).joined(separator: "/") }
+
     /// The number of path segments.
     var depth: Int { segments.count }
 

@@ -41,6 +41,12 @@ struct Environment: Sendable {
         return environment
     }
 
+    /// Returns the variables without those that stand in for options, and without a profile.
+    var withoutOptions: Environment {
+        let lookup = lookup
+        return Environment(lookup: { $0.hasPrefix("IDENTITYCTL_") ? nil : lookup($0) })
+    }
+
     /// The value of a variable; `nil` if the variable is unset or empty.
     subscript(name: String) -> String? {
         lookup(name).flatMap { $0.isEmpty ? nil : $0 }

@@ -29,7 +29,7 @@ struct SilentOptions: ParsableArguments {
     }
 
     static func advice(on error: any Error) -> String? {
-        if let advice = (error as? AuthenticationError)?.underlyingError as? AgentAdvice { return advice.text }
+        if let advice = AgentAdvice.text(of: error) { return advice }
         guard case AuthenticationError.Code.networkTimedOut = error else { return nil }
         return "To allow more time, give --timeout SECONDS."
     }

@@ -11,6 +11,9 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
     /// The options that name a client and a provider, and so may come from a profile. `nil` by default.
     var clientOptions: ProviderOptions? { get }
 
+    /// Returns the variables above the lines of the profile that applies. By default that of `clientOptions`.
+    func environment(above variables: Environment) throws -> Environment
+
     /// The options that the command shares with a sign-in. Empty by default.
     var sharedOptions: SharedOptions { get }
 
@@ -29,6 +32,10 @@ extension ToolCommand {
 
     var clientOptions: ProviderOptions? { nil }
 
+    func environment(above variables: Environment) throws -> Environment {
+        try clientOptions?.environment(above: variables) ?? variables
+    }
+
     var isVerbose: Bool { false }
 
     func advice(on error: any Error, in session: Session) -> String? { nil }
@@ -43,7 +50,7 @@ extension ToolCommand {
     private func status(_ variables: Environment, _ console: Console) async -> ExitStatus {
         let session: Session
         do {
-            let environment = try clientOptions?.environment(above: variables) ?? variables
+            let environment = try environment(above: variables)
             let level = try output.level(environment)
             session = Session(
                 environment: environment,

@@ -41,6 +41,7 @@ import Testing
 
     @Test func readsWhatItWrites() throws {
         var token = AgentRequest.Token()
+        token.serves = "https://git.test/team"
         token.issuer = "https://issuer.test"
         token.clientID = "client"
         token.user = "é\"\\"

@@ -76,6 +76,15 @@ import Testing
                 "configuration.blocked_by_policy"
             ),
             (#"{"request":"access_token","user":"bob"}"#, [:], "interaction_required.no_tokens"),
+            (#"{"request":"access_token","serves":"https://git.test"}"#, [:], "cache.agent_not_served"),
+            (
+                #"{"request":"access_token","account":"work","serves":"https://git.test.evil.test"}"#,
+                ["IDENTITYCTL_SERVES": "https://git.test"], "cache.agent_not_served"
+            ),
+            (
+                #"{"request":"access_token","client_id":"test-client","serves":"git.test"}"#,
+                ["IDENTITYCTL_SERVES": "https://git.test"], "cache.agent_not_served"
+            ),
             (#"{"request":"unlock"}"#, [:], "configuration.blocked_by_policy"),
             (#"{"request":"stop"}"#, [:], "configuration.blocked_by_policy"),
             (#"{"request":"access_token","request":"lock"}"#, [:], "configuration.invalid_argument"),
@@ -98,6 +107,14 @@ import Testing
             #"{"request":"access_token","scope":"openid"}"#
         )
         #expect(fewer.string("code") == "configuration.blocked_by_policy", "\(fewer)")
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["", #","account":"work""#, #","issuer":"https://issuer.test""#])
+    func saysWhichAddressTheTokenIsFor(more: String) async throws {
+        let variables = ["IDENTITYCTL_SERVES": "https://git.test https://b.test", "IDENTITYCTL_USERNAME": "bot"]
+        let request = #"{"request":"access_token","serves":"https://git.test/a""# + more + "}"
+        let answer = try await ask(service(variables), request)
+        #expect(answer.string("serves") == "https://git.test/a" && answer.string("username") == "bot", "\(answer)")
     }
 
     @Test(.timeLimit(.minutes(1))) func answersNothingWhileLocked() async throws {

@@ -20,6 +20,7 @@ import Testing
     func servesOnlyItsAddress(served: String, asked: String, isServed: Bool) throws {
         let address = try #require(ServedAddress(served))
         #expect((ServedAddress(asked).map(address.serves) ?? false) == isServed)
+        #expect(ServedAddress(address.text) == address)
     }
 
     @Test(arguments: ["http://git.test", "ftp://git.test", "git.test", "https://", "https://a b", "https://a\u{0}b"])

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
+import Foundation
+import IdentityTesting
 import OAuthWire
 import Testing
 
@@ -64,6 +65,119 @@ import Testing
         #expect(option.status == 64 && option.errors.contains("--cache"), "\(option.errors)")
         let second = try await Tool.run(["agent"], setup.variables.merging(["XDG_RUNTIME_DIR": "relative"]) { $1 })
         #expect(second.status == 64, "\(second.errors)")
+        agent.interrupt()
+    }
+
+    /// A home with profiles, in which an agent runs, and another home without any.
+    private struct Homes {
+        let setup: ToolSetup
+        let own: [String: String]
+        let far: [String: String]
+
+        init() throws {
+            setup = try ToolSetup()
+            own = ["HOME": setup.directory.path, "IDENTITYCTL_BROWSER": BrowserStandIn.name]
+            let home = setup.directory.appendingPathComponent("far")
+            try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
+            far = ["HOME": home.path, "IDENTITYCTL_AGENT": "\(setup.directory.path)/run/agent.sock"]
+        }
+
+        func add(_ name: String, _ more: String...) async throws {
+            let options = [
+                "--client-id", "test-client", "--issuer", setup.issuer, "--scope", "files.read",
+                "--cache", "file:\(setup.directory.path)/cache",
+            ]
+            let made = try await Tool.run(["profile", "add", name] + options + more, own)
+            #expect(made.status == 0, "\(made)")
+        }
+
+        func change(_ name: String, _ change: (String) -> String) throws {
+            let file = setup.directory.appendingPathComponent(".config/identityctl/profiles/\(name).conf")
+            let old = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+            try change(old).write(to: file, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+        }
+
+        /// Starts the agent. Its own variables are for other commands.
+        func start() async throws -> Tool {
+            let variables = own.merging(["IDENTITYCTL_ACCOUNT": "bob", "IDENTITYCTL_SCOPE": "files.write"]) { $1 }
+            let agent = try Tool(["agent", "--socket", "\(setup.directory.path)/run/agent.sock"], variables)
+            _ = try await agent.errorLine { $0.hasPrefix("The agent listens.") }
+            return agent
+        }
+
+        func run(_ arguments: String...) async throws -> Tool.Outcome {
+            try await Tool.run(arguments, far)
+        }
+
+        func helper(_ arguments: [String], _ request: String) async throws -> Tool.Outcome {
+            let tool = try Tool(["helper"] + arguments, far)
+            try tool.type(request)
+            try tool.closeInput()
+            return try await tool.outcome()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func servesAllProfilesToAHomeThatHasNone() async throws {
+        let homes = try Homes()
+        let token = try await homes.setup.login().output
+        try await homes.add("work")
+        try await homes.add("other", "--set", "agent-scope=mail.read")
+        try homes.change("broken") { _ in "client-id = a\nnonsense\n" }
+        let agent = try await homes.start()
+        let found = try await homes.run("token", "--profile", "work")
+        #expect(found.status == 0 && found.output == token, "\(found)")
+        #expect(try await homes.run("agent", "status").output == "unlocked\nbroken\nother\nwork\n")
+        let broken = try await homes.run("token", "--profile", "broken")
+        #expect(broken.status == 64 && broken.errors.contains("broken.conf:2: "), "\(broken)")
+        #expect(try await homes.run("token", "--profile", "other").status == 7)
+        let missing = try await homes.run("token", "--profile", "missing")
+        #expect(missing.status == 64 && missing.errors.contains("account not loaded"), "\(missing)")
+        let unnamed = try await homes.run("token")
+        #expect(unnamed.status == 64 && unnamed.errors.contains("broken, other, work"), "\(unnamed)")
+        #expect(try await Tool.run(["profile", "default", "work"], homes.own).status == 0)
+        #expect(try await homes.run("token").output == token)
+        // A change counts at once: here to a store without tokens.
+        try homes.change("work") { $0.replacingOccurrences(of: "/cache\n", with: "/empty\n") }
+        let changed = try await homes.run("token", "--profile", "work")
+        #expect(changed.status == 2 && changed.errors.contains("identityctl login --profile work"), "\(changed)")
+        agent.interrupt()
+    }
+
+    @Test(.timeLimit(.minutes(2))) func findsTheProfileThatServesWhatAHelperAsksFor() async throws {
+        let homes = try Homes()
+        let token = try await homes.setup.login().output
+        let idToken = try await homes.setup.run("token", "--id-token").output.dropLast()
+        try await homes.add("work")
+        try await homes.add("team", "--serves", "https://git.test/team", "--set", "username=bot")
+        try homes.change("broken") { _ in "nonsense\n" }
+        #expect(try await Tool.run(["profile", "default", "work"], homes.own).status == 0)
+        let agent = try await homes.start()
+        let asked = "protocol=https\nhost=git.test\npath=team/repo.git\n\n"
+        let found = try await homes.helper(["git", "get"], asked)
+        #expect(found.status == 0 && found.output.contains("username=bot\npassword=\(token)"), "\(found)")
+        for arguments in [["git", "get"], ["git", "--profile", "team", "get"], ["git", "--profile", "work", "get"]] {
+            let other = try await homes.helper(arguments, asked.replacing("team/", with: "teams/"))
+            #expect(other.status == 0 && other.output.isEmpty, "\(other)")
+        }
+        let docker = try await homes.helper(
+            ["docker", "--profile", "work", "--serves", "https://r.test", "get"],
+            "r.test"
+        )
+        #expect(docker.output.contains("\"Secret\":\"\(token.dropLast())\""), "\(docker)")
+        let miss = try await homes.helper(["docker", "get"], "r.test")
+        #expect(miss.status == 1 && miss.output.contains("credentials not found"), "\(miss)")
+        let kubectl = try await homes.run("helper", "kubectl", "--profile", "work")
+        #expect(kubectl.output.contains("\"token\":\"\(idToken)\""), "\(kubectl)")
+        // Git itself, which tells the helper that the token was refused.
+        let git =
+            "git -c credential.helper= -c credential.useHttpPath=true -c 'credential.helper=!\"$TOOL\" helper git' credential"
+        let line = "printf %s \"$ASKED\" | \(git) fill >\"$HOME/filled\" && \(git) reject <\"$HOME/filled\""
+        let variables = ["TOOL": try Tool.executable.path, "ASKED": asked, "GIT_TERMINAL_PROMPT": "0"]
+        let rejected = try await Tool(shell: line, homes.far.merging(variables) { $1 }).outcome()
+        #expect(rejected.status == 0, "\(rejected)")
+        let renewed = try await homes.helper(["git", "get"], asked)
+        #expect(renewed.output.contains("password=") && !renewed.output.contains(token), "\(renewed)")
         agent.interrupt()
     }
 }

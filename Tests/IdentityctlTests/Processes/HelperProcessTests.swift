@@ -37,7 +37,7 @@ import Testing
         variables["GIT_ASKPASS"] = "true"
         variables["IDENTITYCTL_SERVES"] = "https://git.test"
         let tool = try Tool(shell: line, variables)
-        try tool.type(request)
+        if !request.isEmpty { try tool.type(request) }  // a helper may end without reading, and the pipe break
         try tool.closeInput()
         return try await tool.outcome()
     }
@@ -71,7 +71,7 @@ import Testing
         let helper = "docker-credential-identityctl"
         let missing = try await run("\(helper) get", "git.test", setup)
         #expect(missing.status == 1 && missing.errors.contains("identityctl login"), "\(missing)")
-        let unknown = try await run("git-credential-identityctl nonsense", Self.asked, setup)
+        let unknown = try await run("git-credential-identityctl nonsense", "", setup)
         #expect(unknown.status == 0 && unknown.output.isEmpty && unknown.errors.isEmpty, "\(unknown)")
     }
 
