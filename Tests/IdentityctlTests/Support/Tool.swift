@@ -184,7 +184,10 @@ private final class Collector: Sendable {
                     state.bytes += data
                     state.hasEnded = data.isEmpty
                 }
-                if data.isEmpty { return }
+                guard data.isEmpty else { continue }
+                // A detached thread does not let go of what it used: without this, each tool would cost two descriptors.
+                try? handle.close()
+                return
             }
         }
     }
