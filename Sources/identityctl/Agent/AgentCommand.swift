@@ -12,7 +12,8 @@ struct AgentCommand: AsyncParsableCommand {
         abstract: "Hands out tokens to this user's programs over a socket, also to another machine over SSH.",
         discussion: """
             Without a subcommand, runs the agent until 'agent stop' or Ctrl-C. It serves all profiles, or the one client that \
-            its options or variables name. Programs find it by IDENTITYCTL_AGENT, the path of its socket. A refresh token never leaves it. See 'The agent' in Docs/identityctl.md.
+            its options or variables name. Programs find it by IDENTITYCTL_AGENT, the path of its socket. A refresh token never \
+            leaves it. See 'The agent' in Docs/identityctl.md.
             """,
         subcommands: [
             AgentRunCommand.self, AgentStatusCommand.self, AgentLockCommand.self, AgentUnlockCommand.self,

@@ -11,7 +11,9 @@ struct Preset: Sendable {
     /// The domain without `--domain`; `nil` if there is none.
     private let usualDomain: String?
 
-    var needsDomain: Bool { usualDomain == nil && template.contains { $0.value.contains("{domain}") } }
+    var needsDomain: Bool { usualDomain == nil && takesDomain }
+
+    private var takesDomain: Bool { template.contains { $0.value.contains("{domain}") } }
 
     static let names = all.map(\.name)
 
@@ -29,7 +31,6 @@ struct Preset: Sendable {
     ///
     /// - Throws: `UsageError` if the domain is missing, not possible, or of no use.
     func lines(domain: String?) throws -> [(name: String, value: String)] {
-        let takesDomain = template.contains { $0.value.contains("{domain}") }
         guard domain == nil || takesDomain else { throw UsageError("--domain: the preset '\(name)' has none.") }
         guard takesDomain else { return template }
         guard let domain = domain ?? usualDomain else {
@@ -49,8 +50,8 @@ struct Preset: Sendable {
         }
     }
 
-    /// Returns what a person has to know after the profile is made.
-    func advice(domain: String?) -> [String] { ["\(title): \(registration)"] }
+    /// The text for a person who makes a profile.
+    var advice: String { "\(title): \(registration)" }
 
     private init(
         _ name: String,

@@ -115,11 +115,11 @@ struct ProfileAddCommand: ToolCommand {
         let text = lines.map { "\($0.name) = \($0.value)\n" }.joined()
         let made = try Profile(name, path: directory.path(of: name), parsing: Array(text.utf8))
         if let preset, made.given("client-id") == nil {
-            throw UsageError("Register a client, and give its --client-id. \(preset.advice(domain: domain).joined())")
+            throw UsageError("Register a client, and give its --client-id. \(preset.advice)")
         }
         try made.check(session.environment)
         try directory.write(text, as: name, replaces: replace)
-        if let preset { for line in preset.advice(domain: domain) { session.console.line(line) } }
+        if let preset { session.console.line(preset.advice) }
         session.console.line("Made \(directory.path(of: name)). To sign in: identityctl login --profile \(name)")
     }
 }
