@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 // MARK: Loading
@@ -123,6 +124,8 @@ static ccurl_readiness load(const char *name, ccurl_driver *driver) {
 }
 
 bool ccurl_has_raised_rights(void) { return getauxval(AT_SECURE) != 0; }
+
+bool ccurl_hide_memory(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0; }
 
 // MARK: Driver
 

@@ -52,6 +52,10 @@ enum {
 /// `AT_SECURE`.
 bool ccurl_has_raised_rights(void);
 
+/// Keeps other processes of the user from reading the memory of this process, and the system from writing it to a file
+/// after a crash. Returns whether that worked. See prctl(2), `PR_SET_DUMPABLE`.
+bool ccurl_hide_memory(void);
+
 /// A driver that has loaded nothing yet; NULL without memory or file descriptors.
 ccurl_driver *ccurl_driver_new(void);
 /// Frees what ccurl_driver_close left: to be called last, from any thread.

@@ -59,6 +59,11 @@ package enum SystemCall {
     /// - SeeAlso: `AT_SECURE` in getauxval(3)
     package static let hasRaisedRights = ccurl_has_raised_rights()
 
+    /// Keeps other processes of the user from reading this process's memory, and core dumps from holding it.
+    ///
+    /// - Returns: Whether the system allows that.
+    package static func hideMemory() -> Bool { ccurl_hide_memory() }
+
     /// A variable of the environment; `nil` if unset or empty, and in a program with raised rights.
     package static func environment(_ name: String) -> String? {
         guard !hasRaisedRights, let value = unsafe getenv(name) else { return nil }

@@ -57,9 +57,9 @@ struct AgentRunCommand: ToolCommand {
     @OptionGroup var output: OutputOptions
 
     func run(in session: Session) async throws {
-        // Memory with tokens is written to no file, whatever becomes of this process.
-        var none = rlimit()
-        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        guard SystemCall.hideMemory() else {
+            throw SystemFailure("The system does not let the agent keep its memory from other programs", number: errno)
+        }
         let environment = session.environment
         let logger = session.logger
         let service = AgentService(try profiles(session), logger: logger) { profile in

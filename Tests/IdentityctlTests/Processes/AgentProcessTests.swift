@@ -1,6 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
+import IdentityTestSupport
 import IdentityTesting
 import OAuthWire
 import Testing
@@ -51,6 +53,30 @@ import Testing
         #expect(try await Tool.run(["agent", "stop"], client).status == 0)
         #expect(try await agent.outcome().status == 0)
         #expect(try await Tool.run(["agent", "status"], client).status == 4)
+    }
+
+    /// The kernel gives the files in `/proc` of a process that hides its memory to root.
+    @Test(.timeLimit(.minutes(1))) func hidesItsMemoryFromThePersonsOtherPrograms() async throws {
+        let directory = try TemporaryDirectory()
+        let isRoot = geteuid() == 0
+        let user: UInt32 = isRoot ? 65534 : geteuid()
+        let tool = "\(directory.path)/identityctl"
+        _ = try Shell.run("cp '\(try Tool.executable.path)' '\(tool)'")
+        #expect(unsafe chmod(directory.path, 0o755) == 0)
+        try FileManager.default.createDirectory(atPath: "\(directory.path)/run", withIntermediateDirectories: false)
+        if isRoot { try #require(unsafe chown("\(directory.path)/run", user, user) == 0) }
+        let person = isRoot ? "setpriv --reuid=\(user) --regid=\(user) --clear-groups" : ""
+        let line = "echo number $$ >&2; exec \(person) '\(tool)' agent --socket '\(directory.path)/run/a.sock'"
+        let variables = [
+            "IDENTITYCTL_CLIENT_ID": "c", "IDENTITYCTL_ISSUER": "https://id.test", "IDENTITYCTL_CACHE": "memory",
+        ]
+        let agent = try Tool(shell: line, variables)
+        let number = try await agent.errorLine { $0.hasPrefix("number ") }.dropFirst(7)
+        _ = try await agent.errorLine { $0.hasPrefix("The agent listens.") }
+        #expect(try Shell.run("stat -c %u /proc/\(number)/mem /proc/\(number)/environ") == "0\n0\n")
+        #expect(try Shell.run("grep -c '^Uid:.*\(user)' /proc/\(number)/status") == "1\n")
+        agent.interrupt()
+        #expect(try await agent.outcome().status == 0)
     }
 
     @Test(.timeLimit(.minutes(1))) func tellsWhatAPersonHasToDo() async throws {
