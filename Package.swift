@@ -71,8 +71,8 @@ let package = Package(
         .executableTarget(
             name: "identityctl",
             dependencies: [
-                "IdentityClient", "IdentityResources", "IdentityKeyring", "OAuthWire", argumentParser, httpTypes,
-                logging,
+                "IdentityClient", "IdentityResources", "IdentityKeyring", "OAuthWire", "LoopbackHTTP", argumentParser,
+                httpTypes, logging,
             ]
         ),
         // What Scripts/demo runs, beside identityctl. It is no product.
@@ -110,7 +110,7 @@ let package = Package(
             name: "IdentityctlTests",
             dependencies: [
                 "identityctl", "identity-demo", "IdentityClient", "IdentityResources", "IdentityKeyring",
-                "IdentityTesting", "IdentityTestSupport", "OAuthWire", argumentParser, logging,
+                "IdentityTesting", "IdentityTestSupport", "OAuthWire", "LoopbackHTTP", argumentParser, logging,
             ]
         ),
         .testTarget(

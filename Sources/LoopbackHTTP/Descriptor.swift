@@ -3,10 +3,10 @@
 import Glibc
 
 /// Owns a file descriptor and closes it.
-final class Descriptor: Sendable {
-    let raw: Int32
+package final class Descriptor: Sendable {
+    package let raw: Int32
 
-    init(_ raw: Int32) {
+    package init(_ raw: Int32) {
         self.raw = raw
     }
 
@@ -15,7 +15,7 @@ final class Descriptor: Sendable {
     }
 
     /// A connected pair: close-on-exec, and neither end ever blocks.
-    static func pair() throws -> (reading: Descriptor, writing: Descriptor) {
+    package static func pair() throws -> (reading: Descriptor, writing: Descriptor) {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else {
@@ -24,14 +24,14 @@ final class Descriptor: Sendable {
         return (Descriptor(ends[0]), Descriptor(ends[1]))
     }
 
-    enum Transfer {
+    package enum Transfer {
         case bytes(Int)
         case wouldBlock
         case ended
     }
 
     /// Reads the bytes that have arrived at a socket, at most `buffer.count`.
-    func receive(into buffer: inout [UInt8]) -> Transfer {
+    package func receive(into buffer: inout [UInt8]) -> Transfer {
         while true {
             let count = unsafe recv(raw, &buffer, buffer.count, 0)
             if count > 0 { return .bytes(count) }
@@ -42,7 +42,7 @@ final class Descriptor: Sendable {
     }
 
     /// Writes bytes to a socket. A broken connection is a result, never a signal.
-    func send(_ bytes: ArraySlice<UInt8>) -> Transfer {
+    package func send(_ bytes: ArraySlice<UInt8>) -> Transfer {
         while true {
             let count = unsafe bytes.withUnsafeBytes {
                 unsafe Glibc.send(raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))

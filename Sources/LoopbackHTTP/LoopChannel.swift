@@ -98,7 +98,7 @@ final class LoopChannel: Sendable {
                     if peer.isLoopback, let peer = LoopbackPeer(of: descriptor, at: peer) {
                         return .connection(descriptor, from: peer)
                     }
-                    if peer.isUnix, UnixSocket.peer(of: descriptor) == geteuid() {
+                    if peer.isUnix, UnixSocket.peer(of: descriptor)?.user == geteuid() {
                         return .connection(descriptor, from: nil)
                     }
                 } else if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) {

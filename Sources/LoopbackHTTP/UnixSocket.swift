@@ -7,16 +7,20 @@ package enum UnixSocket {
     /// The maximum length of a path in bytes.
     package static let maximumPathBytes = 107
 
-    /// Binds a socket at `path`, which must not exist, and listens; only its owner may connect.
+    /// Binds a socket at `path`, in place of any socket there, and listens; only its owner may connect.
     ///
     /// The name appears only once the socket listens: a refused connection means that the listener is gone.
-    static func listen(at path: String) throws -> Descriptor {
+    ///
+    /// - Parameter backlog: The number of connections that wait to be accepted.
+    /// - Throws: ``LoopbackServerError``
+    package static func listen(at path: String, backlog: Int32 = 16) throws -> Descriptor {
         let descriptor = try make()
         let preparing = hidden(path)
+        unsafe unlink(preparing)  // of a process that was killed here
         guard unsafe withAddress(preparing, { unsafe bind(descriptor.raw, $0, $1) }) == 0 else {
             throw LoopbackServerError.system(call: "bind", errno: errno)
         }
-        guard unsafe chmod(preparing, 0o600) == 0, Glibc.listen(descriptor.raw, 16) == 0,
+        guard unsafe chmod(preparing, 0o600) == 0, Glibc.listen(descriptor.raw, backlog) == 0,
             unsafe rename(preparing, path) == 0
         else {
             let error = LoopbackServerError.system(call: "listen", errno: errno)
@@ -45,16 +49,10 @@ package enum UnixSocket {
     /// Posts `body` to the HTTP server at `path`, and waits for the status. The call blocks for at most
     /// `timeoutSeconds` seconds.
     package static func post(_ body: [UInt8], toServerAt path: String, timeoutSeconds: Int) -> Answer {
-        guard path.utf8.count <= maximumPathBytes, let descriptor = try? make(isBlocking: true) else { return .none }
-        var timeout = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
-        let size = socklen_t(MemoryLayout<timeval>.size)
-        guard unsafe setsockopt(descriptor.raw, SOL_SOCKET, SO_RCVTIMEO, &timeout, size) == 0,
-            unsafe setsockopt(descriptor.raw, SOL_SOCKET, SO_SNDTIMEO, &timeout, size) == 0
-        else { return .none }
-        guard unsafe withAddress(path, { unsafe connect(descriptor.raw, $0, $1) }) == 0 else {
+        guard let descriptor = connect(to: path, timeoutSeconds: timeoutSeconds) else {
             return [ECONNREFUSED, ENOENT].contains(errno) ? .gone : .none
         }
-        guard peer(of: descriptor) == geteuid() else { return .none }
+        guard peer(of: descriptor)?.user == geteuid() else { return .none }
         let head = """
             POST /redirect HTTP/1.1\r
             Host: localhost\r
@@ -79,13 +77,34 @@ package enum UnixSocket {
         return words.count == 2 ? Int(words[1]).map { .status($0) } ?? .none : .none
     }
 
-    /// The user at the other end; `nil` if the system does not tell.
-    static func peer(of descriptor: Descriptor) -> uid_t? {
+    /// Connects, and waits at most `timeoutSeconds` for each of the later steps.
+    ///
+    /// - Returns: `nil` if this failed; `errno` says why.
+    package static func connect(to path: String, timeoutSeconds: Int) -> Descriptor? {
+        guard let descriptor = try? make(isBlocking: true) else { return nil }
+        var timeout = timeval(tv_sec: timeoutSeconds, tv_usec: 0)
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        guard unsafe setsockopt(descriptor.raw, SOL_SOCKET, SO_RCVTIMEO, &timeout, size) == 0,
+            unsafe setsockopt(descriptor.raw, SOL_SOCKET, SO_SNDTIMEO, &timeout, size) == 0,
+            unsafe withAddress(path, { unsafe Glibc.connect(descriptor.raw, $0, $1) }) == 0
+        else { return nil }  // a descriptor that closes well leaves errno as it is
+        return descriptor
+    }
+
+    /// Whether a process listens at `path`. Does not block.
+    package static func isAlive(_ path: String) -> Bool {
+        guard let descriptor = try? make() else { return false }
+        // A full queue is a living listener too.
+        return unsafe withAddress(path, { unsafe Glibc.connect(descriptor.raw, $0, $1) }) == 0 || errno == EAGAIN
+    }
+
+    /// The process and the user at the other end; `nil` if the system does not tell.
+    package static func peer(of descriptor: Descriptor) -> (process: Int32, user: UInt32)? {
         // `struct ucred`, which the headers hide from Swift: process, user, group.
-        var credentials: (pid: Int32, user: UInt32, group: UInt32) = (0, .max, .max)
+        var credentials: (process: Int32, user: UInt32, group: UInt32) = (0, .max, .max)
         var size = socklen_t(MemoryLayout<(Int32, UInt32, UInt32)>.size)
         let isKnown = unsafe getsockopt(descriptor.raw, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0
-        return isKnown ? credentials.user : nil
+        return isKnown ? (credentials.process, credentials.user) : nil
     }
 
     private static func make(isBlocking: Bool = false) throws -> Descriptor {
@@ -95,12 +114,12 @@ package enum UnixSocket {
         return Descriptor(raw)
     }
 
-    /// Calls `body` with the address of `path`; the caller checks the path's length.
+    /// Calls `body` with the address of `path`. A path that is too long, or has a NUL, fails.
     private static func withAddress(
         _ path: String,
         _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
     ) -> Int32 {
-        guard path.utf8.count <= maximumPathBytes else {
+        guard path.utf8.count <= maximumPathBytes, !path.utf8.contains(0) else {
             errno = ENAMETOOLONG
             return -1
         }

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Glibc
 import IdentityClient
+import LoopbackHTTP
 import OAuthWire
 
 /// Asks an agent: one connection, one request, one answer.
@@ -40,20 +41,14 @@ struct AgentClient: Sendable {
         }
         var rest = line[...]
         while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes {
-                unsafe send(connection.raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
-            if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { throw silence(socket) }
+            guard case .bytes(let count) = connection.send(rest) else { throw silence(socket) }
+            rest = rest.dropFirst(count)
         }
         var answer: [UInt8] = []
         var scanner = ObjectScanner()
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while answer.count <= AgentAnswer.maximumBytes, ContinuousClock.now < deadline {
-            let count = unsafe recv(connection.raw, &buffer, buffer.count, 0)
-            guard count > 0 else {
-                if count < 0, errno == EINTR { continue }
-                break
-            }
+            guard case .bytes(let count) = connection.receive(into: &buffer) else { break }
             answer += buffer[..<count]
             guard case .complete(let end) = scanner.scan(answer) else { continue }
             guard let object = try? JSONObject(parsing: Array(answer[..<end])) else { break }

@@ -68,15 +68,12 @@ struct AgentRunCommand: ToolCommand {
             return try PublicClientApplication(configuration)
         }
         let activated = try AgentSocket.activated(environment)
-        let path = try activated.flatMap(\.path) ?? socket.socket ?? AgentSocket.defaultPath(environment)
+        let path =
+            try activated.flatMap(AgentSocket.path) ?? socket.socket ?? AgentSocket.defaultPath(environment)
         guard path.hasPrefix("/") else { throw UsageError("--socket: the path of a socket begins with /.") }
-        let control = AgentSocket.controlPath(path)
-        let listeners = [try activated ?? .listen(at: path), try .listen(at: control)]
-        defer {
-            if activated == nil { unsafe unlink(path) }
-            unsafe unlink(control)
-        }
-        let server = try AgentServer(listeners: listeners) { reason in
+        let place = try AgentPlace(path, activated: activated)
+        defer { withExtendedLifetime(place) {} }
+        let server = try AgentServer(listeners: place.listeners) { reason in
             AgentAnswer.failure(UsageError("Bad request: \(reason).")).serialized() + [0x0A]
         } respond: { arrival in
             await service.answer(arrival.bytes, from: arrival.peer, isControl: arrival.listener == 1)

@@ -3,6 +3,7 @@
 import Dispatch
 import Glibc
 import IdentityClient
+import LoopbackHTTP
 import Synchronization
 
 /// Answers one request on each connection. Its own thread does all the waiting; tasks make the answers.
@@ -30,7 +31,7 @@ final class AgentServer: Sendable {
     ///   - refuse: Makes the answer to bytes that are no request, by the reason.
     ///   - respond: Makes an answer, in a task that is cancelled when the connection breaks or the server closes.
     init(
-        listeners: [AgentSocket],
+        listeners: [Descriptor],
         limits: Limits = Limits(),
         refuse: @escaping @Sendable (String) -> [UInt8],
         respond: @escaping @Sendable (Arrival) async -> [UInt8]
@@ -64,16 +65,11 @@ final class AgentServer: Sendable {
 private final class AgentChannel: Sendable {
     private let state = Mutex((answers: [(connection: Int, bytes: [UInt8])](), isClosed: false))
     let ended = Promise<Void>()
-    let reading: AgentSocket
-    private let writing: AgentSocket
+    let reading: Descriptor
+    private let writing: Descriptor
 
     init() throws {
-        var ends: [Int32] = [-1, -1]
-        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else {
-            throw SystemFailure("A socket could not be made", number: errno)
-        }
-        (reading, writing) = (AgentSocket(ends[0]), AgentSocket(ends[1]))
+        (reading, writing) = try Descriptor.pair()
     }
 
     func post(_ bytes: [UInt8], to connection: Int) {
@@ -88,7 +84,7 @@ private final class AgentChannel: Sendable {
 
     func take() -> (answers: [(connection: Int, bytes: [UInt8])], isClosed: Bool) {
         var buffer = [UInt8](repeating: 0, count: 64)
-        while unsafe recv(reading.raw, &buffer, buffer.count, 0) == buffer.count {}
+        while case .bytes(buffer.count) = reading.receive(into: &buffer) {}
         return state.withLock { state in
             defer { state.answers = [] }
             return state
@@ -104,7 +100,7 @@ private final class AgentChannel: Sendable {
 
 /// One client's connection, used only on the loop's thread.
 private final class AgentConnection {
-    let socket: AgentSocket
+    let socket: Descriptor
     let peer: AgentPeer
     let listener: Int
     var deadline: ContinuousClock.Instant?
@@ -116,7 +112,7 @@ private final class AgentConnection {
     /// with a key, takes any answer for ours, and reads a plain error only after its second message.
     var refusal: [UInt8]?
 
-    init(_ socket: AgentSocket, _ peer: AgentPeer, _ listener: Int, until deadline: ContinuousClock.Instant) {
+    init(_ socket: Descriptor, _ peer: AgentPeer, _ listener: Int, until deadline: ContinuousClock.Instant) {
         self.socket = socket
         self.peer = peer
         self.listener = listener
@@ -130,7 +126,7 @@ private final class AgentConnection {
 /// The server's thread: it accepts, reads and writes, and waits for all of it in one `poll`.
 private final class AgentLoop {
     private let channel: AgentChannel
-    private let listeners: [AgentSocket]
+    private let listeners: [Descriptor]
     private let limits: AgentServer.Limits
     private let refuse: @Sendable (String) -> [UInt8]
     private let respond: @Sendable (AgentServer.Arrival) async -> [UInt8]
@@ -144,7 +140,7 @@ private final class AgentLoop {
 
     init(
         _ channel: AgentChannel,
-        _ listeners: [AgentSocket],
+        _ listeners: [Descriptor],
         _ limits: AgentServer.Limits,
         _ refuse: @escaping @Sendable (String) -> [UInt8],
         _ respond: @escaping @Sendable (AgentServer.Arrival) async -> [UInt8]
@@ -197,7 +193,7 @@ private final class AgentLoop {
                 if isExhausted { acceptsAgainAt = clock.now + .milliseconds(100) }
                 return
             }
-            let socket = AgentSocket(raw)
+            let socket = Descriptor(raw)
             // `accept4` is not visible to Swift.
             guard fcntl(raw, F_SETFD, FD_CLOEXEC) == 0, fcntl(raw, F_SETFL, O_NONBLOCK) == 0,
                 let peer = AgentPeer(of: socket), peer.user == geteuid()
@@ -211,10 +207,11 @@ private final class AgentLoop {
         guard connections[id] === connection else { return }
         if events & POLLOUT != 0 { return flush(id, connection) }
         guard events & POLLIN != 0, connection.task == nil, connection.output.isEmpty else { return drop(id) }
-        let count = unsafe recv(connection.socket.raw, &buffer, buffer.count, 0)
-        guard count > 0 else {
-            if count == 0 || errno != EAGAIN && errno != EINTR { drop(id) }
-            return
+        let count: Int
+        switch connection.socket.receive(into: &buffer) {
+        case .bytes(let received): count = received
+        case .wouldBlock: return
+        case .ended: return drop(id)
         }
         if let refusal = connection.refusal {
             connection.refusal = nil
@@ -252,15 +249,10 @@ private final class AgentLoop {
 
     private func flush(_ id: Int, _ connection: AgentConnection) {
         while !connection.output.isEmpty {
-            let count = unsafe connection.output.withUnsafeBytes {
-                unsafe send(connection.socket.raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
-            if count > 0 {
-                connection.output = connection.output.dropFirst(count)
-            } else if errno == EAGAIN {
-                return
-            } else if errno != EINTR {
-                return drop(id)
+            switch connection.socket.send(connection.output) {
+            case .bytes(let count): connection.output = connection.output.dropFirst(count)
+            case .wouldBlock: return
+            case .ended: return drop(id)
             }
         }
         if connection.refusal == nil { drop(id) }
@@ -270,7 +262,9 @@ private final class AgentLoop {
         guard let connection = connections.removeValue(forKey: id) else { return }
         connection.task?.cancel()
         // Unread bytes would turn the close into a reset.
-        for _ in 0..<16 where unsafe recv(connection.socket.raw, &buffer, buffer.count, 0) < buffer.count { break }
+        for _ in 0..<16 {
+            guard case .bytes(buffer.count) = connection.socket.receive(into: &buffer) else { break }
+        }
     }
 
     private func expire() {

@@ -2,6 +2,7 @@
 
 import Foundation
 import IdentityTestSupport
+import LoopbackHTTP
 import Testing
 
 @testable import identityctl
@@ -18,7 +19,7 @@ import Testing
 
     /// A server that answers with what it was sent, or with the reason of a refusal.
     private func server(_ limits: AgentServer.Limits = AgentServer.Limits()) throws -> AgentServer {
-        try AgentServer(listeners: [.listen(at: path)], limits: limits) {
+        try AgentServer(listeners: [UnixSocket.listen(at: path)], limits: limits) {
             Array("refused: \($0)".utf8)
         } respond: {
             $0.bytes
@@ -77,23 +78,5 @@ import Testing
         for client in clients { #expect(try await client.answer() == "{}") }
         withExtendedLifetime(idle) {}
         server.close()
-    }
-
-    @Test func replacesAStaleSocketAndNoOther() throws {
-        let first = try AgentSocket.listen(at: path)
-        #expect(throws: SystemFailure.self) { try AgentSocket.listen(at: path) }
-        #expect(first.path == path + "~")  // the name it was bound to
-        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
-        #expect(mode == 0o600)
-        let stale = "\(temporary.path)/stale"
-        do { _ = try AgentSocket.listen(at: stale) }
-        #expect(!AgentSocket.isAlive(stale))
-        let second = try AgentSocket.listen(at: stale)
-        #expect(AgentSocket.isAlive(stale))
-        let file = "\(temporary.path)/file"
-        #expect(FileManager.default.createFile(atPath: file, contents: Data()))
-        #expect(throws: SystemFailure.self) { try AgentSocket.listen(at: file) }
-        #expect(FileManager.default.fileExists(atPath: file))
-        withExtendedLifetime((first, second)) {}
     }
 }

@@ -55,6 +55,19 @@ import Testing
         #expect(try await Tool.run(["agent", "status"], client).status == 4)
     }
 
+    @Test(.timeLimit(.minutes(1))) func takesThePlaceOfADeadAgentAndOfNoOther() async throws {
+        let setup = try ToolSetup()
+        let (first, client, path) = try await start(setup)
+        let second = try await Tool.run(["agent", "--socket", path], setup.variables)
+        #expect(second.status == 1 && second.errors.contains("An agent listens on \(path) already"), "\(second)")
+        #expect(try await Tool.run(["agent", "status"], client).status == 0)
+        #expect(first.interrupt(by: SIGKILL))
+        _ = try await first.outcome()
+        let (third, _, _) = try await start(setup)
+        #expect(try await Tool.run(["agent", "status"], client).status == 0)
+        third.interrupt()
+    }
+
     /// The kernel gives the files in `/proc` of a process that hides its memory to root.
     @Test(.timeLimit(.minutes(1))) func hidesItsMemoryFromThePersonsOtherPrograms() async throws {
         let directory = try TemporaryDirectory()

@@ -1,0 +1,76 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityTestSupport
+import LoopbackHTTP
+import Testing
+
+@testable import identityctl
+
+/// The sockets of an agent, and agents that want the same place.
+@Suite struct AgentPlaceTests {
+    private let temporary: TemporaryDirectory
+    private let path: String
+
+    init() throws {
+        temporary = try TemporaryDirectory()
+        path = "\(temporary.path)/run/a.sock"
+    }
+
+    @Test func isOnlyItsOwners() throws {
+        let place = try AgentPlace(path)
+        #expect(try permissions("\(temporary.path)/run") == 0o700)
+        #expect(try temporary.names(in: "run") == ["a.sock", "a.sock.control", "a.sock.lock"])
+        for name in [path, path + ".control", path + ".lock"] { #expect(try permissions(name) == 0o600) }
+        withExtendedLifetime(place) {}
+    }
+
+    @Test func isFreeAgainAfterItsAgent() throws {
+        for _ in 0..<2 {
+            let place = try AgentPlace(path)
+            #expect(throws: SystemFailure.self) { try AgentPlace(path) }
+            #expect(UnixSocket.isAlive(path))
+            withExtendedLifetime(place) {}
+        }
+        #expect(try temporary.names(in: "run") == [])
+    }
+
+    /// Sockets that a killed agent leaves stay without a lock.
+    @Test(.timeLimit(.minutes(1))) func goesToOneOfManyAgents() async throws {
+        do { withExtendedLifetime(try AgentPlace(path)) {} }
+        for _ in 0..<20 {
+            do { withExtendedLifetime(try UnixSocket.listen(at: path)) {} }
+            #expect(!UnixSocket.isAlive(path))
+            let places = await withTaskGroup(of: AgentPlace?.self) { group in
+                for _ in 0..<8 { group.addTask { [path] in try? AgentPlace(path) } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(places.count { $0 != nil } == 1)
+            #expect(UnixSocket.isAlive(path))
+            withExtendedLifetime(places) {}
+        }
+    }
+
+    @Test func leavesWhatIsNotItsOwn() throws {
+        let file = "\(temporary.path)/file"
+        #expect(FileManager.default.createFile(atPath: file, contents: Data()))
+        #expect(throws: SystemFailure.self) { try AgentPlace(file) }
+        #expect(FileManager.default.fileExists(atPath: file))
+        // A socket that sshd forwards, for which no process has the lock.
+        let forwarded = "\(temporary.path)/forwarded"
+        let socket = try UnixSocket.listen(at: forwarded)
+        #expect(throws: SystemFailure.self) { try AgentPlace(forwarded) }
+        #expect(UnixSocket.isAlive(forwarded))
+        withExtendedLifetime(socket) {}
+        #expect(unsafe chmod(temporary.path, 0o770) == 0)
+        #expect(throws: SystemFailure.self) { try AgentPlace("\(temporary.path)/b.sock") }
+    }
+
+    /// The lock's name could lead to another file of the person.
+    @Test func followsNoLinkInPlaceOfItsLock() throws {
+        let lock = "\(temporary.path)/a.sock.lock"
+        try FileManager.default.createSymbolicLink(atPath: lock, withDestinationPath: "\(temporary.path)/target")
+        #expect(throws: SystemFailure.self) { try AgentPlace("\(temporary.path)/a.sock") }
+        #expect(!FileManager.default.fileExists(atPath: "\(temporary.path)/target"))
+    }
+}
