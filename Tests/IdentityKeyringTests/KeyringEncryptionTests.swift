@@ -23,6 +23,18 @@ struct KeyringEncryptionTests {
         for method in ["CreateItem", "SetSecret", "GetSecrets", key.name] { #expect(capture.contains(method)) }
         for secret in secrets { #expect(!capture.contains(secret)) }
     }
+
+    /// Agreeing on a key costs the keyring and the program most of the time of a first read.
+    @Test(.timeLimit(.minutes(1)))
+    func agreesOnNoKeyWithALockedKeyring() async throws {
+        let session = try KeyringSession(.locked)
+        let monitor = try Monitor(session)
+        let outcome = await failure { try await session.cache().record(for: randomKey()) }
+        #expect(outcome.code == .keyringLocked)
+        let capture = try await monitor.capture(until: "the-end")
+        #expect(capture.contains("ReadAlias"))
+        #expect(!capture.contains("OpenSession"))
+    }
 }
 
 /// A program that records all messages of a bus.

@@ -86,19 +86,17 @@ extension CredentialStore {
             where Authority.accountScope(ofPartition: snapshot.credentials.partition) == scope {
                 views[snapshot.account.id, default: []].append(snapshot)
             }
-            let merged = views.values.map(Account.merged).sorted(by: Account.precedes)
-            accounts.withLock { $0[scope] = merged }
-            return merged
+            let sorted = views.values.map { Account.merged($0) }.map { (key: $0.sortKey, account: $0) }
+                .sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.account)
+            accounts.withLock { $0[scope] = sorted }
+            return sorted
         }
     }
 }
 
 extension Account {
-    /// Compares identifiers by their bytes, so that the order is the same each time.
-    fileprivate static func precedes(_ first: Account, _ second: Account) -> Bool {
-        let (name, other) = (first.username ?? "", second.username ?? "")
-        return name == other ? first.id.rawValue.utf8.lexicographicallyPrecedes(second.id.rawValue.utf8) : name < other
-    }
+    /// The username and the identifier as bytes, so that the order is the same each time.
+    fileprivate var sortKey: [UInt8] { Array((username ?? "").utf8) + [0] + id.rawValue.utf8 }
 
     /// Merges the views of several clients and policies of one person. The order is fixed, so that the value stays the
     /// same while the records do.

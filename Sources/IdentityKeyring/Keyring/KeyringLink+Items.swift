@@ -101,6 +101,7 @@ extension KeyringLink {
 
     /// This is not libsecret's function, which before 0.21.2 never frees an answer.
     private func secrets(of paths: ArraySlice<String>, within timeout: Duration) async throws -> [FoundItem] {
+        let session = try await session()
         let list = paths.map { "objectpath '\($0)'" }.joined(separator: ", ")
         let reply = try await call(
             "GetSecrets",
@@ -126,7 +127,7 @@ extension KeyringLink {
             of: "Item",
             at: path,
             "(%@(oayays),)",
-            secret: session.encrypted(secret),
+            secret: session().encrypted(secret),
             "()",
             within: timeout
         )
@@ -150,7 +151,7 @@ extension KeyringLink {
             at: collection,
             "({'\(item).Label': <\(BusConnection.quoted(label))>, '\(item).Attributes': <\(Self.text(attributes))>}, "
                 + "%@(oayays), true)",
-            secret: session.encrypted(secret),
+            secret: session().encrypted(secret),
             "(oo)",
             within: timeout
         )

@@ -4,7 +4,7 @@ import GLibSupport
 import IdentityClient
 import Synchronization
 
-/// A private connection to the bus, and a session with the keyring in which secrets are encrypted.
+/// A private connection to the bus, and a session with the keyring in which secrets are encrypted once one is read or written.
 ///
 /// A link is not repaired: if the bus, the keyring or the session ends, the connector opens a new link. Only the opening of
 /// a link may start a keyring.
@@ -18,7 +18,8 @@ final class KeyringLink: Sendable {
     }
 
     let bus: BusConnection
-    let session: SecretSession
+    /// The session, once a secret was read or written.
+    private let opened = Mutex<Promise<SecretSession>?>(nil)
     /// The default collection when the keyring was last asked, or `nil` if it was locked, missing or not asked for.
     let collection: Mutex<String?>
     /// The program behind the keyring, or `nil` if the system did not tell.
@@ -30,14 +31,12 @@ final class KeyringLink: Sendable {
 
     private init(
         bus: BusConnection,
-        session: SecretSession,
         collection: String?,
         provider: String?,
         isEnded: Flag
     ) {
         self.isEnded = isEnded
         self.bus = bus
-        self.session = session
         providerName = Mutex(provider)
         self.collection = Mutex(collection)
     }
@@ -45,8 +44,8 @@ final class KeyringLink: Sendable {
     /// Connects without a time limit. Each waiting caller has a deadline of its own.
     ///
     /// Calls that do not depend on each other's answers run at the same time: libsecret is loaded while the connection to
-    /// the bus is made, and the default collection and the keyring's name are requested together with the session, after
-    /// the keyring has registered this caller.
+    /// the bus is made, and the default collection and the keyring's name are requested together, after the keyring has
+    /// registered this caller.
     ///
     /// - Parameters:
     ///   - startsKeyring: Whether the bus may start a keyring if none runs.
@@ -80,20 +79,33 @@ final class KeyringLink: Sendable {
         try await registerCaller(on: bus, startsKeyring, within: timeout)
         // If this fails, the first look asks again, and its error is the caller's.
         let collection = ScopedTask { try await defaultCollection(on: bus, within: timeout) }
-        let named = ScopedTask { await provider(on: bus, within: timeout) }
-        let session: SecretSession
-        do {
-            session = try await SecretSession.open(on: bus, within: timeout)
-        } catch let failure as GLibFailure {
-            throw failure.during("Service.OpenSession", of: try? await named.value())
+        let name = await provider(on: bus, within: timeout)
+        return await KeyringLink(bus: bus, collection: try? collection.value(), provider: name, isEnded: isEnded)
+    }
+
+    /// Returns the session. The first call opens it, and all callers wait for that without a time limit: each has a
+    /// deadline of its own.
+    ///
+    /// The keyring and this process calculate for 5 ms to agree on a key. A locked keyring is known without that.
+    func session() async throws -> SecretSession {
+        let (session, isNew) = opened.withLock { opened in
+            if let opened { return (opened, false) }
+            let session = Promise<SecretSession>()
+            opened = session
+            return (session, true)
         }
-        return await KeyringLink(
-            bus: bus,
-            session: session,
-            collection: try? collection.value(),
-            provider: try? named.value(),
-            isEnded: isEnded
-        )
+        if isNew { Task { await open(session) } }
+        return try await session.value()
+    }
+
+    private func open(_ session: Promise<SecretSession>) async {
+        do {
+            session.finish(.success(try await SecretSession.open(on: bus, within: .seconds(600))))
+        } catch {
+            opened.withLock { $0 = nil }
+            let failure = error as? GLibFailure
+            session.finish(.failure(failure?.during("Service.OpenSession", of: providerName.withLock { $0 }) ?? error))
+        }
     }
 
     /// Sends a call that needs no state of this caller, and waits for the answer. Any error that shows a running keyring
