@@ -27,6 +27,12 @@ struct Descriptor: ~Copyable {
         try open(name, flags: O_RDONLY | O_DIRECTORY)
     }
 
+    /// Opens the file at `path`, which must not be a symbolic link, for reading; `nil` if there is none. A FIFO does not
+    /// block.
+    static func file(at path: String) throws(SystemCallError) -> Descriptor? {
+        try open(path, in: AT_FDCWD, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY, path: path)
+    }
+
     /// Opens the file `name` for reading; `nil` if there is none. A FIFO in its place does not block.
     func file(_ name: String) throws(SystemCallError) -> Descriptor? {
         try open(name, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
@@ -149,6 +155,13 @@ extension Descriptor {
     func rename(_ name: String, to other: String) throws(SystemCallError) {
         guard unsafe renameat(number, name, number, other) == 0 else {
             throw SystemCallError("rename", "\(path)/\(other)")
+        }
+    }
+
+    /// Gives the file `name` in this directory the second name `other`, which must not exist.
+    func link(_ name: String, as other: String) throws(SystemCallError) {
+        guard unsafe linkat(number, name, number, other, 0) == 0 else {
+            throw SystemCallError("link", "\(path)/\(other)")
         }
     }
 

@@ -16,6 +16,12 @@ struct SystemCallError: Error {
         self.path = path
     }
 
+    /// Whether the file exists already.
+    var isExistence: Bool { number == EEXIST }
+
+    /// Whether a symbolic link is where none may be.
+    var isLink: Bool { number == ELOOP }
+
     /// The system's text for the reason.
     var reason: String {
         unsafe String(cString: strerror(number))

@@ -14,7 +14,7 @@ final class DesktopStores: Sendable {
     private let checkKeyring: @Sendable () async throws -> Void
     private let lockTimeout: Duration
     private let memory = InMemoryTokenCache()
-    private let sealed = Mutex<FileTokenCache?>(nil)
+    private let sealed = Mutex<[String: FileTokenCache]>([:])
     private let locks = Mutex<SharedLocks?>(nil)
 
     /// - Parameters:
@@ -44,37 +44,49 @@ final class DesktopStores: Sendable {
         case .file: return plain
         case .memory: return memory
         default:
-            let files = try sealedFiles()
-            return EncryptedTokenCache(
-                files,
-                keyFrom: KeyringEncryptionKey(keyring: keyring, files: files, group: group)
-            )
+            let files = try sealedFiles(of: store)
+            guard let key = store.keyFile else {
+                return EncryptedTokenCache(
+                    files,
+                    keyFrom: KeyringEncryptionKey(keyring: keyring, files: files, group: group)
+                )
+            }
+            return EncryptedTokenCache(files, keyFrom: GroupKeyFile(keyFile: key, files: files, group: group))
         }
     }
 
-    /// Reads the part of a store that is in the keyring. Creates nothing.
+    /// Reads the key of encrypted files, or the part of a store that is in the keyring. Creates nothing.
     func checkReadable(_ store: TokenStore, for group: CacheGroup) async throws {
         switch store {
         case .encryptedFile:
-            try await KeyringEncryptionKey(keyring: keyring, files: try sealedFiles(), group: group).check()
+            try await KeyringEncryptionKey(keyring: keyring, files: try sealedFiles(of: store), group: group).check()
         case .keyring: _ = try await isInKeyring(group)
-        default: break
+        default:
+            guard let key = store.keyFile else { return }
+            let files = try sealedFiles(of: store)
+            _ = try await GroupKeyFile(keyFile: key, files: files, group: group).encryptionKey()
         }
     }
 
-    /// Returns the cache of the encrypted records. Their directory is beside the groups, under a name that no group can have.
-    func sealedFiles() throws -> FileTokenCache {
-        try sealed.withLock { sealed in
-            if let sealed { return sealed }
-            let new = FileTokenCache(directory: try plain.directory() + "/.encrypted")
-            sealed = new
+    /// Returns the cache of the encrypted records of a store. Their directory is beside the groups, under a name that no group
+    /// can have; each key file has its own.
+    func sealedFiles(of store: TokenStore) throws -> FileTokenCache {
+        let name = store.keyFile.map { ".encrypted-" + Digest.hexadecimal(of: ["\($0)"]).prefix(16) } ?? ".encrypted"
+        return try sealed.withLock { sealed in
+            if let known = sealed[name] { return known }
+            let new = FileTokenCache(directory: "\(try plain.directory())/\(name)")
+            sealed[name] = new
             return new
         }
     }
 
-    /// Returns the store whose files contain tokens of `group`, for a group without a marker.
-    func foundInFiles(_ group: CacheGroup) async throws -> TokenStore? {
-        if try await !sealedFiles().records(of: .account, in: group).isEmpty { return .encryptedFile }
+    /// Returns the store whose files contain tokens of `group`, for a group without a marker. Looks for those of the listed
+    /// key files.
+    func foundInFiles(_ group: CacheGroup, _ policy: StorePolicy) async throws -> TokenStore? {
+        for store in [.encryptedFile] + (policy.stores + policy.alsoAccepted).filter(\.hasKeyFile)
+        where try await !sealedFiles(of: store).records(of: .account, in: group).isEmpty {
+            return store
+        }
         return try await plain.records(of: .account, in: group).isEmpty ? nil : .file
     }
 

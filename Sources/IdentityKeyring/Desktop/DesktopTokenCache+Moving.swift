@@ -73,7 +73,10 @@ extension DesktopTokenCache {
         let locks = try await stores.moveLocks().takeAll(in: group)
         defer { locks.forEach { $0.end() } }
         let store = try await inUse.remembered(for: group)
-        for files in [try stores.sealedFiles(), stores.plain] { try await removeAll(of: group, in: files) }
+        for sealed in [TokenStore.encryptedFile] + [store].compactMap({ $0 }).filter(\.hasKeyFile) {
+            try await removeAll(of: group, in: try stores.sealedFiles(of: sealed))
+        }
+        try await removeAll(of: group, in: stores.plain)
         var isRemoved = true
         if store == .keyring {
             do {
@@ -166,8 +169,8 @@ extension DesktopTokenCache {
         }
         guard let copies = mark.copies else { return mark }
         // Encrypted copies are removed without their key.
-        let leftover: any TokenCache =
-            copies == .encryptedFile ? try stores.sealedFiles() : try stores.cache(copies, for: group)
+        let isSealed = copies == .encryptedFile || copies.hasKeyFile
+        let leftover: any TokenCache = try isSealed ? stores.sealedFiles(of: copies) : stores.cache(copies, for: group)
         try await removeAll(of: group, in: leftover)
         var settled = mark
         settled.copies = nil

@@ -130,12 +130,10 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         try await inUse.remembered(for: group)
     }
 
-    /// Reads the part of the store of `group` that is in the keyring: the key of encrypted files, or the items. Chooses and
-    /// creates nothing.
+    /// Reads the key of encrypted files, or the items of the keyring. Chooses and creates nothing.
     ///
     /// - Throws: The errors of the store; `.cacheKeyUnavailable` if the key of encrypted files is missing.
-    package func checkReadable(in group: CacheGroup) async throws {
-        guard let store = try await rememberedStore(of: group) else { return }
+    package func checkReadable(_ store: TokenStore, in group: CacheGroup) async throws {
         try await stores.checkReadable(store, for: group)
     }
 

@@ -93,7 +93,7 @@ final class StoreMarker: Sendable {
     private static func decoded(_ record: CacheRecord) throws -> StoreMark {
         // The marker is damaged or newer. This version must not guess which store holds the tokens.
         let content = try? JSONDecoder().decode(Content.self, from: Data(record.bytes))
-        guard let content, let store = Self.store(content.store) else {
+        guard let content, let store = TokenStore(named: content.store) else {
             throw AuthenticationError(
                 .cacheNewerVersion,
                 "The file store-marker.json beside the tokens names no store that this version knows. Update the program. "
@@ -103,13 +103,9 @@ final class StoreMarker: Sendable {
         return StoreMark(
             store: store,
             moves: content.moves ?? 0,
-            copies: content.copies.flatMap(Self.store),
+            copies: content.copies.flatMap(TokenStore.init(named:)),
             isFallback: content.fallback ?? false
         )
-    }
-
-    private static func store(_ name: String) -> TokenStore? {
-        TokenStore.all.first { $0.name == name }
     }
 
     /// A new error each time, because an error contains its time.

@@ -8,11 +8,26 @@ public import IdentityClient
 /// try await cache.move(to: .encryptedFile, in: group)
 /// ```
 public struct TokenStore: Hashable, Sendable, CustomStringConvertible {
-    /// The store's name in the recorded choice: `encrypted-file`, `keyring`, `file` or `memory`.
+    /// The store's name in the recorded choice: `encrypted-file`, `keyring`, `file` or `memory`; for
+    /// ``encryptedFile(key:)`` also the place of the key, such as `encrypted:credential=token-key`.
     public let name: String
+    /// The key of encrypted files outside the keyring.
+    let keyFile: KeyFile?
+
+    private init(name: String, keyFile: KeyFile? = nil) {
+        self.name = name
+        self.keyFile = keyFile
+    }
 
     /// Encrypted files. Their key is one item of the keyring: they are as fast as files, and protected like the keyring.
     public static let encryptedFile = TokenStore(name: "encrypted-file")
+
+    /// Encrypted files. Their key is in a file or a credential of systemd: for machines without a keyring.
+    ///
+    /// Each place of a key has its own files, so that moving the tokens to another key never mixes the two.
+    public static func encryptedFile(key: KeyFile) -> TokenStore {
+        TokenStore(name: "\(keyFilePrefix)\(key)", keyFile: key)
+    }
 
     /// The keyring, one item for each record.
     public static let keyring = TokenStore(name: "keyring")
@@ -23,11 +38,26 @@ public struct TokenStore: Hashable, Sendable, CustomStringConvertible {
     /// Memory only: all accounts are signed out when the program ends.
     public static let memory = TokenStore(name: "memory")
 
-    /// All stores.
-    static let all = [encryptedFile, keyring, file, memory]
+    private static let keyFilePrefix = "encrypted:"
+
+    /// Returns the store with a recorded name, or `nil` if this version does not know it.
+    init?(named name: String) {
+        if let store = [Self.encryptedFile, .keyring, .file, .memory].first(where: { $0.name == name }) {
+            self = store
+        } else {
+            // A place that this version cannot use is a store that it does not know.
+            guard name.hasPrefix(Self.keyFilePrefix),
+                let key = try? KeyFile(String(name.dropFirst(Self.keyFilePrefix.count)))
+            else { return nil }
+            self = .encryptedFile(key: key)
+        }
+    }
+
+    /// Whether the key of encrypted files is outside the keyring.
+    package var hasKeyFile: Bool { keyFile != nil }
 
     /// Whether the store needs a keyring.
-    var needsKeyring: Bool { self == .encryptedFile || self == .keyring }
+    package var needsKeyring: Bool { self == .encryptedFile || self == .keyring }
 
     /// The same as ``name``.
     public var description: String { name }
@@ -50,6 +80,9 @@ public struct StorePolicy: Hashable, Sendable {
     /// The stores that are never chosen, but used if they already hold the tokens.
     public private(set) var alsoAccepted: [TokenStore] = []
 
+    /// Whether encrypted files with any key outside the keyring are used if they already hold the tokens.
+    private var acceptsAnyKeyFile = false
+
     /// Encrypted files, or the keyring if it already holds the tokens; no other store.
     public static let standard = StorePolicy.require(.encryptedFile).accepting(.keyring)
 
@@ -71,9 +104,17 @@ public struct StorePolicy: Hashable, Sendable {
         return policy
     }
 
+    /// Returns the same policy, which also uses encrypted files with any key outside the keyring if they already hold the
+    /// tokens.
+    package func acceptingAnyKeyFile() -> StorePolicy {
+        var policy = self
+        policy.acceptsAnyKeyFile = true
+        return policy
+    }
+
     /// Whether tokens in `store` are used.
     public func accepts(_ store: TokenStore) -> Bool {
-        stores.contains(store) || alsoAccepted.contains(store)
+        stores.contains(store) || alsoAccepted.contains(store) || acceptsAnyKeyFile && store.hasKeyFile
     }
 }
 

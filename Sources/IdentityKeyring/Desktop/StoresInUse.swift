@@ -47,7 +47,7 @@ final class StoresInUse: Sendable {
     func store(for group: CacheGroup) async throws -> DesktopStore {
         if let known = known(for: group) { return known }
         let mark = try await marker.mark(of: group)
-        var remembered = if let mark { mark.store } else { try await stores.foundInFiles(group) }
+        var remembered = if let mark { mark.store } else { try await stores.foundInFiles(group, policy) }
         var problem: AuthenticationError?
         if StoreChoice.asksKeyring(policy, remembered: remembered) {
             do { try await stores.requireKeyring() } catch let error as AuthenticationError { problem = error }
@@ -77,7 +77,7 @@ final class StoresInUse: Sendable {
     /// Returns the store that holds the tokens, even if the policy does not accept it, or `nil` if none was chosen.
     func remembered(for group: CacheGroup) async throws -> TokenStore? {
         if let mark = try await marker.mark(of: group) { return mark.store }
-        return try await stores.foundInFiles(group)
+        return try await stores.foundInFiles(group, policy)
     }
 
     /// Returns the same as ``remembered(for:)``. Without a marker, searches the keyring as well, as before a choice.

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import FoundationEssentials
 import IdentityClient
 import IdentityKeyring
 import OAuthWire
@@ -9,8 +10,8 @@ import OAuthWire
 struct CacheCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache",
-        abstract: "Names the store of the tokens, or moves them to another store.",
-        subcommands: [CacheShowCommand.self, CacheMoveCommand.self],
+        abstract: "Names the store of the tokens, moves them to another store, or makes a key for encrypted files.",
+        subcommands: [CacheShowCommand.self, CacheMoveCommand.self, CacheCreateKeyCommand.self],
         defaultSubcommand: CacheShowCommand.self
     )
 }
@@ -46,9 +47,10 @@ struct CacheMoveCommand: ToolCommand {
         commandName: "move",
         abstract: "Moves the tokens to another store: copies, compares, and then removes the originals.",
         discussion: """
-            The stores are encrypted-file (encrypted, with their key in the keyring), keyring (one item for each), and file \
-            (in clear text, which only you can read). Programs of the same group follow. A move that was interrupted is \
-            done again by repeating the command.
+            The stores are encrypted-file (encrypted, with their key in the keyring), keyring (one item for each), file \
+            (in clear text, which only you can read), and encrypted:key-file=PATH and encrypted:credential=NAME (encrypted, \
+            with the key in a file or a credential of systemd). Programs of the same group follow. A move that was \
+            interrupted is done again by repeating the command.
             """
     )
 
@@ -56,8 +58,11 @@ struct CacheMoveCommand: ToolCommand {
     @OptionGroup var output: OutputOptions
 
     @Option(
-        help: ArgumentHelp("encrypted-file, keyring or file.", valueName: "store"),
-        completion: .list(["encrypted-file", "keyring", "file"])
+        help: ArgumentHelp(
+            "encrypted-file, keyring, file, encrypted:key-file=PATH or encrypted:credential=NAME.",
+            valueName: "store"
+        ),
+        completion: .list(["encrypted-file", "keyring", "file", "encrypted:key-file=", "encrypted:credential="])
     )
     var to: String
 
@@ -66,10 +71,7 @@ struct CacheMoveCommand: ToolCommand {
     var sharedOptions: SharedOptions { SharedOptions(provider) }
 
     func run(in session: Session) async throws {
-        let stores = [TokenStore.encryptedFile, .keyring, .file]
-        guard let store = stores.first(where: { $0.name == to }) else {
-            throw UsageError("--to: '\(to.printable)' is not a store. Possible are: encrypted-file, keyring, file.")
-        }
+        let store = try destination(session.environment)
         let (cache, group) = try provider.desktopCache(session)
         let old = try await cache.rememberedStore(of: group)
         try await cache.move(to: store, in: group)
@@ -79,6 +81,43 @@ struct CacheMoveCommand: ToolCommand {
                 : old.map { "Moved the tokens from '\($0)' to '\(store)'." } ?? "From now on tokens rest in '\(store)'."
         )
     }
+
+    private func destination(_ environment: Environment) throws -> TokenStore {
+        if let store = [TokenStore.encryptedFile, .keyring, .file].first(where: { $0.name == to }) { return store }
+        if let key = try CacheChoice.keyFile(Given(text: to, origin: "--to"), home: environment["HOME"]) {
+            return .encryptedFile(key: key)
+        }
+        throw UsageError(
+            """
+            --to: '\(to.printable)' is not a store. Possible are: encrypted-file, keyring, file, encrypted:key-file=PATH, \
+            encrypted:credential=NAME.
+            """
+        )
+    }
+}
+
+/// The command that makes a key file.
+struct CacheCreateKeyCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create-key",
+        abstract: "Makes a file with a new random key, for encrypted files on a machine without a keyring.",
+        discussion: """
+            The file has 32 bytes, and only you can read it. Use it with --cache encrypted:key-file=PATH. Keep a copy in a \
+            safe place: without the key nothing can read the tokens. A file that exists is never replaced.
+            """
+    )
+
+    @Argument(help: "The file to make. Missing directories are made, too.", completion: .file())
+    var path: String
+
+    @OptionGroup var output: OutputOptions
+
+    func run(in session: Session) async throws {
+        let given = path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
+        let key = try Given(text: given, origin: "PATH").checked { try KeyFile(path: given) }
+        try await key.create()
+        session.console.line("Made a key. To use it: identityctl login --cache \("encrypted:\(key)".shellWord)")
+    }
 }
 
 extension ProviderOptions {
@@ -86,9 +125,9 @@ extension ProviderOptions {
     func desktopCache(_ session: Session) throws -> (DesktopTokenCache, CacheGroup) {
         let environment = session.environment
         if let given = try environment.given("cache", cache), try cacheChoice(environment).policy == nil {
-            throw given.error("this command is about the stores auto, keyring and file.")
+            throw given.error("this command is about the stores auto, keyring, file and encrypted:….")
         }
-        let policy = StorePolicy.standard.accepting(.file)
+        let policy = StorePolicy.standard.accepting(.file).acceptingAnyKeyFile()
         guard let group = try group(environment) else {
             throw UsageError("Whose tokens? Give --client-id or --group.")
         }

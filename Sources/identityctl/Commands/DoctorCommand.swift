@@ -46,7 +46,7 @@ struct DoctorCommand: ToolCommand {
         let keyring = KeyringTokenCache(applicationName: "identityctl")
         let keyringFindings = Examination.keyring(try await Self.outcome { try await keyring.status() })
         let (store, storeFinding) = try await tokenStore(session, choice)
-        let needsKeyring = store != .file && store != .memory
+        let needsKeyring = store?.needsKeyring ?? true
         findings += needsKeyring ? keyringFindings : keyringFindings.map { $0.notNeeded("by this store") }
         findings.append(storeFinding)
         let files = FileTokenCache(directory: choice.directory)
@@ -77,17 +77,23 @@ struct DoctorCommand: ToolCommand {
     private func tokenStore(_ session: Session, _ choice: CacheChoice) async throws -> (TokenStore?, Finding) {
         guard choice.policy != nil else {
             let store = choice.directory == nil ? TokenStore.memory : .file
-            return (store, Examination.tokenStore(.success(store)))
+            return (store, Examination.tokenStore(store, .success(())))
         }
         guard let group = try provider.group(session.environment) else {
-            return (nil, .unknown("token store", "not asked: give --client-id or --group"))
+            guard let (store, key) = choice.keyStore else {
+                return (nil, .unknown("token store", "not asked: give --client-id or --group"))
+            }
+            let read = try await Self.outcome { _ = try await key.encryptionKey() }
+            return (store, Examination.tokenStore(store, read))
         }
         let cache = CacheChoice.desktop(.standard, logger: session.logger)
-        let store = try await Self.outcome { try await cache.rememberedStore(of: group) }
+        let remembered = try await Self.outcome { try await cache.rememberedStore(of: group) }
         // If the store is not known, the finding says why.
-        guard let known = try? store.get() else { return (nil, Examination.tokenStore(store)) }
-        let read = try await Self.outcome { try await cache.checkReadable(in: group) }
-        return (known, Examination.tokenStore(read.map { _ in known }))
+        guard case .success(let store) = remembered, let store = store ?? choice.keyStore?.store else {
+            return (nil, Examination.tokenStore(nil, remembered.map { _ in }))
+        }
+        let read = try await Self.outcome { try await cache.checkReadable(store, in: group) }
+        return (store, Examination.tokenStore(store, read))
     }
 
     /// Returns the result of `work`, or the error that it threw. A cancelled task ends the command.

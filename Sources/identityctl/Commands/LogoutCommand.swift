@@ -25,7 +25,7 @@ struct LogoutCommand: ToolCommand {
     @Flag(help: "Sign out all accounts that 'identityctl accounts' lists.")
     var all = false
 
-    @Flag(help: "Remove the tokens of all accounts without reading them, if the keyring that they need is gone.")
+    @Flag(help: "Remove the tokens of all accounts without reading them, if their keyring or key is gone.")
     var discard = false
 
     @Flag(help: "Make the provider revoke the refresh token.")
@@ -103,7 +103,7 @@ struct LogoutCommand: ToolCommand {
     private func discardTokens(_ session: Session) async throws {
         guard try provider.cacheChoice(session.environment).policy != nil else {
             throw UsageError(
-                "--discard is about the stores auto, keyring and file. Use --all, or remove the directory."
+                "--discard is about the stores auto, keyring, file and encrypted:…. Use --all, or remove the directory."
             )
         }
         let (cache, group) = try provider.desktopCache(session)

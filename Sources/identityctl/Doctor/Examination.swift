@@ -81,13 +81,16 @@ enum Examination {
         )
     }
 
-    /// - Parameter store: The store that holds the tokens of the group, or `nil` if no store was chosen yet.
-    static func tokenStore(_ store: Result<TokenStore?, any Error>) -> Finding {
+    /// - Parameters:
+    ///   - store: The store that holds the tokens of the group, or `nil` if it is not known or no store was chosen yet.
+    ///   - read: Whether the store, or the choice of it, could be read.
+    static func tokenStore(_ store: TokenStore?, _ read: Result<Void, any Error>) -> Finding {
         let check = "token store"
-        switch store {
-        case .failure(let error): return .lack(check, "it is not known, or cannot be read", error)
-        case .success(let store?): return .ok(check, "\(store)")
-        case .success(nil): return .unknown(check, "none yet: the first sign-in decides")
+        switch (store, read) {
+        case (nil, .failure(let error)): return .lack(check, "it is not known", error)
+        case (let store?, .failure(let error)): return .lack(check, "\(store) cannot be read", error)
+        case (let store?, .success): return .ok(check, store.hasKeyFile ? "\(store): its key can be read" : "\(store)")
+        case (nil, .success): return .unknown(check, "none yet: the first sign-in decides")
         }
     }
 

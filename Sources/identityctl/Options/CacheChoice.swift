@@ -14,6 +14,8 @@ enum CacheChoice: Hashable, Sendable {
     /// The user's state directory.
     case file
     case directory(String)
+    /// Encrypted files in the user's state directory, with their key outside the keyring.
+    case encrypted(KeyFile)
 
     /// - Parameter home: The directory that replaces `~`. A shell does not replace a `~` inside a word.
     init(_ given: Given?, home: String?) throws {
@@ -23,38 +25,63 @@ enum CacheChoice: Hashable, Sendable {
         case "file": self = .file
         case "memory": self = .memory
         case .some(let text) where text.hasPrefix("file:") && text.utf8.count > 5:
-            let path = String(text.dropFirst(5))
-            // A relative path would be another store in each working directory.
-            guard let directory = path.hasPrefix("~/") ? home.map({ $0 + path.dropFirst() }) : path,
-                directory.hasPrefix("/")
-            else {
-                throw UsageError(
-                    """
-                    \(given?.origin ?? "--cache"): '\(path.printable)' is another directory wherever the command runs. Give \
-                    one that begins with / or ~/.
-                    """
-                )
-            }
-            self = .directory(directory)
+            self = .directory(try Self.absolute(String(text.dropFirst(5)), home: home, given))
         case .some(let text):
+            if let key = try Self.keyFile(given, home: home) {
+                self = .encrypted(key)
+                return
+            }
             throw UsageError(
                 """
                 \(given?.origin ?? "--cache"): '\(text.printable)' is not a cache. Possible are: auto (the default: where \
                 the tokens rest already, else encrypted files with their key in the keyring), keyring, file (in your \
-                state directory, in clear text), file:DIRECTORY, memory (forgotten when the program ends).
+                state directory, in clear text), encrypted:key-file=PATH or encrypted:credential=NAME (encrypted there, \
+                with that key), file:DIRECTORY, memory (forgotten when the program ends).
                 """
             )
         }
     }
 
+    /// Returns the key that `encrypted:` names; `nil` for another text.
+    static func keyFile(_ given: Given?, home: String?) throws -> KeyFile? {
+        guard let given else { return nil }
+        let (path, credential) = ("encrypted:key-file=", "encrypted:credential=")
+        if given.text.hasPrefix(path) {
+            let path = try absolute(String(given.text.dropFirst(path.count)), home: home, given)
+            return try given.checked { try KeyFile(path: path) }
+        }
+        guard given.text.hasPrefix(credential) else { return nil }
+        return try given.checked { try KeyFile(credential: String(given.text.dropFirst(credential.count))) }
+    }
+
+    /// A relative path would be another file in each working directory.
+    private static func absolute(_ path: String, home: String?, _ given: Given?) throws -> String {
+        guard let absolute = path.hasPrefix("~/") ? home.map({ $0 + path.dropFirst() }) : path, absolute.hasPrefix("/")
+        else {
+            throw UsageError(
+                """
+                \(given?.origin ?? "--cache"): '\(path.printable)' is another place wherever the command runs. Give \
+                one that begins with / or ~/.
+                """
+            )
+        }
+        return absolute
+    }
+
     /// The user's stores that are chosen and accepted; `nil` if the choice is none of them.
     var policy: StorePolicy? {
         switch self {
-        case .auto: .standard.accepting(.file)
+        case .auto: .standard.accepting(.file).acceptingAnyKeyFile()
         case .keyring: .require(.keyring)
         case .file: .require(.file)
+        case .encrypted(let key): .require(.encryptedFile(key: key))
         case .memory, .directory: nil
         }
+    }
+
+    /// The store with a key outside the keyring, and the key; `nil` if the choice is another.
+    var keyStore: (store: TokenStore, key: KeyFile)? {
+        if case .encrypted(let key) = self { (.encryptedFile(key: key), key) } else { nil }
     }
 
     /// The directory of the files; `nil` for the user's state directory.

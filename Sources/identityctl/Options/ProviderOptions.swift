@@ -72,10 +72,13 @@ struct ProviderOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The store of the tokens: auto (the default), keyring, file, file:DIRECTORY, or memory.",
+            "The store of the tokens: auto (the default), keyring, file, encrypted:key-file=PATH, "
+                + "encrypted:credential=NAME, file:DIRECTORY, or memory.",
             valueName: "cache"
         ),
-        completion: .list(["auto", "keyring", "file", "file:", "memory"])
+        completion: .list([
+            "auto", "keyring", "file", "encrypted:key-file=", "encrypted:credential=", "file:", "memory",
+        ])
     )
     var cache: String?
 

@@ -14,31 +14,38 @@ enum StoreAdvice {
         isUsed: Bool,
         _ options: SharedOptions
     ) -> String? {
-        guard let remembered else { return absence.contains(code) ? unchosen(options) : nil }
+        guard let remembered else { return unchosen(code, options) }
         let givingUp = options.ofProvider.command("logout --discard")
         guard isUsed else {
             let advice = """
                 Leave --cache out (and IDENTITYCTL_CACHE) to use them where they are, or move them: \
                 \(options.ofProvider.command("cache move --to STORE"))
                 """
-            return needsKeyring(remembered)
+            return remembered.needsKeyring
                 ? "\(advice). If the keyring is gone, give them up, and sign in anew: \(givingUp)" : advice
         }
-        guard needsKeyring(remembered), absence.contains(code) || outOfReach.contains(code) else { return nil }
+        if remembered.hasKeyFile, [.cacheKeyUnavailable, .cacheUndecryptable].contains(code) {
+            return """
+                The tokens rest in '\(remembered)', and only that key opens them. If it is lost for good, give them up, and \
+                sign in anew: \(givingUp)
+                """
+        }
+        guard remembered.needsKeyring, absence.contains(code) || outOfReach.contains(code) else { return nil }
         return """
             The tokens rest in '\(remembered)', and cannot be read without the keyring that they were stored with. If it is gone, \
             give them up, and sign in anew: \(givingUp)
             """
     }
 
-    private static func unchosen(_ options: SharedOptions) -> String {
-        """
-        Without a keyring, keep the tokens in files that only you can read, in clear text. Say so once for this client id or \
-        group, and it is remembered: \(options.replacing("--cache", with: "file").command("login"))
-        """
+    private static func unchosen(_ code: AuthenticationError.Code, _ options: SharedOptions) -> String? {
+        if code == .cacheKeyUnavailable { return "A key file is made by: identityctl cache create-key PATH" }
+        guard absence.contains(code) else { return nil }
+        return """
+            Without a keyring, keep the tokens in files encrypted with a key of yours (--cache encrypted:key-file=PATH, after \
+            'identityctl cache create-key PATH'), or in clear text in files that only you can read. Say so once for this \
+            client id or group, and it is remembered: \(options.replacing("--cache", with: "file").command("login"))
+            """
     }
-
-    private static func needsKeyring(_ store: TokenStore) -> Bool { [.encryptedFile, .keyring].contains(store) }
 
     /// The errors for an absent keyring. A locked or slow keyring is not absent, and its error says how to open it.
     /// Advice to use files in clear text would be wrong then, because they would be remembered as the store.

@@ -70,7 +70,8 @@ import Testing
 
     @Test(
         arguments: [
-            (nil, .standard.accepting(.file)), ("auto", .standard.accepting(.file)), ("keyring", .require(.keyring)),
+            (nil, .standard.accepting(.file).acceptingAnyKeyFile()),
+            ("auto", .standard.accepting(.file).acceptingAnyKeyFile()), ("keyring", .require(.keyring)),
             ("file", .require(.file)), ("memory", nil), ("file:/d", nil),
         ] as [(String?, StorePolicy?)]
     )
@@ -209,7 +210,7 @@ import Testing
             (["--group", "a b"], complete, "--group: "),
             (["--cache", "kwallet"], complete, "'kwallet' is not a cache. Possible are: auto"),
             (["--cache", "file:"], complete, "--cache: 'file:' is not a cache"),
-            (["--cache", "file:tokens"], complete, "--cache: 'tokens' is another directory wherever"),
+            (["--cache", "file:tokens"], complete, "--cache: 'tokens' is another place wherever"),
         ] as [([String], [String: String], String)]
     )
     func saysWhatIsWrongAndWhere(arguments: [String], variables: [String: String], text: String) throws {
@@ -229,7 +230,17 @@ import Testing
         #expect(try choice("file:~/t") == .directory("/home/a/t"))
         #expect(throws: UsageError.self) { try choice("file:~/t", home: nil) }
         #expect(try choice("memory") == .memory)
+        #expect(try choice("encrypted:key-file=/a b") == .encrypted(Self.key("key-file=/a b")))
+        #expect(try choice("encrypted:key-file=~/k") == .encrypted(Self.key("key-file=/home/a/k")))
+        let key = try Self.key("credential=k")
+        #expect(try choice("encrypted:credential=k") == .encrypted(key))
+        #expect(try choice("encrypted:credential=k").policy == .require(.encryptedFile(key: key)))
+        for text in ["encrypted:key-file=k", "encrypted:key-file=~/", "encrypted:credential=a/b", "encrypted"] {
+            #expect(throws: UsageError.self, "\(text)") { try choice(text) }
+        }
     }
+
+    private static func key(_ place: String) throws -> KeyFile { try KeyFile(place) }
 
     @Test(arguments: [("1", true), ("TRUE", true), ("yes", true), ("0", false), ("off", false)])
     func readsSwitches(text: String, isOn: Bool) throws {

@@ -40,6 +40,19 @@ import Testing
         #expect(try advice(code, .file) == nil)
     }
 
+    @Test(arguments: [AuthenticationError.Code.cacheKeyUnavailable, .cacheUndecryptable])
+    func namesAWayOutWhereTheKeyFileIsLost(code: AuthenticationError.Code) throws {
+        let store = TokenStore.encryptedFile(key: try KeyFile(path: "/k"))
+        let advice = try #require(try advice(code, store))
+        #expect(advice.contains("'encrypted:key-file=/k'") && !advice.contains("keyring"))
+        #expect(advice.hasSuffix("identityctl logout --discard --group g"))
+        #expect(try self.advice(.cachePermissions, store) == nil)
+    }
+
+    @Test func saysHowToMakeAKey() throws {
+        #expect(try advice(.cacheKeyUnavailable)?.contains("identityctl cache create-key PATH") == true)
+    }
+
     @Test func saysHowToUseAnotherStore() throws {
         let file = try #require(try advice(.cache, .file, isUsed: false))
         #expect(file.hasSuffix("identityctl cache move --to STORE --group g"))

@@ -124,7 +124,7 @@ import Testing
         #expect(!elsewhere.errors.contains("DesktopTokenCache") && !elsewhere.errors.contains("move(to:"))
         #expect(setup.provider.requests.isEmpty)
         let row = try await run("doctor").output.split(separator: "\n").first { $0.hasPrefix("token store") }
-        #expect(row == "token store     lack  it is not known, or cannot be read")
+        #expect(row == "token store     lack  encrypted-file cannot be read")
 
         let discarded = try await run("logout", "--discard")
         #expect(discarded.status == 0 && discarded.errors.contains("'encrypted-file'"), "\(discarded.errors)")

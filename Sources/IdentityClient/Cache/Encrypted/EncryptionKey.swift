@@ -49,6 +49,11 @@ public struct EncryptionKey: Equatable, Sendable {
         unsafe symmetric.withUnsafeBytes { unsafe Array($0) }
     }
 
+    /// Whether a record of an ``EncryptedTokenCache``'s storage was encrypted with another key than this.
+    package func isOther(than record: CacheRecord) -> Bool {
+        SealedRecord.keyID(of: record.bytes).map { !$0.elementsEqual(id) } ?? false
+    }
+
     /// Returns whether both are the same key, in a time that does not depend on where they differ.
     public static func == (one: EncryptionKey, other: EncryptionKey) -> Bool {
         one.symmetric == other.symmetric
@@ -68,9 +73,11 @@ extension EncryptionKey: CustomStringConvertible, CustomDebugStringConvertible, 
 
 /// The source of an ``EncryptedTokenCache``'s key: a keyring, a secret of the service manager, a hardware token.
 ///
+/// ``KeyFile`` has the key in a file or a credential of systemd.
+///
 /// ```swift
-/// struct KeyFile: EncryptionKeyProvider {
-///     func encryptionKey() async throws -> EncryptionKey { try EncryptionKey(readKeyFile()) }
+/// struct Vault: EncryptionKeyProvider {
+///     func encryptionKey() async throws -> EncryptionKey { try EncryptionKey(await fetchKey()) }
 /// }
 /// ```
 public protocol EncryptionKeyProvider: Sendable {

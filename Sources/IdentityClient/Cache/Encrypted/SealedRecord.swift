@@ -30,6 +30,12 @@ struct SealedRecord {
         bytes.starts(with: magic)
     }
 
+    /// Returns the identifier of the key that sealed a record, or `nil` if this version cannot tell.
+    static func keyID(of bytes: [UInt8]) -> ArraySlice<UInt8>? {
+        guard isSealed(bytes), bytes.count >= overhead, bytes[magic.count] == version else { return nil }
+        return bytes[(headerLength - keyIDLength)..<headerLength]
+    }
+
     /// Reads the header of a record found under `key`.
     ///
     /// - Throws: `.cacheUndecryptable` when it is not an encrypted record, `.cacheNewerVersion` when a newer version

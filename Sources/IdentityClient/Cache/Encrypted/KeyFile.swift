@@ -1,0 +1,216 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+/// A file with the key of an ``EncryptedTokenCache``, for machines without a keyring: a path, or a credential of systemd.
+///
+/// The file has exactly 32 random bytes. Only its owner may read it (mode 0600 or 0400), and it is no symbolic link. A
+/// credential may also belong to root, as systemd makes it. A key is made only by ``create()``: a missing key is an error.
+///
+/// ```swift
+/// let cache = EncryptedTokenCache(FileTokenCache(), keyFrom: try KeyFile(credential: "token-key"))
+/// ```
+/// - SeeAlso: [systemd's credentials](https://systemd.io/CREDENTIALS/)
+public struct KeyFile: EncryptionKeyProvider, Hashable {
+    private enum Place: Hashable {
+        case path(String)
+        case credential(String)
+    }
+
+    private static let queue = QueueExecutor("identity-client.key-file")
+    private let place: Place
+
+    /// Names the key file at an absolute path. Reads nothing.
+    ///
+    /// - Throws: `AuthenticationError.configuration` for a path that is relative or has control characters.
+    public init(path: String) throws {
+        guard path.hasPrefix("/"), path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }),
+            path.split(separator: "/").last.map({ $0 != ".." && $0 != "." }) == true, !path.hasSuffix("/")
+        else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The path of a key file begins with / and ends with the file's name, without control characters."
+            )
+        }
+        place = .path(FilePath.normalized(path))
+    }
+
+    /// Names the file of a credential in `$CREDENTIALS_DIRECTORY`, where systemd puts the credentials of a unit with
+    /// `LoadCredential=` or `LoadCredentialEncrypted=`. Reads nothing.
+    ///
+    /// - Throws: `AuthenticationError.configuration` for a text that is no credential's name.
+    public init(credential name: String) throws {
+        guard (1...255).contains(name.utf8.count), name != ".", name != "..",
+            name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ":") })
+        else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The name of a credential has 1 to 255 printable ASCII characters, without spaces, '/' and ':'."
+            )
+        }
+        place = .credential(name)
+    }
+
+    /// Reads a ``description``.
+    ///
+    /// - Throws: As the other initializers.
+    package init(_ text: String) throws {
+        if let path = text.after("key-file=") {
+            try self.init(path: path)
+        } else if let name = text.after("credential=") {
+            try self.init(credential: name)
+        } else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The place of a key is key-file= with a path, or credential= with a name."
+            )
+        }
+    }
+
+    /// Reads the key.
+    ///
+    /// - Throws: `.cacheKeyUnavailable` if there is no such file or credential, if it cannot be read, or if it is not a
+    ///   key; `.cachePermissions` if others can read the file, or if it is not this user's; `CancellationError`.
+    public func encryptionKey() async throws -> EncryptionKey {
+        try await Self.queue.runUnlessCancelled {
+            try key(credentials: SystemCall.environment("CREDENTIALS_DIRECTORY"))
+        }
+    }
+
+    /// Makes a new random key in a new file of mode 0600, with the missing directories above it. Replaces no file.
+    ///
+    /// The file appears complete or not at all.
+    ///
+    /// - Throws: `.invalidArgument` if something has that name, or for a credential, which only systemd makes;
+    ///   `.cachePermissions`, `.cacheFull` or `.cache` if the file cannot be written.
+    public func create() async throws {
+        guard case .path(let path) = place else {
+            throw AuthenticationError(.invalidArgument, "A credential is made by systemd-creds, not here.")
+        }
+        try await Self.queue.run {
+            do {
+                try Self.create(path)
+            } catch {
+                throw AuthenticationError.fromFileCache(error)
+            }
+        }
+    }
+}
+
+extension KeyFile: CustomStringConvertible {
+    /// The place, without a secret: `key-file=PATH` or `credential=NAME`.
+    public var description: String {
+        switch place {
+        case .path(let path): "key-file=\(path)"
+        case .credential(let name): "credential=\(name)"
+        }
+    }
+}
+
+extension KeyFile {
+    /// - Parameter credentials: The directory of the credentials.
+    func key(credentials: String?) throws -> EncryptionKey {
+        let path: String
+        let name: String
+        switch place {
+        case .path(let given): (path, name) = (given, "The key file \(given)")
+        case .credential(let credential):
+            guard let credentials, credentials.hasPrefix("/") else {
+                throw AuthenticationError(
+                    .cacheKeyUnavailable,
+                    "The key is the credential '\(credential)' of systemd, and there is no CREDENTIALS_DIRECTORY. Only the "
+                        + "processes of a unit with LoadCredential= or LoadCredentialEncrypted= have it: run this there. "
+                        + "The tokens are not changed."
+                )
+            }
+            (path, name) = ("\(credentials)/\(credential)", "The credential \(credentials)/\(credential)")
+        }
+        let file: Descriptor?
+        do {
+            file = try Descriptor.file(at: path)
+        } catch {
+            throw AuthenticationError(
+                .cacheKeyUnavailable,
+                "\(name) cannot be opened: \(error.isLink ? "it is a symbolic link" : error.reason). The tokens are not "
+                    + "changed, and can be read again when it can.",
+                underlyingError: error
+            )
+        }
+        guard let file else {
+            throw AuthenticationError(
+                .cacheKeyUnavailable,
+                "\(name) does not exist. Tokens that were encrypted with it are still there: bring it back."
+            )
+        }
+        do {
+            let status = try file.status()
+            try check(status, path: path, name: name)
+            let bytes = try file.read(atMost: 33)
+            guard bytes.count == 32 else {
+                throw AuthenticationError(
+                    .cacheKeyUnavailable,
+                    "\(name) is not a key: it does not have exactly 32 bytes. Bring the key back from a copy."
+                )
+            }
+            return try EncryptionKey(bytes)
+        } catch {
+            throw AuthenticationError.fromFileCache(error)
+        }
+    }
+
+    /// Checks that no other user can have read or made the file.
+    private func check(_ status: FileStatus, path: String, name: String) throws {
+        guard status.kind == .file else { throw SecureFile.refusal("\(name) is not a plain file.") }
+        let user = SystemCall.effectiveUser
+        var isCredential = false
+        if case .credential = place { isCredential = true }
+        guard status.owner == user || isCredential && status.owner == 0 else {
+            throw SecureFile.refusal(
+                "\(name) belongs to user \(status.owner), but this program runs as user \(user). Run it as that user."
+            )
+        }
+        guard status.links <= 1 else {
+            throw SecureFile.refusal("\(name) has a second name (a hard link). Remove that name.")
+        }
+        // Where systemd lets the unit's user read root's file by an access list, the group's bits show that list's mask.
+        let allowed: UInt32 = isCredential ? 0o640 : 0o600
+        guard status.mode & 0o777 & ~allowed == 0 else {
+            throw SecureFile.refusal(
+                "\(name) is open to other users (mode \(String(status.mode, radix: 8))). If no other user has read it, run: "
+                    + "chmod 600 \(path.shellWord). Otherwise move the tokens to a new key."
+            )
+        }
+    }
+
+    private static func create(_ path: String) throws {
+        let parts = path.split(separator: "/")
+        let (parent, name) = ("/" + parts.dropLast().joined(separator: "/"), String(parts.last ?? ""))
+        if let above = parts.dropLast().last, try SystemCall.status(of: parent, followingLinks: true) == nil {
+            try SecureDirectory.create("/" + parts.dropLast(2).joined(separator: "/"), String(above))
+        }
+        guard let directory = try Descriptor.directory(parent) else {
+            throw AuthenticationError(.cache, "\(parent) was removed meanwhile. Try again.")
+        }
+        // A link replaces nothing, and no reader sees half a key.
+        let temporary = FileCacheName.temporary(0)
+        let file = try directory.newFile(temporary)
+        defer { try? directory.remove(temporary) }  // An empty name, or a second one of a whole key.
+        try file.write(EncryptionKey.random().bytes)
+        try file.synchronize()
+        do {
+            try directory.link(temporary, as: name)
+        } catch {
+            guard error.isExistence else { throw error }
+            throw AuthenticationError(
+                .invalidArgument,
+                "\(path) exists already. It stays as it is, because a key may be needed. Name another file."
+            )
+        }
+        try directory.synchronize()
+    }
+}
+
+extension String {
+    /// The text after a prefix; `nil` if the text does not begin with it.
+    fileprivate func after(_ prefix: String) -> String? {
+        hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
+    }
+}

@@ -1,0 +1,131 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityTestSupport
+import IdentityTesting
+import Testing
+
+/// Encrypted tokens on a machine without a keyring.
+@Suite struct KeyFileProcessTests {
+    private let setup: ToolSetup
+    private let variables: [String: String]
+
+    init() throws {
+        setup = try ToolSetup()
+        var variables = setup.variables
+        variables["IDENTITYCTL_CACHE"] = nil
+        variables["XDG_STATE_HOME"] = "\(setup.directory.path)/state"
+        variables["DBUS_SESSION_BUS_ADDRESS"] = "disabled:"
+        self.variables = variables
+    }
+
+    private var key: String { "\(setup.directory.path)/keys/my key" }
+    private var choice: String { "encrypted:key-file=\(key)" }
+
+    private func run(_ arguments: String...) async throws -> Tool.Outcome {
+        try await Tool.run(arguments, variables)
+    }
+
+    private func login(_ cache: String) async throws -> Tool.Outcome {
+        let tool = try Tool(["login", "--cache", cache], variables)
+        try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
+        return try await tool.outcome()
+    }
+
+    private func accountFiles() throws -> [String: Data] {
+        let root = "\(setup.directory.path)/state"
+        let names = try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.contains("/account-") }
+        return try Dictionary(
+            uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: URL(fileURLWithPath: "\(root)/\($0)"))) }
+        )
+    }
+
+    private func tokenStoreRow() async throws -> String? {
+        try await run("doctor").output.split(separator: "\n").first { $0.hasPrefix("token store") }.map(String.init)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func keepsTokensEncryptedWithAKeyFile() async throws {
+        let early = try await run("login", "--cache", choice)
+        #expect(early.status == 4 && early.errors.contains("identityctl cache create-key"), "\(early.errors)")
+        #expect(setup.provider.requests.isEmpty)
+
+        let made = try await run("cache", "create-key", key)
+        #expect(made.status == 0 && made.output == "")
+        #expect(made.errors == "Made a key. To use it: identityctl login --cache '\(choice)'\n")
+        #expect(try permissions(key) == 0o600)
+        #expect(try await run("cache", "create-key", key).status != 0)
+
+        let login = try await login(choice)
+        #expect(login.status == 0, "\(login.errors)")
+        let token = try await run("token")
+        #expect(token.output == login.output && token.errors == "")
+        #expect(try await run("cache").output == "\(choice)\n")
+        #expect(try await tokenStoreRow() == "token store     ok    \(choice): its key can be read")
+        let files = try accountFiles()
+        #expect(files.count == 1 && files.keys.allSatisfy { $0.contains("/.encrypted-") })
+        let elsewhere = try await run("token", "--cache", "file")
+        #expect(elsewhere.status == 4 && elsewhere.errors.contains("cache move --to"), "\(elsewhere.errors)")
+
+        #expect(try await run("cache", "create-key", "\(key) 2").status == 0)
+        #expect(try await run("cache", "move", "--to", "\(choice) 2").status == 0)
+        try FileManager.default.removeItem(atPath: key)
+        #expect(try await run("token").output == login.output)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func losesNothingWithALostKey() async throws {
+        #expect(try await run("cache", "create-key", key).status == 0)
+        let login = try await login(choice)
+        #expect(login.status == 0, "\(login.errors)")
+        let before = try accountFiles()
+        try FileManager.default.moveItem(atPath: key, toPath: key + ".away")
+        for isWrong in [false, true] {
+            if isWrong { #expect(try await run("cache", "create-key", key).status == 0) }
+            for arguments in [["token"], ["login"], ["logout"], ["logout", "--all"], ["accounts"]] {
+                let stuck = try await Tool.run(arguments + ["--log-level", "error"], variables)
+                #expect(stuck.status == 4, "\(arguments): \(stuck.errors)")
+                #expect(stuck.errors.contains(key), "\(arguments): \(stuck.errors)")
+                #expect(stuck.errorLines.last?.hasSuffix("identityctl logout --discard") == true, "\(stuck.errors)")
+            }
+            #expect(try await tokenStoreRow() == "token store     lack  \(choice) cannot be read")
+        }
+        #expect(try accountFiles() == before)
+        try FileManager.default.removeItem(atPath: key)
+        try FileManager.default.moveItem(atPath: key + ".away", toPath: key)
+        #expect(try await run("token").output == login.output)
+
+        try FileManager.default.removeItem(atPath: key)
+        #expect(try await run("logout", "--discard").status == 0)
+        #expect(try accountFiles().isEmpty)
+        #expect(try await run("cache").output == "none\n")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func takesTheKeyFromACredential() async throws {
+        var inUnit = variables
+        inUnit["CREDENTIALS_DIRECTORY"] = "\(setup.directory.path)/keys"
+        #expect(try await run("cache", "create-key", "\(setup.directory.path)/keys/token-key").status == 0)
+        let cache = "encrypted:credential=token-key"
+        let tool = try Tool(["login", "--cache", cache], inUnit)
+        try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
+        let login = try await tool.outcome()
+        #expect(login.status == 0, "\(login.errors)")
+        #expect(try await Tool.run(["token"], inUnit).output == login.output)
+        let outside = try await run("token")
+        #expect(outside.status == 4 && outside.errors.contains("LoadCredentialEncrypted="), "\(outside.errors)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func examinesTheKeyBeforeTheFirstSignIn() async throws {
+        #expect(try await run("cache", "create-key", key).status == 0)
+        for client in ["test-client", ""] {
+            var variables = variables
+            variables["IDENTITYCTL_CLIENT_ID"] = client
+            let arguments = ["doctor", "--without-browser", "--cache", choice]
+            let found = try await Tool.run(arguments, variables)
+            #expect(found.status == 0, "\(found.output)")
+            #expect(found.output.contains("\(choice): its key can be read"))
+            try CallFailed.check(unsafe chmod(key, 0o644), "chmod")
+            let lack = try await Tool.run(arguments, variables)
+            #expect(lack.status == 4 && lack.output.contains("chmod 600"), "\(lack.output)")
+            try CallFailed.check(unsafe chmod(key, 0o600), "chmod")
+        }
+    }
+}
