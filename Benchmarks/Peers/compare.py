@@ -56,10 +56,14 @@ def fill(directory):
         word for scope in peer.SCOPES for word in ("--scope", scope)]
 
 
-def process(command):
-    """A whole process: seconds of the processor, seconds on the clock."""
+def process(command, environment=None, told=""):
+    """A whole process, which is told something on its standard input: seconds of the processor, seconds on the clock."""
+    reader, writer = os.pipe()
+    os.write(writer, told.encode())
+    os.close(writer)
     start = time.perf_counter()
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(command, stdin=reader, stdout=subprocess.DEVNULL, env=environment)
+    os.close(reader)
     _, status, usage = os.wait4(child.pid, 0)
     elapsed = time.perf_counter() - start
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -83,6 +87,41 @@ def memory(command):
         pipe.read()
     assert child.wait() == 0, command
     return peak / 1024
+
+
+def ways(identityctl, command, directory, number):
+    """Other ways to the same token, each compared with `command` alternately: the title, milliseconds more on the clock."""
+    environment = os.environ | {"XDG_CONFIG_HOME": os.path.join(directory, "config")}
+    os.makedirs(os.path.join(environment["XDG_CONFIG_HOME"], "identityctl", "profiles"), mode=0o700)
+    lines = [f"{name[2:]} = {value}" for name, value in zip(command[2::2], command[3::2])]
+    path = os.path.join(environment["XDG_CONFIG_HOME"], "identityctl", "profiles", "work.conf")
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+        file.write("\n".join(lines + ["serves = https://git.example.test", ""]))
+    socket = os.path.join(directory, "agent.sock")
+    agent = subprocess.Popen([identityctl, "agent", "--socket", socket], env=environment)
+    try:
+        deadline = time.monotonic() + 10
+        while not os.path.exists(socket) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        by_agent = environment | {"IDENTITYCTL_AGENT": socket}
+        named, asked = [identityctl, "token", "--profile", "work"], "protocol=https\nhost=git.example.test\n\n"
+        for title, *call in [
+            ("the options of a profile", named, environment),
+            ("git's helper", [identityctl, "helper", "git", "get"], environment, asked),
+            ("from the agent", named, by_agent),
+            ("git's helper, from the agent", [identityctl, "helper", "git", "get"], by_agent, asked),
+        ]:
+            check = subprocess.run(call[0], env=call[1], input="".join(call[2:]), capture_output=True, text=True, check=True)
+            assert peer.TOKEN in check.stdout, check.stderr
+            differences, clocks = [], []
+            for _ in range(20 * number):
+                clock = process(*call)[1]
+                clocks.append(clock)
+                differences.append(clock - process(command)[1])
+            yield title, statistics.median(clocks) * 1e3, statistics.median(differences) * 1e3
+    finally:
+        agent.terminate()
+        agent.wait()
 
 
 def counts(rounds, work, times):
@@ -142,6 +181,8 @@ def main():
         a, b = ([statistics.median(column) for column in zip(*side)] for side in (mine, yours))
         print(f"{'a token, whole process':42}{a[0] * 1e6:9.0f}{a[1] * 1e6:9.0f}{b[0] * 1e6:10.0f}{b[1] * 1e6:10.0f}"
               f"{b[0] / a[0]:8.0f}{b[1] / a[1]:8.0f}")
+        for title, clock, more in ways(identityctl, command, directory, number):
+            print(f"{'  ' + title:42}{'':9}{clock * 1e3:9.0f}   ({more:+.2f} ms)")
         print(f"{'  memory, MiB':42}{memory(command):9.1f}{'':9}{memory(script):10.1f}")
 
     print("\nEach call of ours asks the system for")
