@@ -81,11 +81,12 @@ extension TokenCommand {
             socket
         )
         let answer = try await AgentClient(socket: socket).ask(.token(request), within: try silent.wait())
-        let token = try session.token(in: answer, to: request)
-        guard session.isJSON else { return try session.result(token + "\n") }
+        let token = try request.token(in: answer)
+        session.console.warn(ofShortLife: token.left(at: .now), below: .seconds(request.minimumValidity))
+        guard session.isJSON else { return try session.result(token.text + "\n") }
         var report = answer.object("report") ?? JSONObject()
         report["accessToken"] = answer.string("access_token").map { .string($0) }
-        if request.wantsIDToken { report["idToken"] = .string(token) }
+        if request.wantsIDToken { report["idToken"] = .string(token.text) }
         try session.result(report.line + "\n")
     }
 }
@@ -128,20 +129,5 @@ extension AgentRequest.Token {
         forcesRefresh = try environment.isOn("force-refresh", silent.forceRefresh)
         wantsIDToken = try environment.isOn("id-token", silent.idToken)
         hint = "identityctl \(command)"
-    }
-}
-
-extension Session {
-    /// Returns the wanted token in an agent's answer, and warns if it is good for a shorter time than wanted.
-    func token(in answer: JSONObject, to request: AgentRequest.Token) throws -> String {
-        guard let token = answer.string("access_token"), let end = answer.integer("expires_at"),
-            let wanted = request.wantsIDToken ? answer.string("id_token") : token
-        else { throw AuthenticationError.agent("unavailable", "The agent's answer has no token.") }
-        let wantedEnd = request.wantsIDToken ? answer.integer("id_token_expires_at") ?? end : end
-        let left = wantedEnd - Int(Date.now.timeIntervalSince1970)
-        if left < request.minimumValidity {
-            console.line("Warning: the token is good for \(left) s only. No longer one could be had.")
-        }
-        return wanted
     }
 }

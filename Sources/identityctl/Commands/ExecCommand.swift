@@ -54,10 +54,7 @@ struct ExecCommand: ToolCommand {
         let names = try variableNames()
         // A mistyped command costs no token.
         let program = try Program(commandArguments(), in: CText(session.environment["PATH"] ?? "/usr/bin:/bin"))
-        let token = try await acquiredToken(in: session)
-        guard token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw UsageError("The provider's token has characters that no program accepts.")
-        }
+        let token = try await TokenSource(provider, token, account, silent, for: "exec", in: session).token()
         // Nothing that is under way survives the program.
         await session.finishPendingWork()
         try Task.checkCancellation()
@@ -66,24 +63,10 @@ struct ExecCommand: ToolCommand {
             CText.environment,
             withholding: ProviderOptions.secretVariables,
             setting: names,
-            to: token
+            to: token.text
         )
         InheritedState.atStart.restore()
         throw program.replaceProcess(variables)
-    }
-
-    private func acquiredToken(in session: Session) async throws -> String {
-        let environment = session.environment
-        if let socket = try environment.given("agent", nil) {
-            let request = try AgentRequest.Token(provider, token, account, silent, environment, for: "exec", socket)
-            let answer = try await AgentClient(socket: socket).ask(.token(request), within: try silent.wait())
-            return try session.token(in: answer, to: request)
-        }
-        let wanted = try WantedToken(token, account, silent, environment)
-        let application = try session.application(try provider.configuration(environment, logger: session.logger))
-        let token = try await wanted.acquireWithWarning(from: application, in: session)
-        _ = await session.isStored(token.result)
-        return token.text
     }
 
     private func variableNames() throws -> [String] {

@@ -5,7 +5,7 @@ extension TokenCommand {
     ///
     /// The parser takes half of the time of handing out a cached token, most of it for looking at types at run time.
     /// This initializer reads only the plain forms `--name value` and `--name=value` with full names. The parser reads
-    /// everything else, mistakes included. A test checks that both give the same command.
+    /// everything else, mistakes and the options for a file included. A test checks that both give the same command.
     init?(quickly arguments: [String]) {
         guard arguments.first == "token" else { return nil }
         var values: [String: String] = [:]
@@ -51,6 +51,9 @@ extension TokenCommand {
         silent.minValidity = values["--min-validity"]
         silent.idToken = flags.contains("--id-token")
         silent.timeout = values["--timeout"]
+        var file = TokenFileOptions()
+        file.output = nil
+        file.watch = false
         var output = OutputOptions()
         output.json = flags.contains("--json")
         output.logLevel = values["--log-level"]
@@ -59,6 +62,7 @@ extension TokenCommand {
         self.token = token
         self.account = account
         self.silent = silent
+        self.file = file
         self.output = output
     }
 

@@ -8,13 +8,19 @@ struct TokenCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
         abstract: "Prints an access token without a question: from the cache, or refreshed.",
-        discussion: "Ends with status 2 when a person has to sign in; then run 'identityctl login'."
+        discussion: """
+            Ends with status 2 when a person has to sign in; then run 'identityctl login'.
+
+            With --output, a file gets the token, without a line end. With --watch as well, it is kept fresh until a signal \
+            ends the command, and then removed. systemd is told when the file is there (Type=notify).
+            """
     )
 
     @OptionGroup var provider: ProviderOptions
     @OptionGroup var token: TokenOptions
     @OptionGroup var account: AccountOption
     @OptionGroup var silent: SilentOptions
+    @OptionGroup var file: TokenFileOptions
     @OptionGroup var output: OutputOptions
 
     var clientOptions: ProviderOptions? { provider }
@@ -29,6 +35,7 @@ struct TokenCommand: ToolCommand {
     func advice(on error: any Error, in session: Session) -> String? { SilentOptions.advice(on: error) }
 
     func run(in session: Session) async throws {
+        if try file.isGiven { return try await write(in: session) }
         let environment = session.environment
         if let agent = try environment.given("agent", nil) { return try await run(in: session, through: agent) }
         let wanted = try WantedToken(token, account, silent, environment)

@@ -39,12 +39,12 @@ struct SilentOptions: ParsableArguments {
 struct WantedToken: Sendable {
     let scopes: Set<Scope>
     let claims: String?
-    let forcesRefresh: Bool
-    let minimumValidity: Duration
+    var forcesRefresh: Bool
+    var minimumValidity: Duration
     let isIDToken: Bool
     let timeout: Duration
     /// The account's id or username; `nil` for the only account, or the default of several.
-    let account: Given?
+    var account: Given?
 
     /// - Throws: `UsageError`.
     init(_ token: TokenOptions, _ account: AccountOption, _ silent: SilentOptions, _ environment: Environment) throws {
@@ -78,10 +78,7 @@ struct WantedToken: Sendable {
     func acquireWithWarning(from application: PublicClientApplication, in session: Session) async throws -> HandedToken
     {
         let token = try await acquire(from: application, in: session)
-        let left = token.expiresOn.timeIntervalSinceNow
-        if left < Double(minimumValidity.components.seconds) {
-            session.console.line("Warning: the token is good for \(Int(left)) s only. No longer one could be had.")
-        }
+        session.console.warn(ofShortLife: .seconds(token.expiresOn.timeIntervalSinceNow), below: minimumValidity)
         return token
     }
 }

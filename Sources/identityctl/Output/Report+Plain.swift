@@ -59,6 +59,11 @@ enum PlainReport {
         return lines
     }
 
+    /// Returns what went wrong, in a line. An error of the library comes with the details that support asks for.
+    static func sentence(_ error: any Error) -> String {
+        (error as? AuthenticationError).map(withReference) ?? JSONReport.message(of: error).printable
+    }
+
     /// Returns what went wrong and what to do next, with the details that support asks for.
     static func withReference(_ error: AuthenticationError) -> String {
         "\(error.message.printable) \(reference(error))"

@@ -39,6 +39,12 @@ extension ToolCommand {
     var isVerbose: Bool { false }
 
     func advice(on error: any Error, in session: Session) -> String? { nil }
+
+    /// Returns what went wrong and what to do about it, in a line, for a command that goes on.
+    func sentence(on error: any Error, in session: Session) -> String {
+        let advice = advice(on: error, in: session) ?? PlainReport.advice(error, sharedOptions)
+        return ([PlainReport.sentence(error)] + (advice.map { [$0] } ?? [])).joined(separator: " ")
+    }
 }
 
 extension ToolCommand {

@@ -1,0 +1,124 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+
+/// A file with a token. A reader finds the old token or the new one, never a part; only the owner can read it.
+final class TokenFile: Sendable {
+    let path: String
+    private let directory: String
+    private let isLocked: Bool
+    /// The file that was written last. While its descriptor is open, no other file can have its inode number.
+    private let written = Mutex<Int32?>(nil)
+
+    /// - Parameter isLocked: Whether the file is locked while it is kept fresh, so that only one process keeps it.
+    init(_ path: String, isLocked: Bool = false) {
+        self.path = path
+        self.isLocked = isLocked
+        let end = path.lastIndex(of: "/")
+        directory = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    }
+
+    deinit {
+        if let descriptor = written.withLock({ $0 }) { close(descriptor) }
+    }
+
+    /// Checks that the file can be written, before a token is asked for.
+    ///
+    /// - Throws: `UsageError` if something else has the name, `SystemFailure`, also if another process keeps the file.
+    func check() throws {
+        try checkTarget()
+        guard unsafe access(directory, W_OK | X_OK) == 0 else { throw failure(errno) }
+        try checkIsNotKept()
+    }
+
+    /// - Throws: `SystemFailure` if another process keeps a file of this name fresh.
+    func checkIsNotKept() throws {
+        guard isLocked, !isInPlace else { return }
+        let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        guard flock(descriptor, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK else { return }
+        throw SystemFailure("Another process keeps \(path.printable) fresh. End it, or name another file.")
+    }
+
+    /// Puts a file with `text`, and nothing else, in the place of an older one.
+    ///
+    /// - Throws: `UsageError` if something else has the name, `SystemFailure`; the older file then stays.
+    func write(_ text: String) throws {
+        try checkTarget()
+        let random = String(UInt64.random(in: .min ... .max), radix: 36)
+        let beside = "\(directory)/.identityctl-\(random)"
+        let descriptor = unsafe open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure(errno) }
+        do {
+            try fill(descriptor, with: text)
+            guard unsafe rename(beside, path) == 0 else { throw failure(errno) }
+        } catch {
+            unsafe unlink(beside)
+            close(descriptor)
+            throw error
+        }
+        let older = written.withLock { written in
+            defer { written = descriptor }
+            return written
+        }
+        if let older { close(older) }
+    }
+
+    /// Whether the name still leads to the file that was written last.
+    var isInPlace: Bool {
+        guard let descriptor = written.withLock({ $0 }) else { return false }
+        var (own, named) = (stat(), stat())
+        return unsafe fstat(descriptor, &own) == 0 && lstat(path, &named) == 0 && own.st_dev == named.st_dev
+            && own.st_ino == named.st_ino
+    }
+
+    /// Removes the file that was written last. Another file that has taken its name stays.
+    func remove() {
+        if isInPlace { unsafe unlink(path) }
+    }
+
+    private func fill(_ descriptor: Int32, with text: String) throws {
+        // A umask may have removed bits, and some file systems have one mode for all files.
+        var status = stat()
+        guard fchmod(descriptor, 0o600) == 0, unsafe fstat(descriptor, &status) == 0 else { throw failure(errno) }
+        guard status.st_mode & 0o077 == 0 else {
+            throw SystemFailure("The file system of \(path.printable) keeps no permissions. Name a file elsewhere.")
+        }
+        // A file system without locks takes a second keeper.
+        if isLocked { _ = flock(descriptor, LOCK_EX | LOCK_NB) }
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { throw failure(errno) }
+        }
+        guard fsync(descriptor) == 0 else { throw failure(errno) }
+    }
+
+    /// A link could lead anywhere, and a device such as /dev/stdout would be replaced by a file.
+    private func checkTarget() throws {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else {
+            guard errno == ENOENT, path.utf8.last != UInt8(ascii: "/") else { throw failure(errno) }
+            return
+        }
+        let kind: String? =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: nil
+            case S_IFDIR: "a directory"
+            case S_IFLNK: "a symbolic link"
+            default: "no plain file"
+            }
+        if let kind { throw UsageError("\(path.printable) is \(kind). Name a file, which is replaced.") }
+        guard status.st_uid == geteuid() else {
+            throw UsageError(
+                "\(path.printable) belongs to user \(status.st_uid), and this program runs as user \(geteuid()). Name another file."
+            )
+        }
+    }
+
+    private func failure(_ number: Int32) -> SystemFailure {
+        SystemFailure("\(path.printable) could not be written", number: number)
+    }
+}

@@ -1,0 +1,142 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+
+/// Keeps the token in a file good: writes the first one, and a new one before each ends.
+struct TokenKeeper: Sendable {
+    let file: TokenFile
+    let clock: any WallClock
+    let console: Console
+    /// How long the token in the file stays good at least, as far as the tokens' lifetime allows; `nil` for five minutes,
+    /// or the second half of a shorter life.
+    let validity: Duration?
+    /// Whether an error that does not pass by itself ends the work. Otherwise a person can repair it meanwhile.
+    let endsOnLastingErrors: Bool
+    /// Returns the first token for `nil`.
+    let acquire: @Sendable (TokenSource.Renewal?) async throws -> SourcedToken
+    /// Returns the text of an error for a person.
+    let describe: @Sendable (any Error) -> String
+
+    static let usualValidity = Duration.seconds(300)
+    /// The longest time between two looks at the file and the account.
+    static let beat = Duration.seconds(60)
+
+    /// Works until the task is cancelled, and removes the file at the end.
+    ///
+    /// - Parameter ready: Called once the first token is in the file.
+    /// - Throws: `CancellationError`; the error of the first token; later an error that lasts.
+    func run(ready: (SourcedToken) -> Void) async throws {
+        try file.check()
+        var token = try await acquire(nil)
+        try Task.checkCancellation()
+        defer { file.remove() }
+        try file.write(token.text)
+        ready(token)
+        var margin = self.margin(of: token)
+        var failures = 0
+        while true {
+            try await clock.sleep(for: wait(for: token, margin, failures))
+            try Task.checkCancellation()
+            // Another process that took the file over is left alone.
+            try file.checkIsNotKept()
+            let isDue = token.left(at: clock.now) <= margin
+            do {
+                let next = try await self.next(after: token, isDue ? margin + .seconds(1) : .zero, failures)
+                if next.text != token.text {
+                    try file.write(next.text)
+                    (token, margin) = (next, self.margin(of: next))
+                } else if !file.isInPlace {
+                    try file.write(next.text)
+                }
+                if failures > 0 { console.line("The token in \(file.path.printable) is fresh again.") }
+                failures = 0
+            } catch {
+                try Task.checkCancellation()
+                if endsOnLastingErrors, Self.lasts(error) { throw error }
+                // Before a renewal is due, a locked agent or a missing network is no trouble yet.
+                guard isDue || !file.isInPlace || failures > 0 else { continue }
+                if failures == 0 { report(error, token) }
+                failures += 1
+            }
+        }
+    }
+
+    /// Returns the token to have in the file now.
+    ///
+    /// - Throws: `NotRenewed` if it is the same although another was due.
+    private func next(
+        after token: SourcedToken,
+        _ validity: Duration,
+        _ failures: Int
+    ) async throws -> SourcedToken {
+        var renewal = TokenSource.Renewal(minimumValidity: validity, account: token.account)
+        let next = try await acquire(renewal)
+        guard validity > .zero, next.text == token.text else { return next }
+        // The provider failed, and the old token is still alive. Only a forced renewal tells the reason; once is enough.
+        guard failures == 0 else { throw NotRenewed(cause: nil) }
+        renewal.forcesRefresh = true
+        let forced: SourcedToken
+        do {
+            forced = try await acquire(renewal)
+        } catch {
+            throw NotRenewed(cause: error)
+        }
+        guard forced.text != token.text else { throw NotRenewed(cause: nil) }
+        return forced
+    }
+
+    private func margin(of token: SourcedToken) -> Duration {
+        let left = token.left(at: clock.now)
+        return validity.map { min($0, left * 9 / 10) } ?? min(Self.usualValidity, left / 2)
+    }
+
+    private func wait(for token: SourcedToken, _ margin: Duration, _ failures: Int) -> Duration {
+        guard failures == 0 else { return min(Self.beat, .seconds(5 << min(failures - 1, 4))) }
+        return max(.seconds(1), min(Self.beat, token.left(at: clock.now) - margin))
+    }
+
+    private func report(_ error: any Error, _ token: SourcedToken) {
+        let left = token.left(at: clock.now).components.seconds
+        let cause = if let error = error as? NotRenewed { error.cause } else { error as (any Error)? }
+        let reason = cause.map(describe) ?? "The provider gave no new one."
+        let life = left > 0 ? "is good for \(left) s more" : "has expired"
+        console.line(
+            "Warning: the token in \(file.path.printable) could not be renewed, and \(life). Trying on. \(reason)"
+        )
+    }
+
+    /// Returns whether a person has to do something.
+    private static func lasts(_ error: any Error) -> Bool {
+        [.interactionRequired, .refused, .accountNotChosen, .usage].contains(ExitStatus(for: error))
+    }
+
+    /// No new token could be had while the old one is still alive, so that nothing ends yet.
+    private struct NotRenewed: Error {
+        let cause: (any Error)?
+    }
+}
+
+extension TokenKeeper {
+    /// Creates the keeper of the token that a command's options describe.
+    init(
+        file: TokenFile,
+        source: TokenSource,
+        endsOnLastingErrors: Bool,
+        console: Console,
+        describe: @escaping @Sendable (any Error) -> String
+    ) {
+        self.init(
+            file: file,
+            clock: SystemClock(),
+            console: console,
+            validity: source.minimumValidity > .zero ? source.minimumValidity : nil,
+            endsOnLastingErrors: endsOnLastingErrors,
+            acquire: { renewal in
+                guard let renewal else { return try await source.token() }
+                return try await source.renewed(renewal)
+            },
+            describe: describe
+        )
+    }
+}
