@@ -11,6 +11,7 @@
 #include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 // MARK: Loading
@@ -126,6 +127,13 @@ static ccurl_readiness load(const char *name, ccurl_driver *driver) {
 bool ccurl_has_raised_rights(void) { return getauxval(AT_SECURE) != 0; }
 
 bool ccurl_hide_memory(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0; }
+
+int ccurl_process_descriptor(int process) {
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+    return (int)syscall(SYS_pidfd_open, process, 0);
+}
 
 // MARK: Driver
 

@@ -56,6 +56,10 @@ bool ccurl_has_raised_rights(void);
 /// after a crash. Returns whether that worked. See prctl(2), `PR_SET_DUMPABLE`.
 bool ccurl_hide_memory(void);
 
+/// A descriptor of a process, readable once the process has ended and closed on exec, or -1 with errno: pidfd_open(2),
+/// which the C library has since 2.36 only.
+int ccurl_process_descriptor(int process);
+
 /// A driver that has loaded nothing yet; NULL without memory or file descriptors.
 ccurl_driver *ccurl_driver_new(void);
 /// Frees what ccurl_driver_close left: to be called last, from any thread.

@@ -70,6 +70,11 @@ package enum SystemCall {
     /// - Returns: Whether the system allows that.
     package static func hideMemory() -> Bool { ccurl_hide_memory() }
 
+    /// Opens a descriptor of a process, which is readable once the process has ended.
+    ///
+    /// - Returns: -1 if there is no such process, or before Linux 5.3; `errno` says why.
+    package static func descriptor(ofProcess process: Int32) -> Int32 { ccurl_process_descriptor(process) }
+
     /// A variable of the environment; `nil` if unset or empty, and in a program with raised rights.
     package static func environment(_ name: String) -> String? {
         guard !hasRaisedRights, let value = unsafe getenv(name) else { return nil }

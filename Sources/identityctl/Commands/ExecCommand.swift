@@ -7,12 +7,14 @@ import IdentityClient
 struct ExecCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "exec",
-        abstract: "Runs a command with a token in its environment.",
-        usage: "identityctl exec [<options>] [--env <name>] -- <command> [<argument> ...]",
+        abstract: "Runs a command with a token in its environment, or in a file that is kept fresh.",
+        usage: "identityctl exec [<options>] [--env <name>] [--token-file] -- <command> [<argument> ...]",
         discussion: """
             The command takes the place of this program: signals, the terminal and the exit status are the command's own. \
             Without a token it is not started, and the status is that of 'identityctl token': 2 when a person has to sign \
             in. 126: the command could not be started; 127: there is no such command.
+
+            With --token-file, the variable has the path of a file, in which the token is renewed until the command ends.
 
             identityctl exec --env GITLAB_TOKEN -- glab mr list
             """
@@ -25,9 +27,21 @@ struct ExecCommand: ToolCommand {
 
     @Option(
         name: .customLong("env"),
-        help: ArgumentHelp("The variable for the token, BEARER_TOKEN unless given. Repeatable.", valueName: "name")
+        help: ArgumentHelp(
+            "The variable for the token, BEARER_TOKEN unless given, or BEARER_TOKEN_FILE for a file. Repeatable.",
+            valueName: "name"
+        )
     )
     var names: [String] = []
+
+    @Flag(name: .customLong("token-file"), help: "Give the path of a file with the token, which is kept fresh.")
+    var isFile = false
+
+    @Option(help: ArgumentHelp("The directory of the file that this process keeps fresh.", visibility: .private))
+    var companion: String?
+
+    @Flag(name: .customLong("detached"), help: ArgumentHelp("Be the companion.", visibility: .private))
+    var isDetached = false
 
     @OptionGroup var output: OutputOptions
 
@@ -51,10 +65,16 @@ struct ExecCommand: ToolCommand {
     func advice(on error: any Error, in session: Session) -> String? { SilentOptions.advice(on: error) }
 
     func run(in session: Session) async throws {
+        if let companion { return try await accompany(in: companion, session: session) }
         let names = try variableNames()
         // A mistyped command costs no token.
         let program = try Program(commandArguments(), in: CText(session.environment["PATH"] ?? "/usr/bin:/bin"))
-        let token = try await TokenSource(provider, token, account, silent, for: "exec", in: session).token()
+        let value =
+            if isFile {
+                try await freshFile(in: session)
+            } else {
+                try await TokenSource(provider, token, account, silent, for: "exec", in: session).token().text
+            }
         // Nothing that is under way survives the program.
         await session.finishPendingWork()
         try Task.checkCancellation()
@@ -63,14 +83,14 @@ struct ExecCommand: ToolCommand {
             CText.environment,
             withholding: ProviderOptions.secretVariables,
             setting: names,
-            to: token.text
+            to: value
         )
         InheritedState.atStart.restore()
         throw program.replaceProcess(variables)
     }
 
     private func variableNames() throws -> [String] {
-        guard !names.isEmpty else { return ["BEARER_TOKEN"] }
+        guard !names.isEmpty else { return [isFile ? "BEARER_TOKEN_FILE" : "BEARER_TOKEN"] }
         for name in names {
             let isName = name.utf8.allSatisfy {
                 switch $0 {

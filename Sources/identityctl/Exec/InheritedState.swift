@@ -44,7 +44,7 @@ struct InheritedState: Sendable {
     }
 
     /// The descriptors beyond the standard three.
-    private static func openDescriptors() -> [Int32] {
+    static func openDescriptors() -> [Int32] {
         let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         return (names?.compactMap { Int32($0) } ?? Array(3..<1024)).filter { $0 > 2 && fcntl($0, F_GETFD) >= 0 }
     }

@@ -11,6 +11,7 @@ final class Console: Sendable {
     let columns: @Sendable () -> Int?
     private let write: @Sendable (String) -> Void
     private let hasProgress = Mutex(false)
+    private let isShared = Mutex(false)
 
     init(
         isTerminal: Bool,
@@ -42,7 +43,7 @@ final class Console: Sendable {
 
     /// Writes a line that the next line replaces, on a terminal only.
     func progress(_ text: String) {
-        guard isTerminal, let columns = columns() else { return }
+        guard isTerminal, !isShared.withLock({ $0 }), let columns = columns() else { return }
         hasProgress.withLock { hasProgress in
             // A text that wraps to a second line could not be replaced.
             write(Self.eraseLine + text.prefix(columns - 1))
@@ -53,6 +54,12 @@ final class Console: Sendable {
     /// Writes a text once that ``progress(_:)`` would repeat, on a terminal where no line can be replaced.
     func notice(_ text: String) {
         if isTerminal, columns() == nil { line(text) }
+    }
+
+    /// Shows no progress from now on: another program uses the terminal as well.
+    func share() {
+        clearProgress()
+        isShared.withLock { $0 = true }
     }
 
     /// Erases the last progress line.

@@ -58,19 +58,20 @@ import Testing
         #expect(Set(given) == expected.union(["FIRST=\(token)", "_2=\(token)"]))
     }
 
-    @Test func theCommandGetsTheCallersSignalsAndDescriptors() async throws {
+    @Test(arguments: ["", "--token-file "])
+    func theCommandGetsTheCallersSignalsAndDescriptors(option: String) async throws {
         let setup = try ToolSetup()
         #expect(try await setup.login().status == 0)
         let variables = try variables(setup)
         // The last eight digits are those of the signals that a program can change.
         let show = "sh -c 'grep -E \"^Sig(Blk|Ign)\" /proc/self/status | grep -o ........\\$; ls /proc/self/fd; echo .'"
-        let line = "trap '' INT USR1; exec 7</dev/null; \(show); \"$TOOL\" exec -- \(show)"
+        let line = "trap '' INT USR1; exec 7</dev/null; \(show); \"$TOOL\" exec \(option)-- \(show)"
         let outcome = try await run(line, variables)
         let shown = outcome.output.split(separator: ".\n").map(String.init)
         #expect(shown.count == 2 && shown.first == shown.last, "\(outcome)")
         #expect(shown.first?.contains("\n7\n") == true && shown.first?.contains("202\n") == true, "\(outcome)")
         // A signal ends the command, and is what the caller sees.
-        let ended = try await run("\"$TOOL\" exec -- sh -c 'kill -TERM $$; echo survived'; echo $?", variables)
+        let ended = try await run("\"$TOOL\" exec \(option)-- sh -c 'kill -TERM $$; echo survived'; echo $?", variables)
         #expect(ended.output == "143\n", "\(ended)")
     }
 

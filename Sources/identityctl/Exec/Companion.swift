@@ -1,0 +1,141 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Glibc
+import IdentityClient
+
+/// The process that keeps a file fresh beside a command, and ends with the command.
+///
+/// The command takes the place of the program that was called, and is not the companion's parent: see decision 34.
+enum Companion {
+    /// A descriptor of the command's process, and the end of the pipe that takes the companion's status.
+    private static let (command, report): (Int32, Int32) = (3, 4)
+
+    /// Starts the companion of this process, and waits until the file has a token.
+    ///
+    /// - Parameter arguments: Those of the companion, with the program's name.
+    /// - Throws: `Ended` with the companion's status, after the companion has told its error; `SystemFailure`;
+    ///   `CancellationError`.
+    static func start(_ arguments: [String]) async throws {
+        let process = SystemCall.descriptor(ofProcess: getpid())
+        guard process >= 0 else {
+            throw SystemFailure("--token-file needs a descriptor of this process (Linux 5.3 or later)", number: errno)
+        }
+        defer { close(process) }
+        var pipe: [Int32] = [-1, -1]
+        guard unsafe Glibc.pipe(&pipe) == 0 else { throw SystemFailure("A pipe could not be made", number: errno) }
+        for end in pipe { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let (reading, writing) = (pipe[0], pipe[1])
+        defer { close(reading) }
+        do {
+            defer { close(writing) }
+            try spawn(arguments, command: process, report: writing, newSession: true)
+        }
+        let reader = dup(reading)
+        _ = fcntl(reader, F_SETFD, FD_CLOEXEC)
+        let status = try await QueueExecutor("identityctl.companion").runUnlessCancelled {
+            defer { close(reader) }
+            guard let first = byte(from: reader), let status = ExitStatus(rawValue: Int32(first)) else {
+                throw SystemFailure("The process that keeps the token fresh ended before its first token.")
+            }
+            // The companion ends after it has told its error.
+            if status != .done { _ = byte(from: reader) }
+            return status
+        }
+        if status != .done { throw Ended(status: status) }
+    }
+
+    /// Leaves the work to a process that is no child of the command, which might wait for all of its children.
+    static func detach(_ arguments: [String]) throws {
+        try spawn(arguments, command: command, report: report, newSession: false)
+    }
+
+    /// Does the work of a companion until the command ends.
+    ///
+    /// - Parameter keep: Keeps the file until the task is cancelled, and calls its argument when the first token is in it.
+    static func run(_ keep: @escaping @Sendable (@escaping @Sendable () -> Void) async throws -> Void) async throws {
+        for number in [command, report] { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
+        let ended = Promise<Void>()
+        let queue = DispatchQueue(label: "identityctl.companion")
+        let source = DispatchSource.makeReadSource(fileDescriptor: command, queue: queue)
+        source.setEventHandler {
+            // A program that replaces another ends all threads but one, which is no end.
+            var readiness = pollfd(fd: command, events: Int16(POLLIN), revents: 0)
+            if unsafe poll(&readiness, 1, 0) > 0 { ended.finish(.success(())) }
+        }
+        source.resume()
+        defer { source.cancel() }
+        let work = Task {
+            do {
+                try await keep { tell(.done) }
+            } catch {
+                // A command that has ended wants no error.
+                guard !Task.isCancelled else { return }
+                tell(ExitStatus(for: error))
+                throw error
+            }
+        }
+        let end = Task {
+            try await ended.value()
+            work.cancel()
+        }
+        defer { end.cancel() }
+        try await work.value
+    }
+
+    private static func tell(_ status: ExitStatus) {
+        var byte = UInt8(truncatingIfNeeded: status.rawValue)
+        _ = unsafe write(report, &byte, 1)
+        if status == .done { close(report) }
+    }
+
+    private static func byte(from descriptor: Int32) -> UInt8? {
+        var byte: UInt8 = 0
+        while true {
+            let count = unsafe read(descriptor, &byte, 1)
+            if count >= 0 { return count == 1 ? byte : nil }
+            guard errno == EINTR else { return nil }
+        }
+    }
+
+    /// Starts this program anew, with nothing but standard error and the two descriptors, and deaf to the signals that
+    /// end a program, which this process ignores already.
+    private static func spawn(_ arguments: [String], command: Int32, report: Int32, newSession: Bool) throws {
+        // High numbers first, so that none of the two takes the place of the other.
+        let high = [command, report].map { fcntl($0, F_DUPFD_CLOEXEC, 10) }
+        defer { for number in high { close(number) } }
+        var actions = unsafe posix_spawn_file_actions_t()
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        unsafe posix_spawnattr_init(&attributes)
+        defer {
+            unsafe posix_spawn_file_actions_destroy(&actions)
+            unsafe posix_spawnattr_destroy(&attributes)
+        }
+        for number in [STDIN_FILENO, STDOUT_FILENO] {
+            unsafe posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
+        }
+        unsafe posix_spawn_file_actions_adddup2(&actions, high[0], Self.command)
+        unsafe posix_spawn_file_actions_adddup2(&actions, high[1], Self.report)
+        for number in InheritedState.openDescriptors() where number > Self.report {
+            unsafe posix_spawn_file_actions_addclose(&actions, number)
+        }
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+        let inNewSession: Int32 = newSession ? 0x80 : 0  // POSIX_SPAWN_SETSID, which the headers hide from Swift
+        unsafe posix_spawnattr_setflags(&attributes, Int16(Int32(POSIX_SPAWN_SETSIGMASK) | inNewSession))
+        var process: pid_t = 0
+        let failure = unsafe CText.withPointers(arguments.map { CText($0) }) { arguments in
+            unsafe CText.withPointers(CText.environment) { variables in
+                unsafe posix_spawn(&process, "/proc/self/exe", &actions, &attributes, arguments, variables)
+            }
+        }
+        guard failure == 0 else {
+            throw SystemFailure("The process that keeps the token fresh could not be started", number: failure)
+        }
+        guard newSession else { return }
+        // The child only starts the companion.
+        while waitpid(process, nil, 0) < 0, errno == EINTR {}
+    }
+}
