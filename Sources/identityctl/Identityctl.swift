@@ -24,9 +24,8 @@ struct Identityctl: AsyncParsableCommand {
         version: LibraryVersion.current,
         subcommands: [
             LoginCommand.self, TokenCommand.self, ExecCommand.self, CallCommand.self, AccountsCommand.self,
-            LogoutCommand.self, AgentCommand.self, CacheCommand.self, ProfileCommand.self, DoctorCommand.self,
-            RegisterSchemeCommand.self,
-            DeliverRedirectCommand.self, HelperCommand.self,
+            LogoutCommand.self, AgentCommand.self, CacheCommand.self, ProfileCommand.self, IntegrateCommand.self,
+            DoctorCommand.self, RegisterSchemeCommand.self, DeliverRedirectCommand.self, HelperCommand.self,
         ]
     )
 

@@ -15,8 +15,10 @@ struct DoctorCommand: ToolCommand {
         abstract: "Checks this computer's means for signing in, and gives advice.",
         discussion: """
             The command changes nothing, asks no question, and opens no browser. If a provider is named, the command reads \
-            its published configuration and compares the clocks. The status is 0, or that of the first lack: 8 browser or \
-            display, 4 keyring, its key or token files, 3 network, 5 an answer that is not believed, or the clock.
+            its published configuration and compares the clocks. Each tool that asks identityctl for tokens ('identityctl \
+            integrate') has a line. The status is 0, or that of the first lack: 8 browser or display, 4 keyring, its key or \
+            token files, 3 network, 5 an answer that is not believed, or the clock, 2 the profile of a tool is not signed in, \
+            1 a helper's name does not lead here.
             """
     )
 
@@ -52,7 +54,8 @@ struct DoctorCommand: ToolCommand {
         let files = FileTokenCache(directory: choice.directory)
         findings.append(Examination.files(Result { try files.inspect() }))
         findings.append(Examination.curl(try await Self.outcome { try await CurlTransport.libraryVersion() }))
-        return findings + (try await provider(authority, session.logger))
+        findings += try await provider(authority, session.logger)
+        return findings + (try await IntegrationExamination(session)?.findings() ?? [])
     }
 
     private func provider(_ authority: Authority?, _ logger: Logger) async throws -> [Finding] {
@@ -97,7 +100,7 @@ struct DoctorCommand: ToolCommand {
     }
 
     /// Returns the result of `work`, or the error that it threw. A cancelled task ends the command.
-    private static func outcome<Value>(_ work: () async throws -> Value) async throws -> Result<Value, any Error> {
+    static func outcome<Value>(_ work: () async throws -> Value) async throws -> Result<Value, any Error> {
         do {
             return .success(try await work())
         } catch is CancellationError {

@@ -4,8 +4,8 @@ import Glibc
 
 /// A program with its arguments, found as a shell finds it.
 struct Program: Sendable {
-    private let path: CText
-    private let arguments: [CText]
+    let path: CText
+    let arguments: [CText]
 
     /// Finds the program that the first of `arguments` names.
     ///

@@ -225,7 +225,7 @@ struct HelperCall {
         var asked: ServedAddress?
         if isNamed || (isKubectl && address == nil) {
             environment = try agent == nil ? options.environment(above: variables) : variables
-            let served = try environment.words("serves", serves.map { [$0] } ?? []).map(Self.served)
+            let served = try environment.words("serves", serves.map { [$0] } ?? []).map(ServedAddress.init(option:))
             if served.isEmpty, agent != nil, !isKubectl {
                 guard let address else { return nil }
                 asked = address  // the agent knows what its profile serves
@@ -266,15 +266,6 @@ struct HelperCall {
             throw AuthenticationError.agent("unavailable", "The agent's answer has no token.")
         }
         return token
-    }
-
-    private static func served(_ text: String) throws -> ServedAddress {
-        guard let address = ServedAddress(text) else {
-            throw UsageError(
-                "--serves: give an https address, such as https://git.example.com; http only on this machine."
-            )
-        }
-        return address
     }
 }
 

@@ -4,6 +4,9 @@ import IdentityClient
 
 /// An address that tokens are for: scheme, host, port, and the beginning of a path.
 struct ServedAddress: Hashable, Sendable {
+    /// The possible addresses, for an error message.
+    static let form = "give an https address, such as https://git.example.com; http only on this machine."
+
     private let origin: String
     private let segments: [String]
 
@@ -15,6 +18,12 @@ struct ServedAddress: Hashable, Sendable {
         else { return nil }
         origin = address.origin
         segments = address.segments
+    }
+
+    /// - Throws: `UsageError` for an option `--serves` with another text.
+    init(option text: String) throws {
+        guard let address = ServedAddress(text) else { throw UsageError("--serves: \(Self.form)") }
+        self = address
     }
 
     /// The address in its plain form.

@@ -134,22 +134,25 @@ struct Profile: Sendable {
 }
 
 extension Profile {
+    /// Returns the addresses that the profile serves.
+    ///
+    /// - Throws: `UsageError` for a served address that gets no tokens.
+    func servedAddresses() throws -> [ServedAddress] {
+        try lines.filter { $0.name == "serves" }.flatMap { line in
+            try line.value.split(whereSeparator: \.isWhitespace).map { word in
+                guard let served = ServedAddress(String(word)) else {
+                    throw Self.error(ServedAddress.form, line.number, path)
+                }
+                return served
+            }
+        }
+    }
+
     /// Returns how far an address is among those that the profile serves: the number of path segments that fit, or
     /// `nil` if it is not among them.
     ///
-    /// - Throws: `UsageError` for a served address that gets no tokens.
+    /// - Throws: As `servedAddresses()`.
     func depth(of address: ServedAddress) throws -> Int? {
-        try lines.filter { $0.name == "serves" }.flatMap { line in
-            try line.value.split(whereSeparator: \.isWhitespace).compactMap { word in
-                guard let served = ServedAddress(String(word)) else {
-                    throw Self.error(
-                        "give an https address, such as https://git.example.com; http only on this machine.",
-                        line.number,
-                        path
-                    )
-                }
-                return served.serves(address) ? served.depth : nil
-            }
-        }.max()
+        try servedAddresses().filter { $0.serves(address) }.map(\.depth).max()
     }
 }

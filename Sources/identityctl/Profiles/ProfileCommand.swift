@@ -136,7 +136,7 @@ extension Profile {
         }
         _ = try OutputOptions.parse([]).level(environment)
         for name in Self.switches { _ = try environment.isOn(name, false) }
-        if let anywhere = ServedAddress("https://localhost") { _ = try depth(of: anywhere) }
+        _ = try servedAddresses()
     }
 }
 

@@ -1,0 +1,87 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import IdentityClient
+
+/// The programs and places of a person, whose tools are set up.
+struct Home: Sendable {
+    let environment: Environment
+    /// The home directory.
+    let path: String
+    /// The file of this program.
+    let program: String
+
+    /// - Throws: `UsageError` without a home directory.
+    init(_ environment: Environment) throws {
+        guard let path = environment["HOME"], path.hasPrefix("/") else {
+            throw UsageError("There is no home directory: set HOME.")
+        }
+        self.environment = environment
+        self.path = path
+        program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    }
+
+    /// The directory of a person's own programs.
+    /// - SeeAlso: [Base directories](https://specifications.freedesktop.org/basedir-spec/latest/), "user-specific executables"
+    var programs: String { "\(path)/.local/bin" }
+
+    /// The directory of a person's configuration: `$XDG_CONFIG_HOME` if that is absolute, otherwise `~/.config`.
+    var configuration: String {
+        environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(path)/.config"
+    }
+
+    /// The absolute directories of `PATH`, without a slash at their end.
+    var searched: [String] {
+        (environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":").filter { $0.hasPrefix("/") }
+            .map { $0.count > 1 && $0.hasSuffix("/") ? String($0.dropLast()) : String($0) }
+    }
+
+    /// Returns the program that a tool finds under `name`.
+    func find(_ name: String) -> String? {
+        searched.map { "\($0)/\(name)" }.first { Self.isProgram($0) }
+    }
+
+    /// Whether a file, or what a link there leads to, is this program.
+    func isThisProgram(_ path: String) -> Bool {
+        guard let own = Self.status(of: "/proc/self/exe"), let other = Self.status(of: path) else { return false }
+        return own.st_dev == other.st_dev && own.st_ino == other.st_ino
+    }
+
+    /// Runs a program to its end, without a shell.
+    ///
+    /// - Parameter statuses: The exit statuses that are no failure.
+    /// - Returns: The bytes of its standard output.
+    /// - Throws: `CommandFailure` if it is not installed or not started; `SystemFailure` if it fails; `CancellationError`.
+    @discardableResult
+    func run(_ words: [String], accepting statuses: Set<Int32> = [0]) async throws -> [UInt8] {
+        let directories = CText(searched.joined(separator: ":"))
+        let variables = CommandEnvironment.variables(
+            CText.environment,
+            withholding: ProviderOptions.secretVariables,
+            setting: [],
+            to: ""
+        )
+        let outcome = try await Program(words.map { CText($0) }, in: directories).run(variables)
+        guard statuses.contains(outcome.status) else {
+            let reason = outcome.firstError ?? "its status is \(outcome.status)"
+            throw SystemFailure("'\(Self.line(words))' failed: \(reason)")
+        }
+        return outcome.output
+    }
+
+    /// Returns the words as a person types them in a shell.
+    static func line(_ words: [String]) -> String { words.map(\.printable.shellWord).joined(separator: " ") }
+
+    private static func isProgram(_ path: String) -> Bool {
+        guard status(of: path) != nil else { return false }
+        return unsafe access(path, X_OK) == 0
+    }
+
+    /// Returns the status of a regular file; `nil` if there is none.
+    private static func status(of path: String) -> stat? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return status
+    }
+}

@@ -1,0 +1,117 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// The command that sets another tool up to ask this program for tokens.
+struct IntegrateCommand: ToolCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "integrate",
+        abstract: "Sets git, docker or another tool up to get a profile's tokens, or undoes that.",
+        discussion: """
+            The command shows each change and then makes it: in your own configuration of the tool, by the tool's own command \
+            if there is one, and a link in ~/.local/bin if the tool looks for a helper in PATH. It changes no setting that \
+            names something else, and a second run changes nothing. 'identityctl doctor' tells what is set up and whether it \
+            works.
+
+            With --undo and without --profile and --serves, everything that the tool asks identityctl for is undone. With an \
+            agent of another machine (IDENTITYCTL_AGENT), --serves names the addresses.
+            """
+    )
+
+    @Argument(help: "The tool.")
+    var tool: IntegratedTool
+
+    @Option(
+        help: ArgumentHelp("The profile whose addresses get tokens; the default one unless given.", valueName: "name"),
+        completion: ProfileCommand.completion
+    )
+    var profile: String?
+
+    @Option(
+        help: ArgumentHelp("Set up only this address, which a profile serves. Repeatable.", valueName: "url")
+    )
+    var serves: [String] = []
+
+    @Flag(help: "Undo what was set up.")
+    var undo = false
+
+    @Flag(help: "Show the changes, and make none.")
+    var dryRun = false
+
+    @OptionGroup var output: OutputOptions
+
+    func run(in session: Session) async throws {
+        let home = try Home(session.environment)
+        let integration = tool.integration(in: home)
+        let plan: IntegrationPlan
+        if undo {
+            plan = try await integration.removing(try undoneSubject(session))
+        } else {
+            plan = try await integration.adding(try subject(session))
+        }
+        for change in plan.changes { session.console.line(change.text) }
+        for note in plan.notes { session.console.line("Note: \(note)") }
+        guard !plan.changes.isEmpty else {
+            return session.console.line("Nothing to change: \(tool.rawValue) is\(undo ? " not" : "") set up.")
+        }
+        guard !dryRun else { return session.console.line("Nothing was changed, because of --dry-run.") }
+        for change in plan.changes {
+            try Task.checkCancellation()
+            try await change.perform(in: home)
+        }
+        guard !undo else { return session.console.line("Undone.") }
+        session.console.line("Done. To undo this, run: \(undoing)")
+    }
+
+    /// The command that undoes this one.
+    private var undoing: String {
+        let options = profile.map { ["--profile", $0] } ?? []
+        return Home.line(
+            ["identityctl", "integrate", tool.rawValue] + options + serves.flatMap { ["--serves", $0] } + ["--undo"]
+        )
+    }
+
+    /// Returns what is undone; `nil` for everything.
+    private func undoneSubject(_ session: Session) throws -> IntegrationSubject? {
+        let addresses = try serves.map(ServedAddress.init(option:))
+        guard let given = try session.environment.given("profile", profile) else {
+            return addresses.isEmpty ? nil : IntegrationSubject(profile: nil, addresses: addresses)
+        }
+        let named = try ProfileDirectory(session.environment).profile(named: try ProfileName(given))
+        let served = addresses.isEmpty ? try named.servedAddresses() : addresses
+        return IntegrationSubject(profile: named.name, addresses: served)
+    }
+
+    /// Returns what is set up: addresses for which the helper will find the profile.
+    private func subject(_ session: Session) throws -> IntegrationSubject {
+        let addresses = try serves.map(ServedAddress.init(option:))
+        let environment = session.environment
+        guard try environment.given("agent", nil) == nil else {
+            guard profile == nil, !addresses.isEmpty else {
+                throw UsageError("The agent has the profiles. Name the addresses by --serves, and no --profile.")
+            }
+            return IntegrationSubject(profile: nil, addresses: addresses)
+        }
+        let directory = try ProfileDirectory(environment)
+        let given = try environment.given("profile", profile).map { try ProfileName($0) }
+        guard let name = try given ?? directory.defaultName() else {
+            throw UsageError("Which profile? Give --profile NAME. 'identityctl profile list' lists them.")
+        }
+        let named = try directory.profile(named: name)
+        let served = addresses.isEmpty ? try named.servedAddresses() : addresses
+        guard !served.isEmpty || !tool.needsAddress else {
+            throw UsageError(
+                "The profile '\(name)' serves no address. Add a line such as 'serves = https://git.example.com': "
+                    + "identityctl profile edit \(name)"
+            )
+        }
+        for address in served {
+            let found = try directory.profile(serving: address) { session.console.line("Warning: \($0)") }
+            guard found?.name == name else {
+                let other = found.map { ", but '\($0.name)' does" } ?? ""
+                throw UsageError("The profile '\(name)' does not serve \(address.text)\(other).")
+            }
+        }
+        return IntegrationSubject(profile: name, addresses: served)
+    }
+}

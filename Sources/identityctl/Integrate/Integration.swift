@@ -1,0 +1,51 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// A tool that can be set up to ask this program for tokens.
+enum IntegratedTool: String, CaseIterable, Sendable, ExpressibleByArgument {
+    case git, docker
+
+    /// Whether the tool asks for single addresses.
+    var needsAddress: Bool { true }
+
+    func integration(in home: Home) -> any Integration {
+        switch self {
+        case .git: GitIntegration(home: home)
+        case .docker: DockerIntegration(home: home)
+        }
+    }
+}
+
+/// A profile, and addresses for which a tool gets its tokens.
+struct IntegrationSubject: Sendable {
+    /// The profile that gives the tokens; `nil` if an agent on another machine has the profiles.
+    let profile: ProfileName?
+    /// The addresses that it serves.
+    let addresses: [ServedAddress]
+}
+
+/// The way to set one tool up. It reads what is there, and plans; ``Change`` does what is planned.
+protocol Integration: Sendable {
+    /// Returns the missing steps.
+    ///
+    /// - Throws: `UsageError` if the tool has another setting in place of this one.
+    func adding(_ subject: IntegrationSubject) async throws -> IntegrationPlan
+
+    /// Returns the steps that undo the integration of a subject, or all of the tool if `subject` is `nil`.
+    func removing(_ subject: IntegrationSubject?) async throws -> IntegrationPlan
+
+    /// Returns what the tool's configuration says of this program.
+    func uses() async throws -> [IntegrationUse]
+
+    /// The name by which the tool finds this program, if it has one of its own.
+    var link: HelperLink? { get }
+}
+
+/// A setting by which a tool asks this program.
+struct IntegrationUse: Hashable, Sendable {
+    /// The address, or the tool's own name for what gets tokens.
+    let label: String
+    /// The profile that the setting names.
+    var profile: String?
+}

@@ -1,0 +1,95 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import IdentityClient
+
+/// The doctor's look at the tools that are set up.
+struct IntegrationExamination {
+    private let session: Session
+    private let home: Home
+
+    /// - Returns: `nil` without a home directory, where no tool is set up.
+    init?(_ session: Session) {
+        guard let home = try? Home(session.environment) else { return nil }
+        self.session = session
+        self.home = home
+    }
+
+    /// Returns a finding for each tool that asks this program for tokens.
+    ///
+    /// - Throws: `CancellationError`.
+    func findings() async throws -> [Finding] {
+        var findings: [Finding] = []
+        for tool in IntegratedTool.allCases {
+            let integration = tool.integration(in: home)
+            let uses = try await DoctorCommand.outcome { try await integration.uses() }
+            switch uses {
+            case .success(let uses) where uses.isEmpty: continue
+            case .failure(is CommandFailure): continue  // the tool is not installed
+            case .success(let uses): findings.append(try await finding(tool, integration.link, uses))
+            case .failure(let error):
+                findings.append(.lack(tool.rawValue, "its configuration cannot be read", error))
+            }
+        }
+        return findings
+    }
+
+    private func finding(
+        _ tool: IntegratedTool,
+        _ link: HelperLink?,
+        _ uses: [IntegrationUse]
+    ) async throws -> Finding {
+        var problem: (advice: String, status: ExitStatus)?
+        if let link, !link.isFound {
+            problem = (link.obstacle ?? "Run: identityctl integrate \(tool.rawValue)", .other)
+        }
+        var found: [String] = []
+        for use in uses {
+            switch try await DoctorCommand.outcome({ try await account(of: use) }) {
+            case .success(let account): found.append("\(use.label)\(account.map { " (\($0))" } ?? "")")
+            case .failure(let error):
+                let cause = (error as? ProfileFailure)?.cause ?? error
+                let options = SharedOptions()
+                let known = (error as? ProfileFailure).map { options.replacing("--profile", with: $0.profile.text) }
+                let advice = [JSONReport.message(of: cause), PlainReport.advice(cause, known ?? options)]
+                    .compactMap(\.self).joined(separator: " ")
+                problem = problem ?? (advice, ExitStatus(for: cause))
+                found.append("\(use.label) (no token)")
+            }
+        }
+        let text = found.joined(separator: ", ") + (link?.isFound == false ? "; \(link?.name ?? "") is not found" : "")
+        return problem.map { .lack(tool.rawValue, text, $0.advice, $0.status) } ?? .ok(tool.rawValue, text)
+    }
+
+    /// Returns the profile and the account whose tokens are given, or `nil` if that is not known here.
+    private func account(of use: IntegrationUse) async throws -> String? {
+        guard try session.environment.given("agent", nil) == nil else { return "by the agent" }
+        let directory = try ProfileDirectory(session.environment)
+        let profile: Profile
+        if let name = use.profile {
+            profile = try directory.profile(named: try ProfileName(Given(text: name, origin: use.label)))
+        } else {
+            guard let address = ServedAddress(use.label) else { return nil }
+            let found = try directory.profile(serving: address) { session.console.line("Warning: \($0)") }
+            guard let found else { throw UsageError("No profile serves \(address.text).") }
+            profile = found
+        }
+        do {
+            let environment = session.environment.above(profile)
+            let configuration = try ProviderOptions.parse([]).configuration(environment, logger: session.logger)
+            let application = try session.application(configuration)
+            let account = try await application.chosenAccount(try environment.given("account", nil))
+            return "\(profile.name), \(account.shortLabel)"
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            throw ProfileFailure(cause: error, profile: profile.name)
+        }
+    }
+}
+
+/// An error of a profile's sign-in.
+private struct ProfileFailure: Error {
+    let cause: any Error
+    let profile: ProfileName
+}

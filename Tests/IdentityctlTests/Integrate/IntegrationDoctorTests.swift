@@ -1,0 +1,49 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+import Testing
+
+@testable import identityctl
+
+/// The doctor's lines about tools that are set up.
+@Suite struct IntegrationDoctorTests {
+    private func row(_ name: String, _ person: Person) async throws -> JSONObject? {
+        let outcome = try await person.run(["doctor", "--json", "--without-browser"])
+        let rows = try JSONObject(parsing: Array(outcome.output.utf8)).array("checks") ?? []
+        for case .object(let row) in rows where row.string("check") == name { return row }
+        return nil
+    }
+
+    @Test(.timeLimit(.minutes(1))) func tellsWhetherGitGetsTokens() async throws {
+        let person = try await Person(serves: "https://git.test")
+        #expect(try await row("git", person) == nil)
+        #expect(try await person.integrate("git", "--profile", "work").status == 0)
+        let signedOut = try await row("git", person)
+        #expect(signedOut?.string("state") == "lack", "\(signedOut?.line ?? "")")
+        #expect(signedOut?.string("advice")?.contains("identityctl login --profile work") == true)
+        _ = try await person.login()
+        let works = try await row("git", person)
+        #expect(works?.string("state") == "ok", "\(works?.line ?? "")")
+        #expect(works?.string("found") == "https://git.test (work, alice@example.test)", "\(works?.line ?? "")")
+
+        try person.remove(".local/bin/git-credential-identityctl")
+        let unlinked = try await row("git", person)
+        #expect(unlinked?.string("state") == "lack", "\(unlinked?.line ?? "")")
+        #expect(unlinked?.string("advice")?.contains("identityctl integrate git") == true)
+        #expect(try await person.integrate("git", "--profile", "work").status == 0)
+        #expect(try await row("git", person)?.string("state") == "ok")
+        #expect(try await person.run(["profile", "remove", "work"]).status == 0)
+        let unserved = try await row("git", person)
+        #expect(unserved?.string("advice")?.contains("No profile serves https://git.test") == true)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func readsDockersFileWithoutDocker() async throws {
+        let person = try await Person(serves: "https://docker.test")
+        try person.write("{", to: ".docker/config.json")
+        #expect(try await row("docker", person)?.string("state") == "lack")
+        try person.remove(".docker/config.json")
+        #expect(try await person.integrate("docker", "--profile", "work").status == 0)
+        _ = try await person.login()
+        #expect(try await row("docker", person)?.string("found") == "https://docker.test (work, alice@example.test)")
+    }
+}

@@ -1,0 +1,34 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import identityctl
+
+/// Programs that are run to their end.
+@Suite struct ProgramTests {
+    private func run(_ script: String, within limit: Duration = .seconds(30)) async throws -> ProgramOutcome {
+        let words = ["/bin/sh", "-c", script].map { CText($0) }
+        return try await Program(words, in: CText("")).run([CText("A=b")], within: limit)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func returnsWhatAProgramWrites() async throws {
+        let outcome = try await run(#"printf "$A"; printf '\n\033[31mx\n' >&2; cat; exit 3"#)
+        #expect(outcome.status == 3 && outcome.output == Array("b".utf8))
+        #expect(outcome.firstError == "\u{FFFD}[31mx")
+        #expect(try await run("kill -9 $$").status == 137)
+        #expect(try await run("head -c 300000 /dev/zero").output.count == 300_000)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func endsAProgramThatDoesNotEnd() async throws {
+        await #expect(throws: SystemFailure.self) { try await run("sleep 600", within: .milliseconds(20)) }
+        await #expect(throws: SystemFailure.self) { try await run("cat /dev/zero") }
+        let task = Task { try await run("sleep 600") }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    /// A program that stays behind in the background keeps the pipes open.
+    @Test(.timeLimit(.minutes(1))) func waitsForNoOtherProgram() async throws {
+        #expect(try await run("sleep 2 & echo a").output == Array("a\n".utf8))
+    }
+}
