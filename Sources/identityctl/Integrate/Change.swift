@@ -31,7 +31,12 @@ enum Change: Hashable, Sendable {
             guard unsafe Glibc.unlink(path) == 0 || errno == ENOENT else {
                 throw SystemFailure("\(path.printable) cannot be removed", number: errno)
             }
-        case .run(let words): try await home.run(words)
+        case .run(let words):
+            do {
+                try await home.run(words)
+            } catch let failure as SystemFailure {
+                throw SystemFailure("\(failure) (To do it by hand, see: man identityctl-integrations)")
+            }
         case .write(let file, let bytes, _): try file.replace(with: bytes)
         }
     }
@@ -57,4 +62,6 @@ enum Change: Hashable, Sendable {
 struct IntegrationPlan: Sendable {
     var changes: [Change]
     var notes: [String] = []
+    /// The lines for a tool that a person has to set up by hand.
+    var advice: [String] = []
 }

@@ -6,7 +6,7 @@ import ArgumentParser
 struct IntegrateCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "integrate",
-        abstract: "Sets git, docker or another tool up to get a profile's tokens, or undoes that.",
+        abstract: "Sets git, docker, kubectl or another tool up to get a profile's tokens, or undoes that.",
         discussion: """
             The command shows each change and then makes it: in your own configuration of the tool, by the tool's own command \
             if there is one, and a link in ~/.local/bin if the tool looks for a helper in PATH. It changes no setting that \
@@ -51,6 +51,8 @@ struct IntegrateCommand: ToolCommand {
         }
         for change in plan.changes { session.console.line(change.text) }
         for note in plan.notes { session.console.line("Note: \(note)") }
+        for line in plan.advice { session.console.line(line) }
+        guard plan.advice.isEmpty else { return session.console.line("Nothing was changed.") }
         guard !plan.changes.isEmpty else {
             return session.console.line("Nothing to change: \(tool.rawValue) is\(undo ? " not" : "") set up.")
         }
@@ -87,10 +89,13 @@ struct IntegrateCommand: ToolCommand {
         let addresses = try serves.map(ServedAddress.init(option:))
         let environment = session.environment
         guard try environment.given("agent", nil) == nil else {
-            guard profile == nil, !addresses.isEmpty else {
-                throw UsageError("The agent has the profiles. Name the addresses by --serves, and no --profile.")
+            guard (profile == nil) == tool.needsAddress, addresses.isEmpty != tool.needsAddress else {
+                throw UsageError(
+                    "The agent has the profiles. Give \(tool.needsAddress ? "--serves, and no --profile" : "--profile alone")."
+                )
             }
-            return IntegrationSubject(profile: nil, addresses: addresses)
+            let name = try profile.map { try ProfileName(Given(text: $0, origin: "--profile")) }
+            return IntegrationSubject(profile: name, addresses: addresses)
         }
         let directory = try ProfileDirectory(environment)
         let given = try environment.given("profile", profile).map { try ProfileName($0) }

@@ -4,15 +4,22 @@ import ArgumentParser
 
 /// A tool that can be set up to ask this program for tokens.
 enum IntegratedTool: String, CaseIterable, Sendable, ExpressibleByArgument {
-    case git, docker
+    case git, docker, kubectl, cargo, bazel, pip, uv, pnpm, msmtp
 
     /// Whether the tool asks for single addresses.
-    var needsAddress: Bool { true }
+    var needsAddress: Bool { self != .kubectl && self != .msmtp }
 
     func integration(in home: Home) -> any Integration {
         switch self {
         case .git: GitIntegration(home: home)
         case .docker: DockerIntegration(home: home)
+        case .kubectl: KubectlIntegration(home: home)
+        case .cargo: LinesIntegration.cargo(in: home)
+        case .bazel: LinesIntegration.bazel(in: home)
+        case .pip: PipIntegration(home: home)
+        case .uv: LinesIntegration.uv(in: home)
+        case .pnpm: LinesIntegration.pnpm(in: home)
+        case .msmtp: MsmtpIntegration(home: home)
         }
     }
 }
@@ -48,4 +55,6 @@ struct IntegrationUse: Hashable, Sendable {
     let label: String
     /// The profile that the setting names.
     var profile: String?
+    /// The reason why the tool gets no token by this setting, for a person.
+    var problem: String?
 }

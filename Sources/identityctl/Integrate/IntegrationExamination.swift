@@ -45,6 +45,7 @@ struct IntegrationExamination {
         }
         var found: [String] = []
         for use in uses {
+            if let reason = use.problem { problem = problem ?? (reason, .other) }
             switch try await DoctorCommand.outcome({ try await account(of: use) }) {
             case .success(let account): found.append("\(use.label)\(account.map { " (\($0))" } ?? "")")
             case .failure(let error):

@@ -1,0 +1,194 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A tool that is set up by lines of a text file, because it has no command for them.
+struct LinesIntegration: Integration {
+    let tool: IntegratedTool
+    let home: Home
+    let link: HelperLink?
+    /// The tool's file in the person's home.
+    let path: String
+    /// Returns the lines for a subject, and what a person should know.
+    let lines: @Sendable (IntegrationSubject) throws -> (lines: [String], notes: [String])
+    /// Whether a line of the person's own stands in the way of a line of these.
+    let conflicts: @Sendable (_ other: String, _ own: String) -> Bool
+    /// Returns the setting that a line makes.
+    let use: @Sendable (String) -> IntegrationUse
+    /// Whether another tool uses the same link.
+    var isLinkShared: @Sendable () async throws -> Bool = { false }
+
+    func adding(_ subject: IntegrationSubject) async throws -> IntegrationPlan {
+        let file = try ConfigFile(path)
+        var content = try MarkedLines(file, of: tool.rawValue)
+        let (wanted, notes) = try lines(subject)
+        var missing: [String] = []
+        for line in wanted where !(content.lines + content.others + missing).contains(line) {
+            missing.append(line)
+            if let other = content.others.first(where: { conflicts($0, line) }) {
+                throw UsageError(
+                    "\(path.printable) has the line '\(other.printable)'. Change it yourself, so that it means: \(line)"
+                )
+            }
+        }
+        content.lines += missing
+        return IntegrationPlan(
+            changes: try (link?.making() ?? [])
+                + (missing.isEmpty ? [] : [.write(file, content.bytes, "add \(missing.joined(separator: "; "))")]),
+            notes: notes + [link?.obstacle].compactMap(\.self)
+        )
+    }
+
+    func removing(_ subject: IntegrationSubject?) async throws -> IntegrationPlan {
+        let file = try ConfigFile(path)
+        var content = try MarkedLines(file, of: tool.rawValue)
+        let unwanted = try subject.map { try lines($0).lines } ?? content.lines
+        let removed = content.lines.filter { unwanted.contains($0) }
+        content.lines.removeAll { unwanted.contains($0) }
+        var isNeeded = !content.lines.isEmpty
+        if !isNeeded { isNeeded = try await isLinkShared() }
+        return IntegrationPlan(
+            changes: (removed.isEmpty ? [] : [.write(file, content.bytes, "remove \(removed.joined(separator: "; "))")])
+                + (isNeeded ? [] : link?.removing() ?? [])
+        )
+    }
+
+    func uses() async throws -> [IntegrationUse] {
+        try MarkedLines(try ConfigFile(path), of: tool.rawValue).lines.map(use)
+    }
+}
+
+extension LinesIntegration {
+    /// Cargo asks this program first, and then its own store, for each registry without a provider of its own.
+    ///
+    /// - SeeAlso: [Configuration](https://doc.rust-lang.org/cargo/reference/config.html#registryglobal-credential-providers)
+    static func cargo(in home: Home) -> LinesIntegration {
+        let directory = home.environment["CARGO_HOME"] ?? "\(home.path)/.cargo"
+        // Cargo prefers the older name if both files are there.
+        let older = "\(directory)/config"
+        let name = "cargo-credential-identityctl"
+        let line = #"registry.global-credential-providers = ["cargo:token", "\#(name)"]"#
+        return LinesIntegration(
+            tool: .cargo,
+            home: home,
+            link: HelperLink(name, home),
+            path: unsafe access(older, F_OK) == 0 ? older : "\(directory)/config.toml",
+            lines: { _ in
+                (
+                    [line],
+                    [
+                        "A registry in your configuration that names a 'credential-provider' asks that one, and not identityctl."
+                    ]
+                )
+            },
+            conflicts: { other, _ in hasRegistryTable(other) },
+            use: { _ in IntegrationUse(label: "the registries that a profile serves") }
+        )
+    }
+
+    /// Whether a line of TOML has to do with the table `registry`, which must not be defined twice.
+    static func hasRegistryTable(_ line: String) -> Bool {
+        let isHeader = line.drop { $0 == " " || $0 == "\t" }.first == "["
+        let rest = line.drop { " \t[\"'".contains($0) }
+        guard rest.hasPrefix("registry") else { return false }
+        let next = rest.dropFirst("registry".count).drop { " \t\"'".contains($0) }
+        if isHeader { return next.first == "." || next.first == "]" }
+        // In a table of a source, 'registry' is an address.
+        return next.first == "."
+            || (next.first == "=" && next.dropFirst().first(where: { $0 != " " && $0 != "\t" }) == "{")
+    }
+
+    /// - SeeAlso: [Bazel](https://bazel.build/reference/command-line-reference), `--credential_helper`
+    static func bazel(in home: Home) -> LinesIntegration {
+        let name = "bazel-credential-identityctl"
+        let option = "common --credential_helper="
+        return LinesIntegration(
+            tool: .bazel,
+            home: home,
+            link: HelperLink(name, home),
+            path: "\(home.path)/.bazelrc",
+            lines: { subject in
+                let hosts = subject.addresses.filter { $0.depth == 0 && $0.text.hasPrefix("https://") }
+                let left = subject.addresses.filter { !hosts.contains($0) }
+                guard !hosts.isEmpty else {
+                    throw UsageError("Bazel asks for https hosts without a path, and the profile serves none.")
+                }
+                return (
+                    hosts.map { "\(option)\($0.text.dropFirst("https://".count).prefix { $0 != ":" })=\(name)" },
+                    left.map { "Bazel asks for hosts alone, so not for \($0.text)." }
+                )
+            },
+            conflicts: { other, own in
+                other.contains("--credential_helper=\(own.dropFirst(option.count).prefix { $0 != "=" })=")
+            },
+            use: { IntegrationUse(label: "https://\($0.dropFirst(option.count).prefix { $0 != "=" })") }
+        )
+    }
+
+    /// - SeeAlso: [pnpm](https://pnpm.io/npmrc), `tokenHelper`
+    static func pnpm(in home: Home) -> LinesIntegration {
+        let link = HelperLink("pnpm-token-identityctl", home)
+        let key = ":tokenHelper="
+        return LinesIntegration(
+            tool: .pnpm,
+            home: home,
+            link: link,
+            path: home.environment["NPM_CONFIG_USERCONFIG"] ?? home.environment["npm_config_userconfig"]
+                ?? "\(home.path)/.npmrc",
+            lines: { subject in
+                let program = link.isFound ? home.find(link.name) ?? link.path : link.path
+                let special = Array("\"'#;$\\={}".utf8)
+                guard program.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !special.contains($0) }) else {
+                    throw UsageError("pnpm's configuration cannot name \(program.printable).")
+                }
+                if let profile = subject.profile {
+                    guard try ProfileDirectory(home.environment).defaultName() == profile else {
+                        throw UsageError(
+                            "pnpm names no address and gets the default profile's token. Make it the default one: "
+                                + "identityctl profile default \(profile)"
+                        )
+                    }
+                }
+                return (subject.addresses.map { "\(registry($0))\(key)\(program)" }, [])
+            },
+            conflicts: { other, own in
+                guard let end = own.firstRange(of: key)?.lowerBound else { return false }
+                let registry = own[..<end]
+                return ["_authToken", "_auth", "tokenHelper", "username"].contains {
+                    other.filter { $0 != " " }.hasPrefix("\(registry):\($0)=")
+                }
+            },
+            use: { line in
+                let registry = line.firstRange(of: key).map { line[..<$0.lowerBound] } ?? line[...]
+                let profile = try? ProfileDirectory(home.environment).defaultName()
+                return IntegrationUse(label: String(registry), profile: profile?.text)
+            }
+        )
+    }
+
+    /// The address as npm's configuration names a registry: without its scheme, with a slash at the end.
+    private static func registry(_ address: ServedAddress) -> String {
+        (address.text.firstIndex(of: ":").map { String(address.text[$0...].dropFirst()) } ?? "") + "/"
+    }
+
+    /// - SeeAlso: [uv](https://docs.astral.sh/uv/reference/settings/#keyring-provider), `keyring-provider`
+    static func uv(in home: Home) -> LinesIntegration {
+        let line = #"keyring-provider = "subprocess""#
+        return LinesIntegration(
+            tool: .uv,
+            home: home,
+            link: HelperLink("keyring", home),
+            path: "\(home.configuration)/uv/uv.toml",
+            lines: { _ in ([line], [KeyringNote.username]) },
+            conflicts: { other, _ in other.drop { " \t\"'".contains($0) }.hasPrefix("keyring-provider") },
+            use: { _ in IntegrationUse(label: KeyringNote.label) },
+            isLinkShared: { try await PipIntegration(home: home).isSet() }
+        )
+    }
+}
+
+/// The texts for both pip and uv, which ask the same helper.
+enum KeyringNote {
+    static let label = "the indexes that a profile serves"
+    static let username = "Put a username into the index's address, such as https://oauth2@pypi.example.com/simple/."
+}
