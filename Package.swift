@@ -71,8 +71,8 @@ let package = Package(
         .executableTarget(
             name: "identityctl",
             dependencies: [
-                "IdentityClient", "IdentityResources", "IdentityKeyring", "OAuthWire", "LoopbackHTTP", argumentParser,
-                httpTypes, logging,
+                "IdentityClient", "IdentityResources", "IdentityKeyring", "OAuthWire", "LoopbackHTTP", "GLibSupport",
+                argumentParser, httpTypes, logging,
             ]
         ),
         // What Scripts/demo runs, beside identityctl. It is no product.

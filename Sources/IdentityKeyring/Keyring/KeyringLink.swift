@@ -57,7 +57,7 @@ final class KeyringLink: Sendable {
         changed: @escaping @Sendable (BusConnection.Signal?) -> Void
     ) async throws -> KeyringLink {
         let thread = try await GLibThread.running(library: settings.gioLibrary)
-        let connected = (settings.busAddress ?? SessionBus.address()).map { BusConnection.connect(to: $0, on: thread) }
+        let connected = (settings.busAddress ?? MessageBus.session()).map { BusConnection.connect(to: $0, on: thread) }
         try await SecretSession.load(settings.secretLibrary, on: thread).value()
         guard let connected else { throw AuthenticationError.keyring(.keyringNoSessionBus) }
         let bus: BusConnection

@@ -6,7 +6,7 @@ import IdentityClient
 /// The settings of a keyring cache besides its name. Tests change them; programs use the defaults.
 package struct KeyringSettings: Sendable {
     /// The name of GIO's library.
-    package var gioLibrary = "libgio-2.0.so.0"
+    package var gioLibrary = MessageBus.library
     /// The name of libsecret's library.
     package var secretLibrary = "libsecret-1.so.0"
     /// The bus, or `nil` for the session's.
@@ -29,7 +29,7 @@ extension KeyringSettings {
     /// Connects to the bus.
     func connect() async throws -> BusConnection {
         let thread = try await GLibThread.running(library: gioLibrary)
-        guard let address = busAddress ?? SessionBus.address() else {
+        guard let address = busAddress ?? MessageBus.session() else {
             throw AuthenticationError.keyring(.keyringNoSessionBus)
         }
         return try await BusConnection.connect(to: address, on: thread).value()

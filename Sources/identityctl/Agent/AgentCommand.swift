@@ -62,7 +62,11 @@ struct AgentRunCommand: ToolCommand {
         }
         let environment = session.environment
         let logger = session.logger
-        let service = AgentService(try profiles(session), logger: logger) { profile in
+        let service = AgentService(
+            try profiles(session),
+            logger: logger,
+            show: DesktopNotifications.show
+        ) { profile in
             var configuration = try profile.options.configuration(profile.environment, logger: logger)
             configuration.logger = logger
             return try PublicClientApplication(configuration)

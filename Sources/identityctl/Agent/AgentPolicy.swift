@@ -3,7 +3,7 @@
 import IdentityClient
 import OAuthWire
 
-/// The scopes and audiences for which the agent may hand out tokens of a profile.
+/// The scopes and audiences for which the agent may hand out tokens of a profile, and whether it asks the person.
 struct AgentPolicy: Hashable, Sendable {
     /// The scopes that are used if a request names none.
     let defaultScopes: Set<Scope>
@@ -12,6 +12,7 @@ struct AgentPolicy: Hashable, Sendable {
     /// Whether `agent-scope` says so. Then a token with more scopes is not handed out either.
     let isStrict: Bool
     let audiences: Set<String>
+    let confirmation: AgentConfirmation
 
     /// Scopes about the sign-in, which give access to no API.
     private static let harmless: Set<Scope> = ["openid", "profile", "email", "offline_access"]
@@ -24,6 +25,7 @@ struct AgentPolicy: Hashable, Sendable {
         isStrict = !named.isEmpty && !allows
         allowedScopes = allows ? nil : named.isEmpty ? defaultScopes : named
         audiences = Set(try environment.words("agent-audience", []))
+        confirmation = try AgentConfirmation(environment.given("agent-confirm", nil))
     }
 
     /// Returns the scopes to ask for.

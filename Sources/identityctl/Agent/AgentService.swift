@@ -29,6 +29,7 @@ final class AgentService: Sendable {
     private let profiles: AgentProfiles
     private let logger: Logger
     private let make: @Sendable (AgentProfile) throws -> PublicClientApplication
+    private let confirmations: AgentConfirmations
     private let state = Mutex(State())
     /// Settled when a person ends the agent.
     let stopped = Promise<Void>()
@@ -37,15 +38,19 @@ final class AgentService: Sendable {
     private static let keepsFresh: (after: Duration, before: Duration) = (.seconds(4 * 3600), .seconds(600))
     private static let patience = Duration.seconds(60)
 
-    /// - Parameter make: Makes the application object of a profile.
+    /// - Parameters:
+    ///   - show: Asks the person.
+    ///   - make: Makes the application object of a profile.
     init(
         _ profiles: AgentProfiles,
         logger: Logger,
+        show: @escaping ShowNotice,
         make: @escaping @Sendable (AgentProfile) throws -> PublicClientApplication
     ) {
         self.profiles = profiles
         self.logger = logger
         self.make = make
+        confirmations = AgentConfirmations(show)
     }
 
     /// Returns the answer to a request's bytes, as one line.
@@ -81,6 +86,7 @@ final class AgentService: Sendable {
             ])
         case .lock:
             state.withLock { $0.isLocked = true }
+            confirmations.forget()
         case .unlock, .stop:
             guard isControl else {
                 throw AuthenticationError(
@@ -125,6 +131,14 @@ final class AgentService: Sendable {
                 return try await application.renewingIDToken(of: result, parameters)
             }
             try policy.check(result, audience: request.audience, profile: name)
+            let question = AgentQuestion(
+                profile: name,
+                scopes: Self.text(scopes),
+                program: peer?.program,
+                process: peer?.process,
+                hint: request.hint
+            )
+            try await confirmations.confirm(question, policy.confirmation)
             try checkUnlocked()  // the screen may have been locked meanwhile
             remember(parameters, application, of: profile)
             log(

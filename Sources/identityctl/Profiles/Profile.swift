@@ -50,10 +50,9 @@ struct Profile: Sendable {
     /// helpers and the agent read.
     static let names = Set(ProviderOptions.named.map(\.name)).subtracting(["profile"]).union(lists).union(switches)
         .union([
-            "account", "browser", "claims", "client-secret", "domain-hint", "log-level", "login-hint", "max-age",
-            "min-validity", "post-logout-redirect-uri", "prompt", "redirect-ports", "redirect-uri", "response-mode",
-            "timeout",
-            "username",
+            "account", "agent-confirm", "browser", "claims", "client-secret", "domain-hint", "log-level", "login-hint",
+            "max-age", "min-validity", "post-logout-redirect-uri", "prompt", "redirect-ports", "redirect-uri",
+            "response-mode", "timeout", "username",
         ])
 
     /// The names whose value is `on` or `off`.

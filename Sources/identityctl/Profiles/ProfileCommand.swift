@@ -137,6 +137,7 @@ extension Profile {
         _ = try OutputOptions.parse([]).level(environment)
         for name in Self.switches { _ = try environment.isOn(name, false) }
         _ = try servedAddresses()
+        _ = try AgentConfirmation(environment.given("agent-confirm", nil))
     }
 }
 

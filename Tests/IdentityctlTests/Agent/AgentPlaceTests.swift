@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
 import IdentityTestSupport
 import LoopbackHTTP
 import Testing
@@ -49,6 +50,22 @@ import Testing
             #expect(UnixSocket.isAlive(path))
             withExtendedLifetime(places) {}
         }
+    }
+
+    /// An agent that has found a stale socket and is about to replace it does not listen yet.
+    @Test func leavesThePlaceToAnAgentThatHasTheLock() throws {
+        let path = "\(temporary.path)/a.sock"
+        do { withExtendedLifetime(try UnixSocket.listen(at: path)) {} }
+        do {
+            let lock = Descriptor(unsafe open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
+            #expect(flock(lock.raw, LOCK_EX | LOCK_NB) == 0)
+            #expect(throws: SystemFailure.self) { try AgentPlace(path) }
+            #expect(FileManager.default.fileExists(atPath: path))
+            withExtendedLifetime(lock) {}
+        }
+        let place = try AgentPlace(path)
+        #expect(UnixSocket.isAlive(path))
+        withExtendedLifetime(place) {}
     }
 
     @Test func leavesWhatIsNotItsOwn() throws {

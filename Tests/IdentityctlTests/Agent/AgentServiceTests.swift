@@ -5,6 +5,7 @@ import IdentityClient
 import IdentityTesting
 import Logging
 import OAuthWire
+import Synchronization
 import Testing
 
 @testable import identityctl
@@ -22,7 +23,10 @@ import Testing
         _ = try await application.acquireTokenInteractively(InteractiveParameters(scopes: ["files.read"]))
     }
 
-    private func service(_ variables: [String: String] = [:]) throws -> AgentService {
+    private func service(
+        _ variables: [String: String] = [:],
+        show: @escaping ShowNotice = { _, _ in throw NoPersonToAsk(reason: "this is a test") }
+    ) throws -> AgentService {
         let options = try ProviderOptions.parse(["--client-id", "test-client", "--issuer", "https://issuer.test"])
         let profile = AgentProfile(
             name: "work",
@@ -33,9 +37,8 @@ import Testing
             version: ""
         )
         let application = application
-        return AgentService(.only(profile), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) { _ in
-            application
-        }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        return AgentService(.only(profile), logger: logger, show: show) { _ in application }
     }
 
     private func ask(_ service: AgentService, _ text: String, isControl: Bool = false) async throws -> JSONObject {
@@ -128,6 +131,33 @@ import Testing
         #expect(try await ask(service, #"{"request":"unlock"}"#, isControl: true).string("status") == "success")
         #expect(try await ask(service, #"{"request":"access_token"}"#).string("status") == "success")
         #expect(try await ask(service, #"{"request":"loaded_accounts"}"#).strings("info") == ["work"])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func asksThePersonForWhatThePolicyAllows() async throws {
+        let answers = Mutex(["allow", "deny"])
+        let service = try service(["IDENTITYCTL_AGENT_CONFIRM": "always"]) { notice, _ in
+            #expect(notice.text.contains("files.read"))
+            return answers.withLock { $0.removeFirst() }
+        }
+        let refused = try await ask(service, #"{"request":"access_token","scope":"files.write"}"#)
+        #expect(refused.string("code") == "configuration.blocked_by_policy")
+        #expect(try await ask(service, #"{"request":"access_token"}"#).string("status") == "success")
+        let denied = try await ask(service, #"{"request":"access_token"}"#)
+        #expect(denied.string("code") == "user_cancelled.access_denied" && denied.string("access_token") == nil)
+        let typo = try self.service(["IDENTITYCTL_AGENT_CONFIRM": "sometimes"])
+        let answer = try await ask(typo, #"{"request":"access_token"}"#)
+        #expect(answer.string("code") == "configuration.invalid_argument")
+    }
+
+    /// The person may lock the screen in place of an answer.
+    @Test(.timeLimit(.minutes(1))) func handsOutNothingAfterALockDuringTheQuestion() async throws {
+        let made = Promise<AgentService>()
+        let service = try service(["IDENTITYCTL_AGENT_CONFIRM": "1h"]) { _, _ in
+            _ = await (try made.value()).answer(Array(#"{"request":"lock"}"#.utf8), from: nil, isControl: false)
+            return "allow"
+        }
+        made.finish(.success(service))
+        #expect(try await ask(service, #"{"request":"access_token"}"#).string("code") == "cache.agent_locked")
     }
 
     @Test(.timeLimit(.minutes(1))) func renewsATokenThatEndsSoonBeforeItIsAskedForAgain() async throws {

@@ -84,7 +84,7 @@ final class KeyringSetup: Sendable {
     }
 
     /// Avoids Foundation's `Process`, which waits for the daemons that a command starts.
-    private static func shell(_ command: String) throws -> String {
+    static func shell(_ command: String) throws -> String {
         guard let pipe = unsafe popen("{ \(command) ; } 2>&1 < /dev/null", "re") else {
             throw Failed(command: command, output: "popen")
         }

@@ -2,10 +2,13 @@
 
 import IdentityClient
 
-/// The address of the desktop's session bus.
-enum SessionBus {
-    /// Returns the address in D-Bus syntax, or `nil` if there is no bus. Starts no bus.
-    static func address() -> String? {
+/// The addresses of the buses, in D-Bus syntax.
+package enum MessageBus {
+    /// The name of GIO's library, over which the buses are reached.
+    package static let library = "libgio-2.0.so.0"
+
+    /// Returns the address of the desktop's session bus, or `nil` if there is none. Starts no bus.
+    package static func session() -> String? {
         if let address = SystemCall.environment("DBUS_SESSION_BUS_ADDRESS") {
             return address == "disabled:" || address == "autolaunch:" ? nil : address
         }
@@ -16,6 +19,13 @@ enum SessionBus {
             if SystemCall.exists("\(directory)/bus") { return "unix:path=\(directory)/bus" }
         }
         return nil
+    }
+
+    /// Returns the address of the system's bus, or `nil` if there is none.
+    package static func system() -> String? {
+        if let address = SystemCall.environment("DBUS_SYSTEM_BUS_ADDRESS") { return address }
+        let path = "/run/dbus/system_bus_socket"
+        return SystemCall.exists(path) ? "unix:path=\(path)" : nil
     }
 
     /// Whether a path needs no escaping in an address.

@@ -1,0 +1,66 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import IdentityTesting
+import OAuthWire
+import Testing
+
+/// An agent at a desktop: it asks the person.
+@Suite(.enabled(if: keyringSupport != nil, "run Scripts/test-keyring"))
+struct DesktopAgentProcessTests {
+    private static let confirm = ["IDENTITYCTL_AGENT_CONFIRM": "always"]
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["allow", "early"])
+    func handsOutATokenThatThePersonAllows(answer: String) async throws {
+        let desktop = try DesktopSetup(answer)
+        let login = try await desktop.tool.login()
+        let (agent, client) = try await desktop.agent(Self.confirm)
+        let token = try await Tool.run(["token"], client)
+        #expect(token.status == 0 && token.output == login.output, "\(token)")
+        let notice = try #require(try desktop.notices().first)
+        #expect(notice.string("title") == "Hand out a token of 'default'?", "\(notice)")
+        let text = try #require(notice.string("text"))
+        #expect(text.contains("identityctl (process "), "\(notice)")
+        #expect(text.hasSuffix("the scopes files.read. It calls itself &#39;identityctl token&#39;."), "\(notice)")
+        #expect(notice.strings("buttons") == ["allow", "Allow", "deny", "Deny"] && notice.integer("urgency") == 2)
+        agent.interrupt()
+        #expect(try await agent.outcome().status == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["deny", "closed"])
+    func handsOutNothingThatThePersonRefuses(answer: String) async throws {
+        let desktop = try DesktopSetup(answer, capabilities: "actions,body")
+        #expect(try await desktop.tool.login().status == 0)
+        let (agent, client) = try await desktop.agent(Self.confirm)
+        let token = try await Tool.run(["token"], client)
+        #expect(token.status == 7 && token.output.isEmpty && token.errors.contains("did not allow"), "\(token)")
+        #expect(try desktop.notices().first?.string("text")?.hasSuffix("'identityctl token'.") == true)
+        agent.interrupt()
+    }
+
+    /// Without a notification service, without buttons, without a bus.
+    @Test(.timeLimit(.minutes(1)), arguments: [nil, "body", "-"])
+    func saysThatNoPersonCanBeAsked(capabilities: String?) async throws {
+        let desktop = try capabilities.map { try DesktopSetup("allow", capabilities: $0) } ?? DesktopSetup()
+        #expect(try await desktop.tool.login().status == 0)
+        let more = capabilities == "-" ? ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere"] : [:]
+        let (agent, client) = try await desktop.agent(Self.confirm.merging(more) { $1 })
+        let token = try await Tool.run(["token", "--json"], client)
+        #expect(token.status == 4 && token.errors.contains("cache.agent_unconfirmed"), "\(token)")
+        #expect(token.errors.contains("no person can be asked"), "\(token)")
+        #expect(try desktop.notices().isEmpty)
+        agent.interrupt()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func takesTheQuestionBackWhenTheProgramLeaves() async throws {
+        let desktop = try DesktopSetup("never")
+        #expect(try await desktop.tool.login().status == 0)
+        let (agent, client) = try await desktop.agent(Self.confirm)
+        let token = try Tool(["token"], client)
+        _ = try await agent.poll("a question") { try? desktop.notices().first }
+        #expect(token.interrupt())
+        #expect(try await token.outcome().status == 6)
+        let closed = try await agent.poll("its end") { try? desktop.notices().dropFirst().first }
+        #expect(closed.integer("closed") == 1)
+        agent.interrupt()
+    }
+}
