@@ -65,12 +65,14 @@ struct AgentRunCommand: ToolCommand {
         let service = AgentService(
             try profiles(session),
             logger: logger,
-            show: DesktopNotifications.show
-        ) { profile in
-            var configuration = try profile.options.configuration(profile.environment, logger: logger)
-            configuration.logger = logger
-            return try PublicClientApplication(configuration)
-        }
+            show: DesktopNotifications.show,
+            signIn: { try await $0.signIn() },
+            make: { profile in
+                var configuration = try profile.options.configuration(profile.environment, logger: logger)
+                configuration.logger = logger
+                return try PublicClientApplication(configuration)
+            }
+        )
         let activated = try AgentSocket.activated(environment)
         let path =
             try activated.flatMap(AgentSocket.path) ?? socket.socket ?? AgentSocket.defaultPath(environment)
@@ -115,7 +117,8 @@ struct AgentRunCommand: ToolCommand {
             environment: environment,
             options: provider,
             scopes: token.scopes,
-            login: SharedOptions(provider, token).command("login"),
+            login: SharedOptions(provider, token),
+            keepsVariables: true,
             version: ""
         )
         return .only(profile)

@@ -9,8 +9,10 @@ struct AgentProfile: Sendable {
     let environment: Environment
     let options: ProviderOptions
     let scopes: [String]
-    /// The command that signs in.
-    let login: String
+    /// The options of a sign-in.
+    let login: SharedOptions
+    /// Whether the agent's own variables count for a sign-in.
+    let keepsVariables: Bool
     /// A text that differs after each change.
     let version: String
 }
@@ -54,7 +56,8 @@ struct AgentProfiles: Sendable {
                     environment: variables.above(profile),
                     options: options,
                     scopes: [],
-                    login: "identityctl login --profile \(name.shellWord)",
+                    login: SharedOptions().adding("--profile", name),
+                    keepsVariables: false,
                     version: profile.lines.map { "\($0.name)=\($0.value)" }.joined(separator: "\n")
                 )
             },

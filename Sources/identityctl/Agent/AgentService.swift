@@ -17,6 +17,8 @@ final class AgentService: Sendable {
     private struct Wanted {
         let application: PublicClientApplication
         let parameters: SilentParameters
+        /// The profile, if a usual sign-in for it gives the token.
+        let profile: AgentProfile?
         let lastAsked: ContinuousClock.Instant
     }
 
@@ -30,6 +32,7 @@ final class AgentService: Sendable {
     private let logger: Logger
     private let make: @Sendable (AgentProfile) throws -> PublicClientApplication
     private let confirmations: AgentConfirmations
+    private let signIns: AgentSignIns
     private let state = Mutex(State())
     /// Settled when a person ends the agent.
     let stopped = Promise<Void>()
@@ -40,17 +43,20 @@ final class AgentService: Sendable {
 
     /// - Parameters:
     ///   - show: Asks the person.
+    ///   - signIn: Signs in at this desktop, and returns whether that worked.
     ///   - make: Makes the application object of a profile.
     init(
         _ profiles: AgentProfiles,
         logger: Logger,
         show: @escaping ShowNotice,
+        signIn: @escaping @Sendable (AgentProfile) async throws -> Bool,
         make: @escaping @Sendable (AgentProfile) throws -> PublicClientApplication
     ) {
         self.profiles = profiles
         self.logger = logger
         self.make = make
         confirmations = AgentConfirmations(show)
+        signIns = AgentSignIns(show: show, logger: logger, signIn: signIn)
     }
 
     /// Returns the answer to a request's bytes, as one line.
@@ -82,7 +88,7 @@ final class AgentService: Sendable {
         case .status:
             let names = try profiles.names()
             return AgentAnswer.success([
-                ("locked", .bool(state.withLock { $0.isLocked })), ("profiles", .strings(names)),
+                ("locked", .bool(isLocked)), ("profiles", .strings(names)),
             ])
         case .lock:
             state.withLock { $0.isLocked = true }
@@ -100,8 +106,10 @@ final class AgentService: Sendable {
         return AgentAnswer.success()
     }
 
+    private var isLocked: Bool { state.withLock { $0.isLocked } }
+
     private func checkUnlocked() throws {
-        guard state.withLock({ $0.isLocked }) else { return }
+        guard isLocked else { return }
         throw AuthenticationError.agent(
             "locked",
             "The agent is locked. To unlock it, run where it runs: identityctl agent unlock"
@@ -116,6 +124,8 @@ final class AgentService: Sendable {
         let scopes = try policy.scopes(for: request, profile: name)
         try policy.check(audience: request.audience, profile: name)
         let application = try application(of: profile)
+        // Another sign-in than the usual one would be needed for more than that.
+        let isUsual = request.claims == nil && request.user == nil && scopes.isSubset(of: policy.defaultScopes)
         do {
             let wanted = try profile.environment.given("account", request.user)
             let parameters = SilentParameters(
@@ -130,6 +140,7 @@ final class AgentService: Sendable {
                 guard request.wantsIDToken else { return (result, IDToken?.none) }
                 return try await application.renewingIDToken(of: result, parameters)
             }
+            if isUsual { signIns.done(for: profile.name) }
             try policy.check(result, audience: request.audience, profile: name)
             let question = AgentQuestion(
                 profile: name,
@@ -140,7 +151,7 @@ final class AgentService: Sendable {
             )
             try await confirmations.confirm(question, policy.confirmation)
             try checkUnlocked()  // the screen may have been locked meanwhile
-            remember(parameters, application, of: profile)
+            remember(parameters, application, of: profile, isUsual: isUsual)
             log(
                 "Handed out a token",
                 peer,
@@ -160,7 +171,8 @@ final class AgentService: Sendable {
         } catch is DeadlineExceeded {
             throw AuthenticationError(.networkTimedOut, "The provider did not answer within 60 s. Try again.")
         } catch let error as AuthenticationError where .interactionRequired ~= error.code {
-            throw Advised(error, "To sign in, run where the agent runs: \(profile.login)")
+            if isUsual { signIns.needed(for: profile) }
+            throw Advised(error, "To sign in, run where the agent runs: \(profile.login.command("login"))")
         }
     }
 
@@ -195,30 +207,42 @@ extension AgentService {
     private func remember(
         _ parameters: SilentParameters,
         _ application: PublicClientApplication,
-        of profile: AgentProfile
+        of profile: AgentProfile,
+        isUsual: Bool
     ) {
         var parameters = parameters
         parameters.forcesRefresh = false
         parameters.minimumValidity = max(parameters.minimumValidity, Self.keepsFresh.before)
         let asked = "\(Self.text(parameters.scopes))\n\(parameters.claims ?? "")"
         let key = "\(profile.name)\n\(parameters.account.id.rawValue)\n\(asked)"
-        let wanted = Wanted(application: application, parameters: parameters, lastAsked: .now)
+        let wanted = Wanted(
+            application: application,
+            parameters: parameters,
+            profile: isUsual ? profile : nil,
+            lastAsked: .now
+        )
         state.withLock { state in
             // Callers could name ever more combinations.
             if state.wanted.count < 256 || state.wanted[key] != nil { state.wanted[key] = wanted }
         }
     }
 
-    /// Renews each token that was asked for lately and ends soon.
+    /// Renews each token that was asked for lately and ends soon. Reminds the person of a sign-in that this needs.
     func renew(at now: ContinuousClock.Instant = .now) async {
         let wanted = state.withLock { state in
             state.wanted = state.wanted.filter { now - $0.value.lastAsked < Self.keepsFresh.after }
             return state.isLocked ? [] : Array(state.wanted.values)
         }
         for wanted in wanted {
-            // The next request tells its failure to the program that asks.
-            _ = try? await withDeadline(Self.patience) {
-                try await wanted.application.acquireTokenSilently(wanted.parameters)
+            do {
+                _ = try await withDeadline(Self.patience) {
+                    try await wanted.application.acquireTokenSilently(wanted.parameters)
+                }
+                if let profile = wanted.profile { signIns.done(for: profile.name) }
+            } catch let error as AuthenticationError where .interactionRequired ~= error.code {
+                if let profile = wanted.profile { signIns.needed(for: profile) }
+            } catch {
+                // The next request tells its failure to the program that asks.
             }
         }
     }
@@ -228,8 +252,9 @@ extension AgentService {
         while (try? await Task.sleep(for: .seconds(60))) != nil { await renew() }
     }
 
-    /// Finishes refreshes that are under way, for five seconds at most.
+    /// Finishes refreshes that are under way, for five seconds at most, and takes reminders back.
     func finishPendingWork() async {
+        signIns.end()
         for loaded in state.withLock({ Array($0.loaded.values) }) {
             // Nothing more can be done at the end.
             _ = try? await loaded.application.finishPendingRefreshes(within: .seconds(5))

@@ -43,6 +43,9 @@ struct SharedOptions: Hashable, Sendable {
         return options
     }
 
+    /// The options as a program takes them.
+    var words: [String] { items.map { "\($0.name)=\($0.value)" } }
+
     /// Returns a command with these options, quoted for a POSIX shell.
     func command(_ name: String) -> String {
         let words = items.map { item in

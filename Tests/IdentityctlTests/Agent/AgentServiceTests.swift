@@ -33,12 +33,19 @@ import Testing
             environment: Environment(variables),
             options: options,
             scopes: ["files.read"],
-            login: "identityctl login --client-id test-client",
+            login: SharedOptions().adding("--client-id", "test-client"),
+            keepsVariables: true,
             version: ""
         )
         let application = application
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        return AgentService(.only(profile), logger: logger, show: show) { _ in application }
+        return AgentService(
+            .only(profile),
+            logger: logger,
+            show: show,
+            signIn: { _ in true },
+            make: { _ in application }
+        )
     }
 
     private func ask(_ service: AgentService, _ text: String, isControl: Bool = false) async throws -> JSONObject {
@@ -158,6 +165,30 @@ import Testing
         }
         made.finish(.success(service))
         #expect(try await ask(service, #"{"request":"access_token"}"#).string("code") == "cache.agent_locked")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func remindsOfASignInThatARequestNeeds() async throws {
+        let shown = Promise<Notice>()
+        let service = try service(["IDENTITYCTL_ACCOUNT": "bob"]) { notice, _ in
+            shown.finish(.success(notice))
+            return nil
+        }
+        let answer = try await ask(service, #"{"request":"access_token"}"#)
+        #expect(answer.string("info")?.hasSuffix(": identityctl login --client-id test-client") == true)
+        #expect(try await shown.value().title == "Sign in for 'work'")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func remindsOfASignInThatARenewalNeeds() async throws {
+        let shown = Promise<Notice>()
+        let service = try service { notice, _ in
+            shown.finish(.success(notice))
+            return nil
+        }
+        #expect(try await ask(service, #"{"request":"access_token"}"#).string("status") == "success")
+        provider.revokeSessions(of: .alice)
+        clock.advance(by: .seconds(3700))
+        await service.renew()
+        #expect(try await shown.value().title == "Sign in for 'work'")
     }
 
     @Test(.timeLimit(.minutes(1))) func renewsATokenThatEndsSoonBeforeItIsAskedForAgain() async throws {

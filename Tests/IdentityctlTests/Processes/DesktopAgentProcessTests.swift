@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import IdentityTesting
 import OAuthWire
 import Testing
@@ -59,6 +60,35 @@ struct DesktopAgentProcessTests {
         _ = try await agent.poll("a question") { try? desktop.notices().first }
         #expect(token.interrupt())
         #expect(try await token.outcome().status == 6)
+        let closed = try await agent.poll("its end") { try? desktop.notices().dropFirst().first }
+        #expect(closed.integer("closed") == 1)
+        agent.interrupt()
+    }
+
+    /// Many requests are one notification, and its button is one tab.
+    @Test(.timeLimit(.minutes(1))) func signsInByTheButtonOfTheReminder() async throws {
+        let desktop = try DesktopSetup("sign-in")
+        let (agent, client) = try await desktop.agent([:], "--log-level", "info")
+        try await withThrowingTaskGroup(of: Int32.self) { group in
+            for _ in 0..<5 { group.addTask { try await Tool.run(["token"], client).status } }
+            for try await status in group { #expect(status == 2) }
+        }
+        try await ScriptedBrowser(provider: nil).visit(try await agent.shownAddress())
+        _ = try await agent.errorLine { $0.contains("Signed in") && $0.contains("default") }
+        #expect(try await Tool.run(["token"], client).status == 0)
+        let notices = try desktop.notices()
+        #expect(notices.count == 1 && notices.first?.strings("buttons") == ["sign-in", "Sign in"], "\(notices)")
+        agent.interrupt()
+        #expect(try await agent.outcome().status == 0)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func takesTheReminderBackAfterASignInElsewhere() async throws {
+        let desktop = try DesktopSetup("never")
+        let (agent, client) = try await desktop.agent()
+        #expect(try await Tool.run(["token"], client).status == 2)
+        _ = try await agent.poll("a reminder") { try? desktop.notices().first }
+        #expect(try await desktop.tool.login().status == 0)
+        #expect(try await Tool.run(["token"], client).status == 0)
         let closed = try await agent.poll("its end") { try? desktop.notices().dropFirst().first }
         #expect(closed.integer("closed") == 1)
         agent.interrupt()
