@@ -56,6 +56,9 @@ struct AgentRunCommand: ToolCommand {
     @OptionGroup var socket: AgentSocketOption
     @OptionGroup var output: OutputOptions
 
+    @Flag(help: "Do not lock the agent while the screen is locked.")
+    var ignoreScreen = false
+
     func run(in session: Session) async throws {
         guard SystemCall.hideMemory() else {
             throw SystemFailure("The system does not let the agent keep its memory from other programs", number: errno)
@@ -79,6 +82,8 @@ struct AgentRunCommand: ToolCommand {
         guard path.hasPrefix("/") else { throw UsageError("--socket: the path of a socket begins with /.") }
         let place = try AgentPlace(path, activated: activated)
         defer { withExtendedLifetime(place) {} }
+        let screen = try await followScreen(for: service, session)
+        defer { screen?.cancel() }
         let server = try AgentServer(listeners: place.listeners) { reason in
             AgentAnswer.failure(UsageError("Bad request: \(reason).")).serialized() + [0x0A]
         } respond: { arrival in
@@ -94,6 +99,17 @@ struct AgentRunCommand: ToolCommand {
         }
         await server.finish()
         await service.finishPendingWork()
+    }
+
+    /// Locks the agent with the screen from now on, also if the screen is locked already.
+    private func followScreen(for service: AgentService, _ session: Session) async throws -> Task<Void, Never>? {
+        guard try !session.environment.isOn("ignore-screen", ignoreScreen) else { return nil }
+        let lock = ScreenLock(logger: session.logger) { service.screenChanged(isLocked: $0) }
+        let ready = Promise<Void>()
+        let task = Task { await lock.follow(ready: ready) }
+        // A desktop that does not answer must not keep programs waiting.
+        try? await withDeadline(.seconds(2)) { try await ready.value() }
+        return task
     }
 
     /// The client that an option, a variable or `--profile` names as the only profile, or else all profiles.

@@ -22,8 +22,16 @@ final class AgentService: Sendable {
         let lastAsked: ContinuousClock.Instant
     }
 
+    private enum Lock {
+        case open
+        /// Until the screen is unlocked.
+        case byScreen
+        /// Until a person unlocks the agent.
+        case byRequest
+    }
+
     private struct State {
-        var isLocked = false
+        var lock = Lock.open
         var loaded: [String: Loaded] = [:]
         var wanted: [String: Wanted] = [:]
     }
@@ -91,7 +99,7 @@ final class AgentService: Sendable {
                 ("locked", .bool(isLocked)), ("profiles", .strings(names)),
             ])
         case .lock:
-            state.withLock { $0.isLocked = true }
+            state.withLock { $0.lock = .byRequest }
             confirmations.forget()
         case .unlock, .stop:
             guard isControl else {
@@ -100,13 +108,25 @@ final class AgentService: Sendable {
                     "An agent is unlocked and ended only over its socket for control, which is not forwarded."
                 )
             }
-            if request == .stop { stopped.finish(.success(())) } else { state.withLock { $0.isLocked = false } }
+            if request == .stop { stopped.finish(.success(())) } else { state.withLock { $0.lock = .open } }
         }
         log("Done", peer, ["request": "\(request.logName)"])
         return AgentAnswer.success()
     }
 
-    private var isLocked: Bool { state.withLock { $0.isLocked } }
+    private var isLocked: Bool { state.withLock { $0.lock != .open } }
+
+    /// Locks with the screen. An agent that was locked on request stays so.
+    func screenChanged(isLocked: Bool) {
+        state.withLock { state in
+            switch (state.lock, isLocked) {
+            case (.open, true): state.lock = .byScreen
+            case (.byScreen, false): state.lock = .open
+            default: break
+            }
+        }
+        if isLocked { confirmations.forget() }
+    }
 
     private func checkUnlocked() throws {
         guard isLocked else { return }
@@ -231,7 +251,7 @@ extension AgentService {
     func renew(at now: ContinuousClock.Instant = .now) async {
         let wanted = state.withLock { state in
             state.wanted = state.wanted.filter { now - $0.value.lastAsked < Self.keepsFresh.after }
-            return state.isLocked ? [] : Array(state.wanted.values)
+            return state.lock == .open ? Array(state.wanted.values) : []
         }
         for wanted in wanted {
             do {

@@ -167,6 +167,25 @@ import Testing
         #expect(try await ask(service, #"{"request":"access_token"}"#).string("code") == "cache.agent_locked")
     }
 
+    @Test(.timeLimit(.minutes(1))) func locksWithTheScreen() async throws {
+        let service = try service()
+        func isLocked() async throws -> Bool? { try await ask(service, #"{"request":"status"}"#).bool("locked") }
+        service.screenChanged(isLocked: true)
+        #expect(try await ask(service, #"{"request":"access_token"}"#).string("code") == "cache.agent_locked")
+        service.screenChanged(isLocked: false)
+        #expect(try await isLocked() == false)
+        // A lock on request ends on request alone, whatever the screen does before or after it.
+        for isFirst in [true, false] {
+            if isFirst { service.screenChanged(isLocked: true) }
+            _ = try await ask(service, #"{"request":"lock"}"#)
+            if !isFirst { service.screenChanged(isLocked: true) }
+            service.screenChanged(isLocked: false)
+            #expect(try await isLocked() == true)
+            _ = try await ask(service, #"{"request":"unlock"}"#, isControl: true)
+            #expect(try await isLocked() == false)
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func remindsOfASignInThatARequestNeeds() async throws {
         let shown = Promise<Notice>()
         let service = try service(["IDENTITYCTL_ACCOUNT": "bob"]) { notice, _ in

@@ -93,4 +93,45 @@ struct DesktopAgentProcessTests {
         #expect(closed.integer("closed") == 1)
         agent.interrupt()
     }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [("Screen true", "Screen false"), ("Session Lock", "Session Unlock")])
+    func locksWithTheScreen(lock: String, unlock: String) async throws {
+        let desktop = try DesktopSetup("never")
+        let (agent, client) = try await desktop.agent([:], "--log-level", "info")
+        func status() async throws -> String { try await Tool.run(["agent", "status"], client).output }
+        try desktop.tell(lock)
+        _ = try await agent.errorLine { $0.contains("The screen is locked") }
+        #expect(try await status() == "locked\ndefault\n")
+        try desktop.tell(unlock)
+        _ = try await agent.errorLine { $0.contains("The screen is unlocked") }
+        #expect(try await status() == "unlocked\ndefault\n")
+        agent.interrupt()
+        #expect(try await agent.outcome().status == 0)
+    }
+
+    /// The other user's lock comes first, and would be told first.
+    @Test(.timeLimit(.minutes(1))) func followsTheSessionsOfItsOwnUserAlone() async throws {
+        let desktop = try DesktopSetup("never")
+        let (agent, _) = try await desktop.agent([:], "--log-level", "info")
+        for signal in ["OtherHint true", "Hint true", "OtherHint false", "Hint false"] { try desktop.tell(signal) }
+        _ = try await agent.errorLine { $0.contains("The screen is unlocked") }
+        agent.interrupt()
+        let errors = try await agent.outcome().errors
+        #expect(errors.split(separator: "The screen is locked").count == 2, "\(errors)")
+        #expect(errors.split(separator: "The screen is unlocked").count == 2, "\(errors)")
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["Screen true", "Hint true"])
+    func isLockedAtItsStartIfTheScreenIs(lock: String) async throws {
+        let desktop = try DesktopSetup("never")
+        try desktop.tell(lock)
+        for (arguments, state) in [([], "locked"), (["--ignore-screen"], "unlocked")] {
+            let path = "\(desktop.tool.directory.path)/run/\(state).sock"
+            let agent = try Tool(["agent", "--socket", path] + arguments, desktop.variables)
+            _ = try await agent.errorLine { $0.hasPrefix("The agent listens.") }
+            let status = try await Tool.run(["agent", "status"], ["IDENTITYCTL_AGENT": path])
+            #expect(status.output == "\(state)\ndefault\n", "\(status)")
+            agent.interrupt()
+        }
+    }
 }
