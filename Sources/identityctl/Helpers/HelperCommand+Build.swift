@@ -49,7 +49,15 @@ extension HelperCommand {
     }
 
     func answerPnpm(_ call: HelperCall, _ session: Session) async throws {
-        let token = try await call.token(in: session)
+        let token = try await call.source(in: session).anyToken(in: session)
         try session.result("Bearer \(token.text)\n")
+    }
+
+    /// A mistake in the role is told before the provider is asked.
+    func answerAWS(_ call: HelperCall, _ session: Session) async throws {
+        let source = try call.source(in: session)
+        let role = try AWSRole(call.own, source.environment)
+        let token = try await source.anyToken(in: session, wantsIDToken: true)
+        try session.result(try await role.credentials(for: token.text, within: source.timeout).answer)
     }
 }

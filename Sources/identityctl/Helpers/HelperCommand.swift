@@ -19,7 +19,8 @@ struct HelperCommand: ToolCommand {
             with --access-token the access token. 'helper xoauth2 --user NAME' and 'helper oauthbearer --user NAME --host \
             SERVER --port PORT' print what a mail program sends to sign in; they take the default profile, or --profile. \
             'helper keyring', or a link named 'keyring', is for pip and uv; calls for others go to the next 'keyring' in PATH. \
-            'cargo-credential-identityctl' is for cargo, 'helper bazel get' for Bazel, 'helper pnpm' for pnpm.
+            'cargo-credential-identityctl' is for cargo, 'helper bazel get' for Bazel, 'helper pnpm' for pnpm. \
+            'helper aws --role-arn ARN' is AWS's credential_process: it takes the role with the ID token.
             """
     )
 
@@ -64,6 +65,7 @@ struct HelperCommand: ToolCommand {
             case .xoauth2, .oauthbearer: try await answerMail(program, call, session)
             case .bazel: try await answerBazel(call, session)
             case .pnpm: try await answerPnpm(call, session)
+            case .aws: try await answerAWS(call, session)
             case .keyring, .cargo: break
             }
         } catch let ended as Ended {
@@ -158,7 +160,7 @@ extension HelperCommand {
                 )
         }
         _ = try form("")  // A mistake in an option is told before the network is asked.
-        try session.result(try form(try await call.token(in: session).text))
+        try session.result(try form(try await call.source(in: session).anyToken(in: session).text))
     }
 }
 
@@ -256,16 +258,12 @@ struct HelperCall {
         )
     }
 
-    /// Returns the token for a program that names no address, of the client that an option, a variable, or
+    /// Returns what gives the token for a program that names no address: the client that an option, a variable, or
     /// `--profile` names, or else the default profile.
-    func token(in session: Session) async throws -> HelperToken {
+    func source(in session: Session) throws -> HelperSource {
         let environment = try token.environment(above: session.environment)
         let agent = try environment.given("agent", nil).map { (socket: $0, serves: ServedAddress?.none) }
-        let source = HelperSource(environment: environment, username: nil, command: token, agent: agent)
-        guard let token = try await source.token(in: session) else {
-            throw AuthenticationError.agent("unavailable", "The agent's answer has no token.")
-        }
-        return token
+        return HelperSource(environment: environment, username: nil, command: token, agent: agent)
     }
 }
 
@@ -277,6 +275,21 @@ struct HelperSource: Sendable {
     fileprivate let command: TokenCommand
     /// The agent that is asked, and the address that its profile must serve.
     fileprivate let agent: (socket: Given, serves: ServedAddress?)?
+
+    /// The time that a server may take.
+    var timeout: Duration {
+        get throws { try environment.given("timeout", command.silent.timeout)?.seconds(from: 1) ?? .seconds(30) }
+    }
+
+    /// Returns the token for a program that names no address.
+    ///
+    /// - Throws: `HelperFailure`, and `.cache` if an agent gives no token.
+    func anyToken(in session: Session, wantsIDToken: Bool = false) async throws -> HelperToken {
+        guard let token = try await token(in: session, wantsIDToken: wantsIDToken) else {
+            throw AuthenticationError.agent("unavailable", "The agent's answer has no token.")
+        }
+        return token
+    }
 
     /// Returns the token; `nil` if the agent serves no such address.
     ///

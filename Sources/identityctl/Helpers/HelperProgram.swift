@@ -2,7 +2,7 @@
 
 /// A program that asks for tokens, or the form in which programs want them.
 enum HelperProgram: String, CaseIterable {
-    case git, docker, kubectl, xoauth2, oauthbearer, keyring, cargo, bazel, pnpm
+    case git, docker, kubectl, xoauth2, oauthbearer, keyring, cargo, bazel, pnpm, aws
 
     /// The program that is asked by the name of a link to `identityctl`.
     init?(link: Substring?) {
@@ -21,7 +21,7 @@ enum HelperProgram: String, CaseIterable {
     var hasOperation: Bool {
         switch self {
         case .git, .docker, .bazel: true
-        case .kubectl, .xoauth2, .oauthbearer, .keyring, .cargo, .pnpm: false
+        case .kubectl, .xoauth2, .oauthbearer, .keyring, .cargo, .pnpm, .aws: false
         }
     }
 
@@ -33,6 +33,7 @@ enum HelperProgram: String, CaseIterable {
         case .keyring, .pnpm: []
         case .xoauth2: ["--user"]
         case .oauthbearer: ["--user", "--host", "--port"]
+        case .aws: Set(AWSRole.names.map { "--\($0)" })
         }
     }
 

@@ -49,6 +49,7 @@ struct Profile: Sendable {
     /// The names that a line may begin with: the options that have a variable, by their names without dashes, and what
     /// helpers and the agent read.
     static let names = Set(ProviderOptions.named.map(\.name)).subtracting(["profile"]).union(lists).union(switches)
+        .union(AWSRole.names.map { "aws-\($0)" })
         .union([
             "account", "agent-confirm", "browser", "claims", "client-secret", "domain-hint", "log-level", "login-hint",
             "max-age", "min-validity", "post-logout-redirect-uri", "prompt", "redirect-ports", "redirect-uri",
