@@ -10,13 +10,16 @@ enum DockerCredential {
     static let miss = "credentials not found in native keychain"
 
     /// Returns the server that docker names: an address, or a host and port alone.
+    ///
+    /// - Throws: `UsageError` for other bytes than those of one address, also for a second line.
     static func server(parsing bytes: [UInt8]) throws -> String {
-        guard bytes.count <= 4096, let text = String(validating: bytes, as: UTF8.self) else {
+        let isBlank = { (byte: UInt8) in [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
+        let server = bytes.trimmingPrefix(while: isBlank).reversed().trimmingPrefix(while: isBlank).reversed()
+        guard !server.isEmpty else { throw UsageError("no credentials server URL") }
+        guard server.count <= 4096, server.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw UsageError("docker sent no server's address.")
         }
-        let server = String(text.drop(while: \.isWhitespace).prefix { !$0.isNewline })
-        guard !server.isEmpty else { throw UsageError("no credentials server URL") }
-        return server
+        return String(decoding: server, as: UTF8.self)
     }
 
     /// Returns the address of `server`. Registries without a scheme have TLS.

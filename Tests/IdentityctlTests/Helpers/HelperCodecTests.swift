@@ -60,7 +60,10 @@ import Testing
         #expect(try DockerCredential.server(parsing: Array("r.test:5000\n".utf8)) == "r.test:5000")
         #expect(DockerCredential.address("r.test:5000") == ServedAddress("https://r.test:5000"))
         #expect(DockerCredential.address("r.test\u{0}") == nil)
-        #expect(throws: UsageError.self) { try DockerCredential.server(parsing: []) }
+        #expect(try DockerCredential.server(parsing: Array(" https://r.test/v1/ \r\n".utf8)) == "https://r.test/v1/")
+        for text in ["", " \n", "r.test\rx", "r.test\nx", "r.test x", "r.test\u{0}", "r.test\u{1}", "ü.test"] {
+            #expect(throws: UsageError.self) { try DockerCredential.server(parsing: Array(text.utf8)) }
+        }
         #expect(throws: UsageError.self) { try DockerCredential.server(parsing: [0xFF]) }
     }
 }
