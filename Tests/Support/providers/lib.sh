@@ -16,6 +16,9 @@ now_ms() { date +%s%3N; }
 # Where django-oauth-toolkit is installed.
 dot_environment() { echo "${XDG_CACHE_HOME:-$HOME/.cache}/swift-identity-client-tests/dot"; }
 
+# Where pip, uv and AWS's program are installed.
+programs_environment() { echo "${XDG_CACHE_HOME:-$HOME/.cache}/swift-identity-client-tests/programs"; }
+
 # Prints the Chromium to use; $CHROMIUM goes first.
 find_chromium() {
     local name

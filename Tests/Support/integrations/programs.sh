@@ -1,0 +1,214 @@
+# Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# The checks of each program. To be sourced by Scripts/test-integrations.
+
+# make_repository NAME: makes one with a commit, on the server.
+make_repository() {
+    local repository="$work/git/$1"
+    git init --quiet --bare --initial-branch=main "$repository"
+    git -C "$repository" update-ref refs/heads/main \
+        "$(git -C "$repository" commit-tree -m Empty "$(git -C "$repository" hash-object -t tree -w /dev/null)")"
+}
+
+# commit_and_push REPOSITORY TEXT
+commit_and_push() {
+    git -C "$1" commit --quiet --allow-empty --message="$2"
+    git -C "$1" push --quiet origin HEAD:main
+}
+
+set_up_git() {
+    git config --global user.name Alice
+    git config --global user.email alice@example.test
+    git config --global http.sslCAInfo "$ca"
+    git config --global credential.helper identityctl
+    git config --global credential.useHttpPath true
+}
+
+test_git() {
+    make_repository one.git
+    git clone --quiet "https://localhost:$port/git/one.git" one
+    commit_and_push one "First"
+    expect "the pushed commit" "$(git -C "$work/git/one.git" log -1 --format=%s main)" First
+    expect "what git sent" "$(seen token service=git status=200)" "$(digest "$token")"
+    expect "the username" "$(seen user service=git status=200)" oauth2
+
+    # The provider takes the token back: git calls the helper with 'erase', and the next call has another token.
+    ask_database "$provider" "UPDATE oauth2_provider_accesstoken SET expires = datetime('now', '-5 seconds')"
+    local before
+    before="$(renewals "$provider")"
+    refused git -C one push --quiet origin HEAD:other
+    commit_and_push one "Second"
+    expect "the commit after that" "$(git -C "$work/git/one.git" log -1 --format=%s main)" Second
+    expect "the renewals" "$(($(renewals "$provider") - before))" 1
+    token="$(identityctl token --profile work)"
+    expect "the token now" "$(seen token service=git status=200 | tail -n 1)" "$(digest "$token")"
+}
+
+test_curl() {
+    local answer
+    answer="$(identityctl token --profile work | sed 's/.*/oauth2-bearer = "&"/' |
+        curl --silent --fail --config - "https://localhost:$port/person")"
+    expect "the person" "$answer" '{"sub": "1"}'
+    expect "what curl sent" "$(seen token service=person status=200 scheme=bearer)" "$(digest "$token")"
+}
+
+test_skopeo() {
+    cat >"$work/registry/config.yml" <<CONFIG
+version: 0.1
+log: {level: warn}
+storage: {filesystem: {rootdirectory: $work/registry/storage}}
+http: {addr: "127.0.0.1:$registry_port", tls: {certificate: $work/ca/server.pem, key: $work/ca/server.key}}
+auth:
+  token:
+    realm: https://localhost:$port/registry-token
+    service: test-registry
+    issuer: test-registry
+    rootcertbundle: $ca
+CONFIG
+    start_server "$work/registry" "$registry_port" docker-registry serve "$work/registry/config.yml"
+    "$integrations/make-image" image
+    local image="localhost:$registry_port/team/thing:1" copy=(skopeo --insecure-policy copy --quiet)
+    echo '{}' >nobody.json
+    refused "${copy[@]}" --authfile nobody.json oci:image:1 "docker://$image"
+    expect_words "the refusal" "$said" unauthorized
+    expect "what came without a helper" "$(seen token service=registry-token status=200)" ""
+    forget
+    printf '{"credHelpers": {"localhost:%s": "identityctl"}}\n' "$registry_port" >auth.json
+    "${copy[@]}" --authfile auth.json oci:image:1 "docker://$image"
+    "${copy[@]}" --authfile auth.json "docker://$image" oci:fetched:1
+    expect "the image" "$(ls fetched/blobs/sha256)" "$(ls image/blobs/sha256)"
+    expect "what skopeo sent" "$(seen token service=registry-token status=200 scheme=basic user=oauth2)" "$(digest "$token")"
+}
+
+# write_kubeconfig VERSION [LINE...]: has the helper found by the cluster's address.
+write_kubeconfig() {
+    local version="$1"
+    shift
+    {
+        printf '%s\n' "apiVersion: v1" "kind: Config" "current-context: here" \
+            "contexts: [{name: here, context: {cluster: here, user: me}}]" \
+            "clusters: [{name: here, cluster: {server: 'https://localhost:$port/cluster', certificate-authority: '$ca'}}]" \
+            "users:" "- name: me" "  user:" "    exec:" "      apiVersion: client.authentication.k8s.io/$version" \
+            "      provideClusterInfo: true" "      command: identityctl" "      args: [helper, kubectl]"
+        [ $# = 0 ] || printf '      %s\n' "$@"
+    } >kubeconfig
+}
+
+test_kubectl() {
+    local id_token version versions=(v1beta1) minor
+    id_token="$(identityctl token --profile work --id-token)"
+    minor="$(kubectl version --client --output=json | sed -nE 's/.*"minor": "([0-9]+).*/\1/p' | head -n 1)"
+    if [ "$minor" -ge 22 ]; then versions+=(v1); fi
+    for version in "${versions[@]}"; do
+        forget
+        if [ "$version" = v1 ]; then write_kubeconfig v1 "interactiveMode: Never"; else write_kubeconfig v1beta1; fi
+        expect "the object" "$(kubectl --kubeconfig kubeconfig get configmaps --output=name)" configmap/person-1
+        expect "what kubectl sent" "$(seen token service=cluster scheme=bearer)" "$(digest "$id_token")"
+    done
+    # The form of v1, also where this kubectl does not know it.
+    local answer
+    answer="$(env KUBERNETES_EXEC_INFO="$(exec_info "https://localhost:$port/cluster")" identityctl helper kubectl)"
+    /usr/bin/python3 -c '
+import datetime, json, sys
+answer = json.loads(sys.argv[1])
+assert set(answer) == {"apiVersion", "kind", "status"}, answer.keys()
+assert answer["apiVersion"] == "client.authentication.k8s.io/v1" and answer["kind"] == "ExecCredential"
+assert set(answer["status"]) == {"token", "expirationTimestamp"} and answer["status"]["token"] == sys.argv[2]
+end = datetime.datetime.strptime(answer["status"]["expirationTimestamp"], "%Y-%m-%dT%H:%M:%SZ")
+assert end > datetime.datetime.utcnow()' "$answer" "$id_token" || fail "this is no ExecCredential of v1"
+}
+
+test_cargo() {
+    local version
+    version="$(cargo --version 2>/dev/null | sed -nE 's/^cargo 1\.([0-9]+).*/\1/p')"
+    if [ "${version:-0}" -lt 74 ]; then
+        echo "    left out: there is no cargo of version 1.74 or later"
+        return
+    fi
+    export CARGO_HOME="$work/cargo"
+    mkdir -p "$CARGO_HOME" project/src
+    cat >"$CARGO_HOME/config.toml" <<CONFIG
+[registries.work]
+index = "sparse+https://localhost:$port/cargo/index/"
+credential-provider = ["cargo-credential-identityctl"]
+[registries.elsewhere]
+index = "sparse+https://127.0.0.1:$port/cargo/index/"
+credential-provider = ["cargo-credential-identityctl"]
+[http]
+cainfo = "$ca"
+CONFIG
+    printf '[package]\nname = "p"\nversion = "1.0.0"\nedition = "2021"\n[dependencies]\n' >project/Cargo.toml
+    echo 'private-thing = { version = "1", registry = "work" }' >>project/Cargo.toml
+    touch project/src/lib.rs
+    cargo fetch --quiet --manifest-path project/Cargo.toml
+    expect "the crate" "$(cat "$CARGO_HOME"/registry/src/*/private-thing-1.0.0/src/lib.rs)" 'pub const ANSWER: u32 = 42;'
+    expect "what cargo sent" "$(seen token service=cargo status=200 scheme=bearer)" "$(digest "$token")"
+    sed -i 's/"work"/"elsewhere"/' project/Cargo.toml
+    rm project/Cargo.lock
+    refused cargo fetch --quiet --manifest-path project/Cargo.toml
+    expect "what another registry got" "$(seen token host=127.*)" null
+}
+
+# test_python PROGRAM OPTION... : installs the package from the index, and not from the same index under another name.
+test_python() {
+    local name="$1" index="oauth2@localhost:$port/python/simple/"
+    shift
+    env PATH="$work/keyring:$PATH" "$@" --target "$name-target" --index-url "https://$index" private-thing
+    expect "the package" "$(cat "$name-target/private_thing.py")" "ANSWER = 42"
+    expect "what $name sent" "$(seen token service=python status=200)" "$(digest "$token")"
+    expect "the username" "$(seen user service=python status=200)" oauth2
+    refused env PATH="$work/keyring:$PATH" "$@" --target other --index-url "https://${index/localhost/127.0.0.1}" private-thing
+    expect "what another index got" "$(seen token host=127.*)" null
+}
+
+test_pip() {
+    test_python pip pip install --quiet --no-input --no-cache-dir --no-deps --disable-pip-version-check \
+        --keyring-provider subprocess
+}
+
+test_uv() {
+    test_python uv uv pip install --quiet --no-cache --no-deps --python /usr/bin/python3 --keyring-provider subprocess
+}
+
+test_aws() {
+    mkdir -p .aws
+    cat >.aws/config <<CONFIG
+[profile work]
+region = eu-central-1
+credential_process = identityctl helper aws --profile work
+[profile other]
+region = eu-central-1
+credential_process = identityctl helper aws --profile work --role-arn ${role}2
+CONFIG
+    local who=(aws --ca-bundle "$ca" --endpoint-url "https://localhost:$port/sts/" sts get-caller-identity --output text
+        --query Arn)
+    expect "the person at AWS" "$("${who[@]}" --profile work)" arn:aws:sts::123456789012:assumed-role/deploy/identityctl
+    expect "what AWS got" "$(seen token service=sts method=POST scheme=null)" \
+        "$(digest "$(identityctl token --profile work --id-token)")"
+    refused "${who[@]}" --profile other
+    expect_words "the refusal" "$said" "trust policy"
+    expect_words "the refusal" "$said" AccessDenied
+}
+
+test_msmtp() {
+    local mechanism helper
+    for mechanism in xoauth2 oauthbearer; do
+        forget
+        printf '%s\n' "account default" "host localhost" "port $mail_port" "tls on" "tls_starttls off" \
+            "tls_trust_file $ca" "auth $mechanism" "user alice@example.test" "from alice@example.test" \
+            'passwordeval "identityctl token --profile work"' >msmtprc
+        chmod 600 msmtprc
+        printf 'Subject: x\n\nHello\n' | msmtp --file=msmtprc bob@example.test
+        expect "the mechanism" "$(seen event status=235)" "${mechanism^^}"
+        expect "what msmtp sent" "$(seen token status=235)" "$(digest "$token")"
+        expect "the sender" "$(seen person event=message)" 1
+        # What the helper makes is what msmtp makes.
+        helper=(identityctl helper "$mechanism" --profile work --user alice@example.test)
+        if [ "$mechanism" = oauthbearer ]; then helper+=(--host localhost --port "$mail_port"); fi
+        expect "the helper's response" "$(digest "$("${helper[@]}")")" "$(seen response status=235)"
+    done
+    sed -i 's/^passwordeval.*/passwordeval "echo other"/' msmtprc
+    refused msmtp --file=msmtprc bob@example.test
+    expect "what the server said to another token" "$(seen status status=535)" 535
+}
