@@ -32,7 +32,7 @@ let package = Package(
         // The library, and what it is built of.
         .target(
             name: "IdentityClient",
-            dependencies: ["OAuthWire", "LoopbackHTTP", "CCurl", crypto, httpTypes, logging]
+            dependencies: ["OAuthWire", "LoopbackHTTP", "CCurl", crypto, cryptoExtras, httpTypes, logging]
         ),
         .target(name: "OAuthWire", dependencies: [crypto, cryptoExtras]),
         .target(name: "LoopbackHTTP"),

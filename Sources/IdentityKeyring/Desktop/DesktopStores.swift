@@ -11,6 +11,7 @@ final class DesktopStores: Sendable {
     /// Files in clear text. The marker of every store is beside them.
     let plain: FileTokenCache
     private let keyring: any TokenCache
+    private let keys: @Sendable (KeyFile) -> any EncryptionKeyProvider
     private let checkKeyring: @Sendable () async throws -> Void
     private let lockTimeout: Duration
     private let memory = InMemoryTokenCache()
@@ -19,15 +20,18 @@ final class DesktopStores: Sendable {
 
     /// - Parameters:
     ///   - lockTimeout: The longest wait for a lock of ``moveLocks()``.
+    ///   - keys: Returns the provider of the key in a key file.
     ///   - checkKeyring: Asks the keyring within a time limit, and throws if it cannot be used now.
     init(
         directory: String?,
         keyring: any TokenCache,
         lockTimeout: Duration,
+        keys: @escaping @Sendable (KeyFile) -> any EncryptionKeyProvider,
         checkKeyring: @escaping @Sendable () async throws -> Void
     ) {
         plain = FileTokenCache(directory: directory)
         self.keyring = keyring
+        self.keys = keys
         self.lockTimeout = lockTimeout
         self.checkKeyring = checkKeyring
     }
@@ -51,7 +55,7 @@ final class DesktopStores: Sendable {
                     keyFrom: KeyringEncryptionKey(keyring: keyring, files: files, group: group)
                 )
             }
-            return EncryptedTokenCache(files, keyFrom: GroupKeyFile(keyFile: key, files: files, group: group))
+            return EncryptedTokenCache(files, keyFrom: groupKey(key, files, group))
         }
     }
 
@@ -63,9 +67,12 @@ final class DesktopStores: Sendable {
         case .keyring: _ = try await isInKeyring(group)
         default:
             guard let key = store.keyFile else { return }
-            let files = try sealedFiles(of: store)
-            _ = try await GroupKeyFile(keyFile: key, files: files, group: group).encryptionKey()
+            _ = try await groupKey(key, try sealedFiles(of: store), group).encryptionKey()
         }
+    }
+
+    private func groupKey(_ file: KeyFile, _ files: FileTokenCache, _ group: CacheGroup) -> GroupKeyFile {
+        GroupKeyFile(keyFile: file, source: keys(file), files: files, group: group)
     }
 
     /// Returns the cache of the encrypted records of a store. Their directory is beside the groups, under a name that no group

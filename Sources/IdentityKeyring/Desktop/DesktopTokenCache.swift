@@ -54,15 +54,34 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         )
     }
 
+    /// Creates a cache that gets the key of each key file from `keys`, which may ask for a pass phrase.
+    package convenience init(
+        applicationName: String,
+        policy: StorePolicy,
+        prompting: KeyringPrompting,
+        logger: Logger?,
+        keys: @escaping @Sendable (KeyFile) -> any EncryptionKeyProvider
+    ) {
+        self.init(
+            keyring: KeyringTokenCache(applicationName: applicationName, prompting: prompting),
+            policy: policy,
+            directory: nil,
+            prompting: prompting,
+            logger: logger,
+            keys: keys
+        )
+    }
+
     /// Creates a cache with the keyring of another session, for tests.
     convenience init(
         keyring: KeyringTokenCache,
         policy: StorePolicy,
         directory: String?,
         prompting: KeyringPrompting,
-        logger: Logger? = nil
+        logger: Logger? = nil,
+        keys: @escaping @Sendable (KeyFile) -> any EncryptionKeyProvider = { $0 }
     ) {
-        self.init(policy: policy, directory: directory, keyring: keyring, logger: logger) {
+        self.init(policy: policy, directory: directory, keyring: keyring, logger: logger, keys: keys) {
             // A person who may be asked to unlock the keyring is asked by the next read or write.
             do {
                 _ =
@@ -81,12 +100,14 @@ public final class DesktopTokenCache: TokenCache, CorruptRecordKeeping {
         keyring: any TokenCache,
         logger: Logger? = nil,
         lockTimeout: Duration = .seconds(5),
+        keys: @escaping @Sendable (KeyFile) -> any EncryptionKeyProvider = { $0 },
         checkKeyring: @escaping @Sendable () async throws -> Void
     ) {
         stores = DesktopStores(
             directory: directory,
             keyring: keyring,
             lockTimeout: lockTimeout,
+            keys: keys,
             checkKeyring: checkKeyring
         )
         inUse = StoresInUse(stores, policy: policy, logger: logger)

@@ -12,7 +12,7 @@ public struct TokenStore: Hashable, Sendable, CustomStringConvertible {
     /// ``encryptedFile(key:)`` also the place of the key, such as `encrypted:credential=token-key`.
     public let name: String
     /// The key of encrypted files outside the keyring.
-    let keyFile: KeyFile?
+    package let keyFile: KeyFile?
 
     private init(name: String, keyFile: KeyFile? = nil) {
         self.name = name

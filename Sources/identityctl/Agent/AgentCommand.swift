@@ -64,14 +64,18 @@ struct AgentRunCommand: ToolCommand {
             throw SystemFailure("The system does not let the agent keep its memory from other programs", number: errno)
         }
         let environment = session.environment
-        let logger = session.logger
+        let (logger, passPhrases) = (session.logger, session.passPhrases)
         let service = AgentService(
             try profiles(session),
             logger: logger,
             show: DesktopNotifications.show,
             signIn: { try await $0.signIn() },
             make: { profile in
-                var configuration = try profile.options.configuration(profile.environment, logger: logger)
+                var configuration = try profile.options.configuration(
+                    profile.environment,
+                    passPhrases: passPhrases,
+                    logger: logger
+                )
                 configuration.logger = logger
                 return try PublicClientApplication(configuration)
             }

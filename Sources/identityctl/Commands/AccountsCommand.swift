@@ -29,7 +29,11 @@ struct AccountsCommand: ToolCommand {
     var sharedOptions: SharedOptions { SharedOptions(provider) }
 
     func run(in session: Session) async throws {
-        let configuration = try provider.configuration(session.environment, logger: session.logger)
+        let configuration = try provider.configuration(
+            session.environment,
+            passPhrases: session.passPhrases,
+            logger: session.logger
+        )
         let application = try session.application(configuration)
         if let newDefault {
             guard !newDefault.isEmpty else { throw UsageError("--default: the value is empty.") }

@@ -107,6 +107,9 @@ struct CacheCreateKeyCommand: ToolCommand {
             """
     )
 
+    @Flag(help: "Ask at the terminal for a pass phrase that protects the key. Commands then ask for it each time.")
+    var passPhrase = false
+
     @Argument(help: "The file to make. Missing directories are made, too.", completion: .file())
     var path: String
 
@@ -115,8 +118,19 @@ struct CacheCreateKeyCommand: ToolCommand {
     func run(in session: Session) async throws {
         let given = path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
         let key = try Given(text: given, origin: "PATH").checked { try KeyFile(path: given) }
-        try await key.create()
+        try await key.create(passPhrase: passPhrase ? try await newPassPhrase(session) : nil)
         session.console.line("Made a key. To use it: identityctl login --cache \("encrypted:\(key)".shellWord)")
+    }
+}
+
+extension CacheCreateKeyCommand {
+    /// Asks twice, because a mistake would be noticed only when the key is needed.
+    private func newPassPhrase(_ session: Session) async throws -> String {
+        let passPhrase = try await session.passPhrases.ask("New pass phrase")
+        guard try await session.passPhrases.ask("The same again") == passPhrase else {
+            throw UsageError("The pass phrases differ. Nothing was made.")
+        }
+        return passPhrase
     }
 }
 
@@ -131,7 +145,7 @@ extension ProviderOptions {
         guard let group = try group(environment) else {
             throw UsageError("Whose tokens? Give --client-id or --group.")
         }
-        let cache = CacheChoice.desktop(policy, logger: session.logger)
+        let cache = CacheChoice.desktop(policy, passPhrases: session.passPhrases, logger: session.logger)
         session.uses(cache, group)
         return (cache, group)
     }

@@ -46,7 +46,9 @@ struct CallCommand: ToolCommand {
             request.headerFields[.contentType] = message.defaultContentType
         }
 
-        let application = try session.application(provider.configuration(environment, logger: session.logger))
+        let application = try session.application(
+            provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
+        )
         let account = try await application.chosenAccount(wanted)
         if let claims {
             _ = try await application.acquireTokenSilently(

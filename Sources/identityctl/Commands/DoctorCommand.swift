@@ -86,8 +86,7 @@ struct DoctorCommand: ToolCommand {
             guard let (store, key) = choice.keyStore else {
                 return (nil, .unknown("token store", "not asked: give --client-id or --group"))
             }
-            let read = try await Self.outcome { _ = try await key.encryptionKey() }
-            return (store, Examination.tokenStore(store, read))
+            return (store, Examination.tokenStore(store, try await Self.outcome { _ = try await key.isProtected() }))
         }
         let cache = CacheChoice.desktop(.standard, logger: session.logger)
         let remembered = try await Self.outcome { try await cache.rememberedStore(of: group) }
@@ -95,7 +94,11 @@ struct DoctorCommand: ToolCommand {
         guard case .success(let store) = remembered, let store = store ?? choice.keyStore?.store else {
             return (nil, Examination.tokenStore(nil, remembered.map { _ in }))
         }
-        let read = try await Self.outcome { try await cache.checkReadable(store, in: group) }
+        let read = try await Self.outcome {
+            // No question is asked, so that a pass phrase is not tried.
+            if let key = store.keyFile, try await key.isProtected() { return }
+            try await cache.checkReadable(store, in: group)
+        }
         return (store, Examination.tokenStore(store, read))
     }
 

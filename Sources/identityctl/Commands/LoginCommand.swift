@@ -69,6 +69,7 @@ struct LoginCommand: ToolCommand {
         var configuration = try provider.configuration(
             environment,
             prompting: environment.hasScreen ? .allowed() : .never,
+            passPhrases: session.passPhrases,
             logger: session.logger
         )
         configuration.redirectURI = try signIn.redirect(environment, isManual: method == .manual)

@@ -59,7 +59,11 @@ struct LogoutCommand: ToolCommand {
         try refuseUnusedOptions(session.environment)
         if discard { return try await discardTokens(session) }
         let wanted = all ? nil : try session.environment.given("account", account.account)
-        var configuration = try provider.configuration(session.environment, logger: session.logger)
+        var configuration = try provider.configuration(
+            session.environment,
+            passPhrases: session.passPhrases,
+            logger: session.logger
+        )
         configuration.browser = SignOutBrowser(
             launcher: SystemBrowserLauncher(
                 command: try browser.command(session.environment),

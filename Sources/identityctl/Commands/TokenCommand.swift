@@ -39,7 +39,11 @@ struct TokenCommand: ToolCommand {
         let environment = session.environment
         if let agent = try environment.given("agent", nil) { return try await run(in: session, through: agent) }
         let wanted = try WantedToken(token, account, silent, environment)
-        let configuration = try provider.configuration(environment, logger: session.logger)
+        let configuration = try provider.configuration(
+            environment,
+            passPhrases: session.passPhrases,
+            logger: session.logger
+        )
         let application = try session.application(configuration)
         let token = try await wanted.acquireWithWarning(from: application, in: session)
         let isPersistent = !(configuration.cache is InMemoryTokenCache)

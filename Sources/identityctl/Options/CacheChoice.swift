@@ -89,18 +89,31 @@ enum CacheChoice: Hashable, Sendable {
         if case .directory(let directory) = self { directory } else { nil }
     }
 
-    func cache(prompting: KeyringPrompting, logger: Logger) -> any TokenCache {
-        if let policy { return Self.desktop(policy, prompting: prompting, logger: logger) }
+    func cache(prompting: KeyringPrompting, passPhrases: PassPhrasePrompt?, logger: Logger) -> any TokenCache {
+        if let policy {
+            return Self.desktop(policy, prompting: prompting, passPhrases: passPhrases, logger: logger)
+        }
         return directory.map { FileTokenCache(directory: $0) } ?? InMemoryTokenCache()
     }
 
-    /// - Parameter prompting: Whether the person may be asked to unlock the keyring. Only a sign-in asks, because a
-    ///   person is present then.
+    /// - Parameters:
+    ///   - prompting: Whether the person may be asked to unlock the keyring. Only a sign-in asks, because a person is present
+    ///     then.
+    ///   - passPhrases: Asks for the pass phrase of a key file; `nil` to ask nothing.
     static func desktop(
         _ policy: StorePolicy,
         prompting: KeyringPrompting = .never,
+        passPhrases: PassPhrasePrompt? = nil,
         logger: Logger
     ) -> DesktopTokenCache {
-        DesktopTokenCache(applicationName: "identityctl", policy: policy, prompting: prompting, logger: logger)
+        DesktopTokenCache(
+            applicationName: "identityctl",
+            policy: policy,
+            prompting: prompting,
+            logger: logger
+        ) { file in
+            if let passPhrases { return passPhrases.key(in: file) }
+            return file
+        }
     }
 }

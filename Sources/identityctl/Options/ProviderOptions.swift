@@ -126,11 +126,14 @@ struct ProviderOptions: ParsableArguments {
 extension ProviderOptions {
     /// Returns the configuration of the application object.
     ///
-    /// - Parameter prompting: Whether the person is asked to unlock the keyring.
+    /// - Parameters:
+    ///   - prompting: Whether the person is asked to unlock the keyring.
+    ///   - passPhrases: Asks for the pass phrase of a key file; `nil` to ask nothing, for callers that are programs.
     /// - Throws: `UsageError` if an option is missing or cannot be used.
     func configuration(
         _ environment: Environment,
         prompting: KeyringPrompting = .never,
+        passPhrases: PassPhrasePrompt? = nil,
         logger: Logger = Logger(label: "identityctl") { _ in SwiftLogNoOpLogHandler() }
     ) throws -> PublicClientApplication.Configuration {
         guard let clientID = try environment.given("client-id", clientID) else {
@@ -139,7 +142,11 @@ extension ProviderOptions {
         var configuration = PublicClientApplication.Configuration(
             clientID: ClientID(rawValue: clientID.text),
             authority: try chosenAuthority(environment),
-            cache: try cacheChoice(environment).cache(prompting: prompting, logger: logger)
+            cache: try cacheChoice(environment).cache(
+                prompting: prompting,
+                passPhrases: passPhrases,
+                logger: logger
+            )
         )
         configuration.clientSecret = try clientSecret(environment)
         configuration.cacheGroup = try namedGroup(environment)

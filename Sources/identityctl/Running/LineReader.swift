@@ -10,12 +10,15 @@ final class LineReader: Sendable {
     static let limit = 64 << 10
 
     private let descriptor: Int32
+    /// The beginning of an error: the thing that was not typed.
+    private let missing: String
     private let suspension: Suspension?
     private let pending = Mutex((typed: [UInt8]()[...], line: TypedLine()))
 
     /// - Parameter terminal: The terminal that stays quiet while the reader waits for a line.
-    init(descriptor: Int32 = 0, terminal: QuietTerminal? = nil) {
+    init(descriptor: Int32 = 0, terminal: QuietTerminal? = nil, missing: String = "No address was pasted") {
         self.descriptor = descriptor
+        self.missing = missing
         suspension = terminal.map(Suspension.init)
     }
 
@@ -28,7 +31,7 @@ final class LineReader: Sendable {
             if let line = try takeLine() { return line }
             try await waitUntilReadable(until: deadline)
             guard fill() else {
-                guard let line = takeRest() else { throw Self.ended }
+                guard let line = takeRest() else { throw ended }
                 return line
             }
         }
@@ -39,7 +42,7 @@ final class LineReader: Sendable {
             while let byte = state.typed.popFirst() {
                 switch state.line.type(byte) {
                 case .none: continue
-                case .endOfInput: throw Self.ended
+                case .endOfInput: throw ended
                 case .ended:
                     defer { state.line = TypedLine() }
                     return String(decoding: state.line.bytes, as: UTF8.self)
@@ -52,8 +55,8 @@ final class LineReader: Sendable {
         }
     }
 
-    private static var ended: AuthenticationError {
-        AuthenticationError(.userCancelled, "No address was pasted: the input has ended.")
+    private var ended: AuthenticationError {
+        AuthenticationError(.userCancelled, "\(missing): the input has ended.")
     }
 
     /// Returns the text after the end of the last line.
@@ -73,7 +76,7 @@ final class LineReader: Sendable {
             var readiness = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             if unsafe poll(&readiness, 1, 0) != 0 { return }
             guard ContinuousClock.now < deadline else {
-                throw AuthenticationError(.interactionTimedOut, "No address was pasted in time.")
+                throw AuthenticationError(.interactionTimedOut, "\(missing) in time.")
             }
             try await Task.sleep(for: .milliseconds(50))
         }

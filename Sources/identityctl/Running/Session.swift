@@ -12,6 +12,7 @@ final class Session: Sendable {
     let console: Console
     /// Whether results and errors are written as JSON.
     let isJSON: Bool
+    let passPhrases = PassPhrasePrompt()
     private let logLevel: Logger.Level
     private let desktop = Mutex<(cache: DesktopTokenCache, group: CacheGroup)?>(nil)
     private let application = Mutex<PublicClientApplication?>(nil)

@@ -72,6 +72,7 @@ extension ToolCommand {
         let work = Task { try await run(in: session) }
         let signals = Signals(grace: 7) { work.cancel() }
         let outcome = await work.result
+        await session.passPhrases.end()
         await session.finishPendingWork()
         signals.stop()
         console.clearProgress()

@@ -57,7 +57,9 @@ struct TokenSource: Sendable {
             return
         }
         let asked = try WantedToken(token, account, silent, environment)
-        let application = try session.application(try provider.configuration(environment, logger: session.logger))
+        let application = try session.application(
+            try provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
+        )
         minimumValidity = asked.minimumValidity
         acquire = { renewal in
             var wanted = asked

@@ -24,7 +24,7 @@ import Testing
 
     private func code(credentials: String? = nil, _ file: KeyFile) -> AuthenticationError.Code? {
         do {
-            _ = try file.key(credentials: credentials)
+            _ = try file.content(credentials: credentials)
             return nil
         } catch {
             return (error as? AuthenticationError)?.code
@@ -108,11 +108,11 @@ import Testing
     @Test func saysWhereACredentialComesFrom() throws {
         let file = try KeyFile(credential: "token-key")
         for directory in [nil, "relative"] {
-            let error = #expect(throws: AuthenticationError.self) { try file.key(credentials: directory) }
+            let error = #expect(throws: AuthenticationError.self) { try file.content(credentials: directory) }
             #expect(error?.code == .cacheKeyUnavailable)
             #expect(error?.message.contains("LoadCredentialEncrypted=") == true)
         }
-        let missing = #expect(throws: AuthenticationError.self) { try file.key(credentials: directory.path) }
+        let missing = #expect(throws: AuthenticationError.self) { try file.content(credentials: directory.path) }
         #expect(missing?.code == .cacheKeyUnavailable)
         #expect(missing?.message.contains("\(directory.path)/token-key does not exist") == true)
     }

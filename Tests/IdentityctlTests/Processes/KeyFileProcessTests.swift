@@ -128,4 +128,54 @@ import Testing
             try CallFailed.check(unsafe chmod(key, 0o600), "chmod")
         }
     }
+
+    @Test(.timeLimit(.minutes(1))) func asksForThePassPhraseAtTheTerminalOnly() async throws {
+        let terminal = try PseudoTerminal()
+        let made = try Tool(["cache", "create-key", "--pass-phrase", key], variables, controlledBy: terminal.terminal)
+        try await answer("New pass phrase", "correct horse", terminal, made)
+        try await answer("The same again", "correct horse", terminal, made)
+        let making = try await made.outcome()
+        #expect(making.status == 0, "\(making.errors)")
+
+        let tool = try Tool(["login", "--cache", choice], variables, controlledBy: terminal.terminal)
+        try await answer("Pass phrase of key-file=\(key)", "correct horse", terminal, tool)
+        try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
+        let login = try await tool.outcome()
+        #expect(login.status == 0, "\(login.errors)")
+
+        for (text, status) in [("wrong", 4), ("correct horse", 0)] as [(String, Int32)] {
+            let tool = try Tool(["token"], variables, controlledBy: terminal.terminal)
+            try await answer("Pass phrase", text, terminal, tool)
+            let token = try await tool.outcome()
+            #expect(token.status == status, "\(token.errors)")
+            #expect(token.output == (status == 0 ? login.output : ""))
+        }
+        let unasked = try await Tool(shell: "exec setsid -w \(try Tool.executable.path) token", variables).outcome()
+        #expect(unasked.status == 4 && unasked.errors.contains("there is no terminal"), "\(unasked.errors)")
+        #expect(try await tokenStoreRow()?.contains("ok") == true)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func leavesTheTerminalUsualAfterCtrlC() async throws {
+        let terminal = try PseudoTerminal()
+        let tool = try Tool(["cache", "create-key", "--pass-phrase", key], variables, controlledBy: terminal.terminal)
+        _ = try await tool.poll("the question") { terminal.shown().contains("New pass phrase") ? true : nil }
+        #expect(!terminal.isUsual)
+        try terminal.keyboard.write(contentsOf: Data([0x03]))
+        let outcome = try await tool.outcome()
+        #expect(outcome.status == 6, "\(outcome.errors)")
+        let words = outcome.errors.split(whereSeparator: \.isWhitespace)
+        #expect(words.contains("icanon") && words.contains("echo"), "\(outcome.errors)")
+        #expect(!FileManager.default.fileExists(atPath: key))
+    }
+
+    /// Waits for a question, and types the answer, which must not be shown.
+    private func answer(
+        _ question: String,
+        _ text: String,
+        _ terminal: PseudoTerminal,
+        _ tool: Tool
+    ) async throws {
+        _ = try await tool.poll("the question '\(question)'") { terminal.shown().contains(question) ? true : nil }
+        try terminal.keyboard.write(contentsOf: Data("\(text)\n".utf8))
+    }
 }

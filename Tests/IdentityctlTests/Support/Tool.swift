@@ -55,6 +55,17 @@ final class Tool: Sendable {
         try self.init(process, variables, outputPath: outputPath, terminal: terminal)
     }
 
+    /// Starts the tool in the foreground of a terminal of its own (`/dev/tty`), whose mode is reported on standard error
+    /// afterwards.
+    convenience init(_ arguments: [String], _ variables: [String: String], controlledBy terminal: FileHandle) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/setsid")
+        // When the session's first process ends, the terminal is hung up.
+        let script = #"trap : INT; "$0" "$@"; status=$?; stty -a >&2; exit $status"#
+        process.arguments = ["--ctty", "--wait", "/bin/sh", "-c", script, try Self.executable.path] + arguments
+        try self.init(process, variables, outputPath: nil, terminal: terminal)
+    }
+
     /// Runs a line that begins with the tool's name in a POSIX shell.
     convenience init(advised line: some StringProtocol, _ variables: [String: String]) throws {
         let process = Process()

@@ -2,8 +2,9 @@
 
 /// A file with the key of an ``EncryptedTokenCache``, for machines without a keyring: a path, or a credential of systemd.
 ///
-/// The file has exactly 32 random bytes. Only its owner may read it (mode 0600 or 0400), and it is no symbolic link. A
-/// credential may also belong to root, as systemd makes it. A key is made only by ``create()``: a missing key is an error.
+/// The file has exactly 32 random bytes, or the same protected by a pass phrase (``PassPhraseKey``). Only its owner may read it (mode 0600 or 0400), and it is no symbolic link. A
+/// credential may also belong to root, as systemd makes it. A key is made only by ``create(passPhrase:)``: a missing key is an
+/// error.
 ///
 /// ```swift
 /// let cache = EncryptedTokenCache(FileTokenCache(), keyFrom: try KeyFile(credential: "token-key"))
@@ -67,27 +68,47 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
 
     /// Reads the key.
     ///
-    /// - Throws: `.cacheKeyUnavailable` if there is no such file or credential, if it cannot be read, or if it is not a
-    ///   key; `.cachePermissions` if others can read the file, or if it is not this user's; `CancellationError`.
+    /// - Throws: `.cacheKeyUnavailable` if there is no such file or credential, if it cannot be read, is not a key or needs a
+    ///   pass phrase; `.cachePermissions` if others can read the file, or if it is not this user's; `.cacheNewerVersion`;
+    ///   `CancellationError`.
     public func encryptionKey() async throws -> EncryptionKey {
-        try await Self.queue.runUnlessCancelled {
-            try key(credentials: SystemCall.environment("CREDENTIALS_DIRECTORY"))
+        switch try await content() {
+        case .key(let key): return key
+        case .protected:
+            throw AuthenticationError(
+                .cacheKeyUnavailable,
+                "The key '\(self)' is protected by a pass phrase, and the person is not asked for it here."
+            )
         }
+    }
+
+    /// Whether a pass phrase protects the key.
+    ///
+    /// - Throws: As ``encryptionKey()``.
+    package func isProtected() async throws -> Bool {
+        if case .protected = try await content() { true } else { false }
     }
 
     /// Makes a new random key in a new file of mode 0600, with the missing directories above it. Replaces no file.
     ///
     /// The file appears complete or not at all.
     ///
-    /// - Throws: `.invalidArgument` if something has that name, or for a credential, which only systemd makes;
+    /// - Parameter passPhrase: The pass phrase that protects the key; it takes a third of a second and 128 MiB. The default is
+    ///   none.
+    /// - Throws: `.invalidArgument` for an empty pass phrase; `.invalidArgument` if something has that name, or for a credential, which only systemd makes;
     ///   `.cachePermissions`, `.cacheFull` or `.cache` if the file cannot be written.
-    public func create() async throws {
+    public func create(passPhrase: String? = nil) async throws {
         guard case .path(let path) = place else {
             throw AuthenticationError(.invalidArgument, "A credential is made by systemd-creds, not here.")
         }
+        guard passPhrase != "" else { throw AuthenticationError(.invalidArgument, "A pass phrase is not empty.") }
         try await Self.queue.run {
             do {
-                try Self.create(path)
+                let key = EncryptionKey.random()
+                try Self.write(
+                    try passPhrase.map { try ProtectedKey(key, passPhrase: $0).bytes } ?? key.bytes,
+                    to: path
+                )
             } catch {
                 throw AuthenticationError.fromFileCache(error)
             }
@@ -106,8 +127,31 @@ extension KeyFile: CustomStringConvertible {
 }
 
 extension KeyFile {
+    enum Content {
+        case key(EncryptionKey)
+        case protected(ProtectedKey)
+    }
+
+    func content() async throws -> Content {
+        try await Self.queue.runUnlessCancelled {
+            try content(credentials: SystemCall.environment("CREDENTIALS_DIRECTORY"))
+        }
+    }
+
+    /// - Throws: `.cacheKeyUnavailable` for a wrong pass phrase.
+    func open(_ sealed: ProtectedKey, passPhrase: String) async throws -> EncryptionKey {
+        let key = try await Self.queue.runUnlessCancelled { try sealed.key(passPhrase: passPhrase) }
+        guard let key else {
+            throw AuthenticationError(
+                .cacheKeyUnavailable,
+                "The pass phrase does not open the key '\(self)'. The tokens are not changed. Try again."
+            )
+        }
+        return key
+    }
+
     /// - Parameter credentials: The directory of the credentials.
-    func key(credentials: String?) throws -> EncryptionKey {
+    func content(credentials: String?) throws -> Content {
         let path: String
         let name: String
         switch place {
@@ -143,14 +187,17 @@ extension KeyFile {
         do {
             let status = try file.status()
             try check(status, path: path, name: name)
-            let bytes = try file.read(atMost: 33)
+            let bytes = try file.read(atMost: ProtectedKey.length + 1)
+            if ProtectedKey.isProtected(bytes), bytes.count != 32 {
+                return .protected(try ProtectedKey(bytes, name: name))
+            }
             guard bytes.count == 32 else {
                 throw AuthenticationError(
                     .cacheKeyUnavailable,
                     "\(name) is not a key: it does not have exactly 32 bytes. Bring the key back from a copy."
                 )
             }
-            return try EncryptionKey(bytes)
+            return .key(try EncryptionKey(bytes))
         } catch {
             throw AuthenticationError.fromFileCache(error)
         }
@@ -180,7 +227,7 @@ extension KeyFile {
         }
     }
 
-    private static func create(_ path: String) throws {
+    private static func write(_ bytes: [UInt8], to path: String) throws {
         let parts = path.split(separator: "/")
         let (parent, name) = ("/" + parts.dropLast().joined(separator: "/"), String(parts.last ?? ""))
         if let above = parts.dropLast().last, try SystemCall.status(of: parent, followingLinks: true) == nil {
@@ -193,7 +240,7 @@ extension KeyFile {
         let temporary = FileCacheName.temporary(0)
         let file = try directory.newFile(temporary)
         defer { try? directory.remove(temporary) }  // An empty name, or a second one of a whole key.
-        try file.write(EncryptionKey.random().bytes)
+        try file.write(bytes)
         try file.synchronize()
         do {
             try directory.link(temporary, as: name)

@@ -1,0 +1,81 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import IdentityClient
+import Synchronization
+
+/// Asks at the terminal for the pass phrases of key files, once for each file in a process, and does not show them.
+final class PassPhrasePrompt: Sendable {
+    private static let patience = Duration.seconds(120)
+    private let keys = Mutex<[KeyFile: PassPhraseKey]>([:])
+    private let question = Mutex<Task<String, any Error>?>(nil)
+
+    /// Returns the key in a file. The person is asked when the key is needed, if a pass phrase protects it.
+    func key(in file: KeyFile) -> PassPhraseKey {
+        keys.withLock { keys in
+            if let key = keys[file] { return key }
+            let key = PassPhraseKey(file) { [self] in try await ask("Pass phrase of \(file)") }
+            keys[file] = key
+            return key
+        }
+    }
+
+    /// Asks one question after the other.
+    ///
+    /// - Throws: `.cacheKeyUnavailable` if there is no terminal, or if the program is in its background;
+    ///   `.interactionTimedOut` after two minutes, `.userCancelled` at the end of the input.
+    func ask(_ text: String) async throws -> String {
+        let task = question.withLock { question in
+            let task = Task { [before = question] in
+                _ = await before?.result
+                return try await Self.answer(to: text)
+            }
+            question = task
+            return task
+        }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    /// Ends a question that is under way, and so makes the terminal usual again. The source of a key asks in a task of its
+    /// own, which ends with no caller.
+    func end() async {
+        guard let task = question.withLock({ $0 }) else { return }
+        task.cancel()
+        _ = await task.result
+    }
+
+    private static func answer(to text: String) async throws -> String {
+        let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard terminal >= 0 else { throw unavailable(text, "there is no terminal") }
+        defer { close(terminal) }
+        // In the background the terminal belongs to the shell, and reading would stop the program.
+        guard tcgetpgrp(terminal) == getpgrp() else { throw unavailable(text, "this program is in the background") }
+        // Quiet first, so that no answer to the question is shown, however fast it comes.
+        let quiet = QuietTerminal(terminal)
+        write("\(text.printable) (it is not shown): ", terminal)
+        defer {
+            quiet?.restore()
+            write("\n", terminal)
+        }
+        let lines = LineReader(descriptor: terminal, terminal: quiet, missing: "No pass phrase was typed")
+        return try await lines.next(until: .now + patience)
+    }
+
+    private static func write(_ text: String, _ terminal: Int32) {
+        let bytes = Array(text.utf8)
+        // A terminal that is gone is told by the next read.
+        _ = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(terminal, $0.baseAddress, $0.count) }
+    }
+
+    private static func unavailable(_ text: String, _ reason: String) -> AuthenticationError {
+        AuthenticationError(
+            .cacheKeyUnavailable,
+            "\(text.printable): it cannot be asked for here, because \(reason). Run this in the foreground of a terminal. The "
+                + "tokens are not changed."
+        )
+    }
+}
