@@ -89,6 +89,7 @@ import Testing
             describe: { PlainReport.sentence($0) }
         )
         let work = Task { try await keeper.run { _ in } }
+        defer { work.cancel() }
         try await clock.waitForSleepers()
         try await body(work)
         work.cancel()
@@ -159,7 +160,7 @@ import Testing
             #expect(text == "token-1" && screen.text.contains("Sign in."))
             // Until its end the token is good.
             clock.advance(by: .seconds(300))
-            _ = await work.result
+            _ = try await withDeadline(.seconds(10)) { await work.result }
         }
         #expect((error as? AuthenticationError)?.code == .signInExpired && text == nil)
     }
@@ -205,7 +206,7 @@ import Testing
             try FileManager.default.removeItem(atPath: path)
             try other.write("another's")
             clock.advance(by: .seconds(60))
-            _ = await work.result
+            _ = try await withDeadline(.seconds(10)) { await work.result }
         }
         #expect(error is SystemFailure && text == "another's" && other.isInPlace)
     }
