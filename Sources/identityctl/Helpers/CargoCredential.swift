@@ -9,11 +9,8 @@ struct CargoCredential: Hashable, Sendable {
     /// The first line: the versions of the protocol.
     static let hello = "{\"v\":[1]}\n"
 
-    /// Errors that make cargo ask its next provider.
-    enum Refusal: String {
-        case urlNotSupported = "url-not-supported"
-        case operationNotSupported = "operation-not-supported"
-    }
+    /// The answer that makes cargo ask its next provider. Another error would be the last word, also at a login to crates.io.
+    static let notServed = line("Err", JSONObject([("kind", .string("url-not-supported"))]))
 
     /// Whether cargo wants a token: not `login`, `logout`, or an operation of a later cargo.
     let wantsToken: Bool
@@ -48,8 +45,6 @@ struct CargoCredential: Hashable, Sendable {
             ])
         )
     }
-
-    static func answer(_ refusal: Refusal) -> String { line("Err", JSONObject([("kind", .string(refusal.rawValue))])) }
 
     static func answer(failure message: String) -> String {
         line("Err", JSONObject([("kind", .string("other")), ("message", .string(message)), ("caused-by", .array([]))]))

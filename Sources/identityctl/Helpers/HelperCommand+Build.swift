@@ -20,11 +20,11 @@ extension HelperCommand {
     private func cargoAnswer(_ line: [UInt8], _ session: Session) async throws -> String {
         do {
             let asked = try CargoCredential(parsing: line)
-            guard asked.wantsToken else { return CargoCredential.answer(.operationNotSupported) }
+            guard asked.wantsToken else { return CargoCredential.notServed }
             let call = try HelperCall(.cargo, asked.arguments.filter { $0 != "--bare" })
             guard let source = try call.source(for: asked.address, in: session),
                 let token = try await source.token(in: session)
-            else { return CargoCredential.answer(.urlNotSupported) }
+            else { return CargoCredential.notServed }
             return CargoCredential.answer(
                 header: asked.arguments.contains("--bare") ? token.text : "Bearer \(token.text)",
                 expiresOn: Int(token.expiresOn.timeIntervalSince1970)

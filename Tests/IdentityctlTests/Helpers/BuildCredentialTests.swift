@@ -47,7 +47,7 @@ import Testing
                 == #"{"Ok":{"kind":"get","token":"Bearer t","cache":"expires","expiration":9,"#
                 + #""operation_independent":true}}"# + "\n"
         )
-        #expect(CargoCredential.answer(.urlNotSupported) == #"{"Err":{"kind":"url-not-supported"}}"# + "\n")
+        #expect(CargoCredential.notServed == #"{"Err":{"kind":"url-not-supported"}}"# + "\n")
         #expect(
             CargoCredential.answer(failure: "a\nb") == #"{"Err":{"kind":"other","message":"a\nb","caused-by":[]}}"#
                 + "\n"
