@@ -31,6 +31,9 @@ struct Home: Sendable {
         environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(path)/.config"
     }
 
+    /// The word by which other tools start this program: its name if `PATH` leads to it, otherwise its file.
+    var command: String { find("identityctl").map(isThisProgram) == true ? "identityctl" : program }
+
     /// The absolute directories of `PATH`, without a slash at their end.
     var searched: [String] {
         (environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":").filter { $0.hasPrefix("/") }

@@ -4,10 +4,10 @@ import ArgumentParser
 
 /// A tool that can be set up to ask this program for tokens.
 enum IntegratedTool: String, CaseIterable, Sendable, ExpressibleByArgument {
-    case git, docker, kubectl, cargo, bazel, pip, uv, pnpm, msmtp
+    case git, docker, kubectl, cargo, bazel, pip, uv, pnpm, aws, msmtp
 
     /// Whether the tool asks for single addresses.
-    var needsAddress: Bool { self != .kubectl && self != .msmtp }
+    var needsAddress: Bool { ![IntegratedTool.kubectl, .aws, .msmtp].contains(self) }
 
     func integration(in home: Home) -> any Integration {
         switch self {
@@ -19,6 +19,7 @@ enum IntegratedTool: String, CaseIterable, Sendable, ExpressibleByArgument {
         case .pip: PipIntegration(home: home)
         case .uv: LinesIntegration.uv(in: home)
         case .pnpm: LinesIntegration.pnpm(in: home)
+        case .aws: LinesIntegration.aws(in: home)
         case .msmtp: MsmtpIntegration(home: home)
         }
     }

@@ -17,7 +17,7 @@ struct KubectlIntegration: Integration {
         let help = try await home.run(["kubectl", "config", "set-credentials", "--help"])
         let options = KubectlSettings.options(
             profile: profile.text,
-            program: home.find("identityctl").map(home.isThisProgram) == true ? "identityctl" : home.program,
+            program: home.command,
             help: String(decoding: help, as: UTF8.self)
         )
         return IntegrationPlan(

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import IdentityClient
 
 /// A tool that is set up by lines of a text file, because it has no command for them.
 struct LinesIntegration: Integration {
@@ -14,7 +15,7 @@ struct LinesIntegration: Integration {
     /// Whether a line of the person's own stands in the way of a line of these.
     let conflicts: @Sendable (_ other: String, _ own: String) -> Bool
     /// Returns the setting that a line makes.
-    let use: @Sendable (String) -> IntegrationUse
+    let use: @Sendable (String) -> IntegrationUse?
     /// Whether another tool uses the same link.
     var isLinkShared: @Sendable () async throws -> Bool = { false }
 
@@ -23,13 +24,15 @@ struct LinesIntegration: Integration {
         var content = try MarkedLines(file, of: tool.rawValue)
         let (wanted, notes) = try lines(subject)
         var missing: [String] = []
-        for line in wanted where !(content.lines + content.others + missing).contains(line) {
-            missing.append(line)
-            if let other = content.others.first(where: { conflicts($0, line) }) {
+        for line in wanted where !(content.lines + missing).contains(line) {
+            // The same line is as good, but a section must not be there twice.
+            let isSame = content.others.contains(line) && !line.hasPrefix("[")
+            if let other = content.others.first(where: { conflicts($0, line) }), !isSame {
                 throw UsageError(
                     "\(path.printable) has the line '\(other.printable)'. Change it yourself, so that it means: \(line)"
                 )
             }
+            if !isSame { missing.append(line) }
         }
         content.lines += missing
         return IntegrationPlan(
@@ -54,7 +57,7 @@ struct LinesIntegration: Integration {
     }
 
     func uses() async throws -> [IntegrationUse] {
-        try MarkedLines(try ConfigFile(path), of: tool.rawValue).lines.map(use)
+        try MarkedLines(try ConfigFile(path), of: tool.rawValue).lines.compactMap(use)
     }
 }
 
@@ -169,6 +172,39 @@ extension LinesIntegration {
     /// The address as npm's configuration names a registry: without its scheme, with a slash at the end.
     private static func registry(_ address: ServedAddress) -> String {
         (address.text.firstIndex(of: ":").map { String(address.text[$0...].dropFirst()) } ?? "") + "/"
+    }
+
+    /// AWS's command can set the line, and cannot remove it.
+    ///
+    /// - SeeAlso: [credential_process](https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-sourcing-external.html)
+    static func aws(in home: Home) -> LinesIntegration {
+        let key = "credential_process = "
+        return LinesIntegration(
+            tool: .aws,
+            home: home,
+            link: nil,
+            path: home.environment["AWS_CONFIG_FILE"] ?? "\(home.path)/.aws/config",
+            lines: { subject in
+                let profile = subject.profile?.text ?? ""
+                return (
+                    [
+                        "[profile identityctl-\(profile)]",
+                        "\(key)\(home.command.shellWord) helper aws --profile \(profile)",
+                    ],
+                    [
+                        "The role is in the line aws-role-arn of the profile '\(profile)'.",
+                        "To use it, run: aws --profile identityctl-\(profile) sts get-caller-identity",
+                    ]
+                )
+            },
+            conflicts: { other, own in own.hasPrefix("[") && other.filter { $0 != " " } == own.filter { $0 != " " } },
+            use: { line in
+                guard line.hasPrefix(key), let profile = line.split(separator: " ").last.map(String.init) else {
+                    return nil
+                }
+                return IntegrationUse(label: "identityctl-\(profile)", profile: profile)
+            }
+        )
     }
 
     /// - SeeAlso: [uv](https://docs.astral.sh/uv/reference/settings/#keyring-provider), `keyring-provider`

@@ -168,6 +168,28 @@ import Testing
         #expect(LinesIntegration.hasRegistryTable(line) == isThere)
     }
 
+    // MARK: - AWS
+
+    @Test(.timeLimit(.minutes(1))) func addsAProfileOfAWSUntilUndone() async throws {
+        let person = try await Person()
+        let before = "[default]\nregion = eu-central-1\n"
+        try person.write(before, to: ".aws/config")
+        #expect(try await person.integrate("aws", "--profile", "work").status == 0)
+        let program = try Person.program
+        let section = "[profile identityctl-work]\ncredential_process = \(program) helper aws --profile work\n"
+        #expect(person.text(".aws/config")?.contains(section) == true)
+        #expect(person.text(".aws/config")?.hasSuffix(before) == true)
+        let again = try await person.integrate("aws", "--profile", "work")
+        #expect(again.errorLines.last == "Nothing to change: aws is set up.", "\(again)")
+        #expect(try await person.integrate("aws", "--profile", "work", "--undo").status == 0)
+        #expect(person.text(".aws/config") == before)
+        let other = "[profile identityctl-work]\nregion = a\n"
+        try person.write(other, to: ".aws/config")
+        let refused = try await person.integrate("aws", "--profile", "work")
+        #expect(refused.status == 64 && refused.errors.contains("[profile identityctl-work]"), "\(refused)")
+        #expect(person.text(".aws/config") == other)
+    }
+
     // MARK: - pip
 
     @Test(.timeLimit(.minutes(1))) func setsPipUpUntilUndone() async throws {
