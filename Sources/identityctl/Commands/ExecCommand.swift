@@ -58,6 +58,7 @@ struct ExecCommand: ToolCommand {
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
     func validate() throws {
+        if companion != nil { Companion.ignoreSignals() }
         // Running a command begins with changes to the signals.
         _ = InheritedState.atStart
     }

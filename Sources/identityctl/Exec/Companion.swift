@@ -10,6 +10,8 @@ import IdentityClient
 enum Companion {
     /// A descriptor of the command's process, and the end of the pipe that takes the companion's status.
     private static let (command, report): (Int32, Int32) = (3, 4)
+    /// The signals that end a program, which a terminal or a service manager sends to all of its processes.
+    private static let endings = [SIGINT, SIGQUIT, SIGTERM, SIGHUP]
 
     /// Starts the companion of this process, and waits until the file has a token.
     ///
@@ -48,6 +50,20 @@ enum Companion {
     /// Leaves the work to a process that is no child of the command, which might wait for all of its children.
     static func detach(_ arguments: [String]) throws {
         try spawn(arguments, command: command, report: report, newSession: false)
+    }
+
+    /// Makes this process deaf to the signals that end a program. They are blocked until then.
+    static func ignoreSignals() {
+        for number in endings { _ = signal(number, SIG_IGN) }
+        var signals = endingSignals
+        unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+    }
+
+    private static var endingSignals: sigset_t {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        for number in endings { unsafe sigaddset(&signals, number) }
+        return signals
     }
 
     /// Does the work of a companion until the command ends.
@@ -98,8 +114,8 @@ enum Companion {
         }
     }
 
-    /// Starts this program anew, with nothing but standard error and the two descriptors, and deaf to the signals that
-    /// end a program, which this process ignores already.
+    /// Starts this program anew, with nothing but standard error and the two descriptors. The signals that end a program
+    /// are blocked, because a signal that this process handles would end the new one.
     private static func spawn(_ arguments: [String], command: Int32, report: Int32, newSession: Bool) throws {
         // High numbers first, so that none of the two takes the place of the other.
         let high = [command, report].map { fcntl($0, F_DUPFD_CLOEXEC, 10) }
@@ -120,8 +136,7 @@ enum Companion {
         for number in InheritedState.openDescriptors() where number > Self.report {
             unsafe posix_spawn_file_actions_addclose(&actions, number)
         }
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
+        var signals = endingSignals
         unsafe posix_spawnattr_setsigmask(&attributes, &signals)
         let inNewSession: Int32 = newSession ? 0x80 : 0  // POSIX_SPAWN_SETSID, which the headers hide from Swift
         unsafe posix_spawnattr_setflags(&attributes, Int16(Int32(POSIX_SPAWN_SETSIGMASK) | inNewSession))
