@@ -21,21 +21,11 @@ struct SilentFlow: Sendable {
             partition: parameters.authority?.partition ?? environment.partition,
             accountID: parameters.account.id.rawValue
         )
-        let tenant =
-            environment.hasTenants
-            ? (parameters.authority ?? environment.configuration.authority)
-                .effectiveTenant(for: parameters.account.id) : nil
-        let need = CredentialRequest(
-            scopes: parameters.scopes,
-            tenant: tenant,
-            skipsAccessToken: parameters.forcesRefresh || parameters.claims != nil,
-            leeway: environment.expirationLeeway,
-            minimumValidity: try parameters.validitySeconds,
-            rule: rule
-        )
-        var stored = stuck(id, need)
+        let validity = try parameters.validitySeconds
+        var stored = stuck(id, parameters, validity)
         if stored == nil { stored = try await environment.store.snapshot(for: id) }
         guard let snapshot = stored else { throw Self.noTokens(parameters) }
+        let need = need(parameters, validity)  // after the wait, which would cost a copy
         switch snapshot.selection(for: need, at: environment.clock.unixSeconds) {
         case .valid(let token):
             let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
@@ -56,10 +46,29 @@ struct SilentFlow: Sendable {
         }
     }
 
+    private func need(_ parameters: SilentParameters, _ validity: Int64) -> CredentialRequest {
+        let tenant =
+            environment.hasTenants
+            ? (parameters.authority ?? environment.configuration.authority)
+                .effectiveTenant(for: parameters.account.id) : nil
+        return CredentialRequest(
+            scopes: parameters.scopes,
+            tenant: tenant,
+            skipsAccessToken: parameters.forcesRefresh || parameters.claims != nil,
+            leeway: environment.expirationLeeway,
+            minimumValidity: validity,
+            rule: environment.scopeRule
+        )
+    }
+
     /// Returns the credentials in memory of an account whose write has failed, if they answer the caller.
-    private func stuck(_ id: RecordID, _ need: CredentialRequest) -> CredentialSnapshot? {
+    private func stuck(
+        _ id: RecordID,
+        _ parameters: SilentParameters,
+        _ validity: Int64
+    ) -> CredentialSnapshot? {
         guard let stuck = environment.store.stuck(id) else { return nil }
-        switch stuck.selection(for: need, at: environment.clock.unixSeconds) {
+        switch stuck.selection(for: need(parameters, validity), at: environment.clock.unixSeconds) {
         case .valid, .stale: return stuck
         case .refreshable, .unavailable: return nil
         }

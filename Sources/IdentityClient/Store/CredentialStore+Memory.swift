@@ -8,7 +8,7 @@ extension CredentialStore {
     private static let memoryLimit = 4 * 1024 * 1024
 
     func entry(for id: RecordID, in state: inout State) -> Entry {
-        if let latest = state.latest, latest.location.id == id { return latest }
+        if let latest = state.latest, latest.id == id { return latest }
         let entry: Entry
         if let known = state.entries[id] {
             entry = known

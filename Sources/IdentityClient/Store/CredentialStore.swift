@@ -30,11 +30,14 @@ package final class CredentialStore: Sendable {
 
     /// Guarded by the lock. It is an object, so that a hit finds it with one lookup.
     final class Entry {
+        /// That of the location, which a hit compares without a reference to count.
+        let id: RecordID
         let location: Location
         var snapshot: CredentialSnapshot?
         var lastUse: UInt64 = 0
 
         init(_ location: Location) {
+            id = location.id
             self.location = location
         }
     }
