@@ -28,7 +28,7 @@ struct ConfigFile: Hashable, Sendable {
     ///
     /// - Throws: `UsageError` if another program has changed the file since it was read, `SystemFailure`.
     func replace(with content: [UInt8]) throws {
-        let directory = target.lastIndex(of: "/").map { String(target[..<$0]) } ?? "."
+        let directory = target.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(target[..<$0]) } ?? "."
         if bytes == nil {
             do {
                 try FileManager.default.createDirectory(
@@ -46,7 +46,7 @@ struct ConfigFile: Hashable, Sendable {
         defer { _ = unsafe unlink(beside) }
         do {
             defer { close(descriptor) }
-            try StandardStream.write(content, to: descriptor)
+            try StandardStream.write(content, to: descriptor, named: beside.printable)
             guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else {
                 throw SystemFailure("\(beside.printable) cannot be written", number: errno)
             }
@@ -70,25 +70,13 @@ struct ConfigFile: Hashable, Sendable {
     }
 
     private static func read(_ path: String) throws -> ([UInt8], mode_t)? {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return nil }
-            throw SystemFailure("\(path.printable) cannot be read", number: errno)
+        let found = try PlainFile.read(path, atMost: maximumSize + 1) { status in
+            guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+                throw UsageError("\(path.printable) is no plain file of your own.")
+            }
         }
-        defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            status.st_uid == geteuid()
-        else { throw UsageError("\(path.printable) is no plain file of your own.") }
-        var content: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while content.count <= maximumSize {
-            let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw SystemFailure("\(path.printable) cannot be read", number: errno) }
-            if count == 0 { return (content, status.st_mode & 0o7777) }
-            content += buffer[..<count]
-        }
-        throw UsageError("\(path.printable) is larger than 1 MiB.")
+        guard let found else { return nil }
+        guard found.bytes.count <= maximumSize else { throw UsageError("\(path.printable) is larger than 1 MiB.") }
+        return (found.bytes, found.mode & 0o7777)
     }
 }

@@ -177,41 +177,19 @@ struct ProfileDirectory: Sendable {
 
     /// Returns the content and the mode of a file that only this user, or root, can have written; `nil` if there is none.
     private static func read(_ path: String) throws -> ([UInt8], mode_t)? {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return nil }
-            throw SystemFailure("\(path) cannot be read", number: errno)
-        }
-        defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else {
-            throw SystemFailure("\(path) cannot be read", number: errno)
-        }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw UsageError("\(path.printable): this is not a plain file.")
-        }
-        guard status.st_uid == geteuid() || status.st_uid == 0 else {
-            throw UsageError("\(path.printable): this file belongs to another user.")
-        }
-        guard status.st_mode & 0o022 == 0 else {
-            throw UsageError("\(path.printable): other users can write to it. Run: chmod 600 \(path.shellWord)")
-        }
-        guard status.st_size <= maximumSize else { throw UsageError("\(path.printable): larger than 64 KiB.") }
-        var bytes = [UInt8](repeating: 0, count: maximumSize + 1)
-        var length = 0
-        while length < bytes.count {
-            let start = length
-            let count = unsafe bytes.withUnsafeMutableBytes { buffer in
-                unsafe Glibc.read(descriptor, buffer.baseAddress?.advanced(by: start), buffer.count - start)
+        let found = try PlainFile.read(path, atMost: maximumSize + 1) { status in
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                throw UsageError("\(path.printable): this is not a plain file.")
             }
-            guard count >= 0 else {
-                if errno == EINTR { continue }
-                throw SystemFailure("\(path) cannot be read", number: errno)
+            guard status.st_uid == geteuid() || status.st_uid == 0 else {
+                throw UsageError("\(path.printable): this file belongs to another user.")
             }
-            if count == 0 { break }
-            length += count
+            guard status.st_mode & 0o022 == 0 else {
+                throw UsageError("\(path.printable): other users can write to it. Run: chmod 600 \(path.shellWord)")
+            }
         }
-        guard length <= maximumSize else { throw UsageError("\(path.printable): larger than 64 KiB.") }
-        return (Array(bytes[..<length]), status.st_mode)
+        guard let found else { return nil }
+        guard found.bytes.count <= maximumSize else { throw UsageError("\(path.printable): larger than 64 KiB.") }
+        return found
     }
 }

@@ -36,7 +36,7 @@ enum StandardStream: Int32, Sendable {
     }
 
     /// Writes all of `bytes` to any open descriptor.
-    static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
+    static func write(_ bytes: [UInt8], to descriptor: Int32, named name: String = "Standard output") throws {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -47,7 +47,7 @@ enum StandardStream: Int32, Sendable {
                 var readiness = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = unsafe poll(&readiness, 1, 1000)
             } else if count == 0 || errno != EINTR {
-                throw SystemFailure("Standard output could not be written", number: errno)
+                throw SystemFailure("\(name) could not be written", number: errno)
             }
         }
     }

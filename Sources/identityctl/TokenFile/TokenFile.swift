@@ -15,7 +15,7 @@ final class TokenFile: Sendable {
     init(_ path: String, isLocked: Bool = false) {
         self.path = path
         self.isLocked = isLocked
-        let end = path.lastIndex(of: "/")
+        let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         directory = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 
@@ -88,11 +88,7 @@ final class TokenFile: Sendable {
         }
         // A file system without locks takes a second keeper.
         if isLocked { _ = flock(descriptor, LOCK_EX | LOCK_NB) }
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { throw failure(errno) }
-        }
+        try StandardStream.write(Array(text.utf8), to: descriptor, named: path.printable)
         guard fsync(descriptor) == 0 else { throw failure(errno) }
     }
 

@@ -12,11 +12,7 @@ import Testing
 
     init() throws {
         setup = try ToolSetup()
-        var variables = setup.variables
-        variables["IDENTITYCTL_CACHE"] = nil
-        variables["XDG_STATE_HOME"] = "\(setup.directory.path)/state"
-        variables["DBUS_SESSION_BUS_ADDRESS"] = "disabled:"
-        self.variables = variables
+        variables = setup.variablesWithoutKeyring(state: "\(setup.directory.path)/state")
     }
 
     private var key: String { "\(setup.directory.path)/keys/my key" }

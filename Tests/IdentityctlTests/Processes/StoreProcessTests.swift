@@ -13,11 +13,7 @@ import Testing
 
     init() throws {
         setup = try ToolSetup()
-        var variables = setup.variables
-        variables["IDENTITYCTL_CACHE"] = nil
-        variables["XDG_STATE_HOME"] = setup.directory.path
-        variables["DBUS_SESSION_BUS_ADDRESS"] = "disabled:"
-        self.variables = variables
+        variables = setup.variablesWithoutKeyring(state: setup.directory.path)
     }
 
     private func run(_ arguments: String...) async throws -> Tool.Outcome {

@@ -33,8 +33,8 @@ import Testing
         let setup = try ToolSetup()
         let path = setup.directory.path + "/token"
         try Data("older".utf8).write(to: URL(fileURLWithPath: path))
-        let nobody = try await setup.run("token", "--output", path, "--watch")
-        #expect(nobody.status == 2 && nobody.errors.contains("To sign in, run: identityctl login"), "\(nobody)")
+        let absent = try await setup.run("token", "--output", path, "--watch")
+        #expect(absent.status == 2 && absent.errors.contains("To sign in, run: identityctl login"), "\(absent)")
         #expect(text(path) == "older")
     }
 

@@ -32,6 +32,12 @@ final class ToolSetup: Sendable {
         ]
     }
 
+    /// The same on a machine without a keyring, where the tool chooses the store in a directory of its own.
+    func variablesWithoutKeyring(state: String) -> [String: String] {
+        variables.filter { $0.key != "IDENTITYCTL_CACHE" }
+            .merging(["XDG_STATE_HOME": state, "DBUS_SESSION_BUS_ADDRESS": "disabled:"]) { $1 }
+    }
+
     func run(_ arguments: String...) async throws -> Tool.Outcome {
         try await Tool.run(arguments, variables)
     }

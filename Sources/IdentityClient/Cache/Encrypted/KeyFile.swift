@@ -2,9 +2,9 @@
 
 /// A file with the key of an ``EncryptedTokenCache``, for machines without a keyring: a path, or a credential of systemd.
 ///
-/// The file has exactly 32 random bytes, or the same protected by a pass phrase (``PassPhraseKey``). Only its owner may read it (mode 0600 or 0400), and it is no symbolic link. A
-/// credential may also belong to root, as systemd makes it. A key is made only by ``create(passPhrase:)``: a missing key is an
-/// error.
+/// The file has exactly 32 random bytes, or the same protected by a pass phrase (``PassPhraseKey``). Only its owner may
+/// read it (mode 0600 or 0400), and it is no symbolic link. A credential may also belong to root, as systemd makes it. A key
+/// is made only by ``create(passPhrase:)``: a missing key is an error.
 ///
 /// ```swift
 /// let cache = EncryptedTokenCache(FileTokenCache(), keyFrom: try KeyFile(credential: "token-key"))
@@ -95,8 +95,8 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
     ///
     /// - Parameter passPhrase: The pass phrase that protects the key; it takes a third of a second and 128 MiB. The default is
     ///   none.
-    /// - Throws: `.invalidArgument` for an empty pass phrase; `.invalidArgument` if something has that name, or for a credential, which only systemd makes;
-    ///   `.cachePermissions`, `.cacheFull` or `.cache` if the file cannot be written.
+    /// - Throws: `.invalidArgument` for an empty pass phrase, if something has that name, or for a credential, which only
+    ///   systemd makes; `.cachePermissions`, `.cacheFull` or `.cache` if the file cannot be written.
     public func create(passPhrase: String? = nil) async throws {
         guard case .path(let path) = place else {
             throw AuthenticationError(.invalidArgument, "A credential is made by systemd-creds, not here.")
@@ -227,11 +227,18 @@ extension KeyFile {
         }
     }
 
+    /// The directory and the name of an absolute path.
+    private static func parts(of path: String) -> (directory: String, name: String) {
+        let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+        let name = String(Substring(path[end...].utf8.dropFirst()))
+        return (end == path.startIndex ? "/" : String(path[..<end]), name)
+    }
+
     private static func write(_ bytes: [UInt8], to path: String) throws {
-        let parts = path.split(separator: "/")
-        let (parent, name) = ("/" + parts.dropLast().joined(separator: "/"), String(parts.last ?? ""))
-        if let above = parts.dropLast().last, try SystemCall.status(of: parent, followingLinks: true) == nil {
-            try SecureDirectory.create("/" + parts.dropLast(2).joined(separator: "/"), String(above))
+        let (parent, name) = parts(of: path)
+        if try SystemCall.status(of: parent, followingLinks: true) == nil {
+            let (above, last) = parts(of: parent)
+            try SecureDirectory.create(above, last)
         }
         guard let directory = try Descriptor.directory(parent) else {
             throw AuthenticationError(.cache, "\(parent) was removed meanwhile. Try again.")

@@ -1,0 +1,42 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A person's file that is read as a whole.
+enum PlainFile {
+    /// Returns the content and the mode of a file; `nil` if there is none. A FIFO does not block.
+    ///
+    /// - Parameters:
+    ///   - limit: The maximum number of bytes that are read. Ask for one more than a file may have.
+    ///   - check: Throws an error for a file that must not be read.
+    /// - Throws: `SystemFailure`, and the errors of `check`.
+    static func read(
+        _ path: String,
+        atMost limit: Int,
+        check: (stat) throws -> Void
+    ) throws -> (bytes: [UInt8], mode: mode_t)? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw SystemFailure("\(path.printable) cannot be read", number: errno)
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            throw SystemFailure("\(path.printable) cannot be read", number: errno)
+        }
+        try check(status)
+        var bytes = [UInt8](repeating: 0, count: limit)
+        var length = 0
+        while length < limit {
+            let count = unsafe bytes.withUnsafeMutableBytes { buffer in
+                unsafe Glibc.read(descriptor, buffer.baseAddress?.advanced(by: length), limit - length)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw SystemFailure("\(path.printable) cannot be read", number: errno) }
+            if count == 0 { break }
+            length += count
+        }
+        return (Array(bytes[..<length]), status.st_mode)
+    }
+}
