@@ -34,10 +34,7 @@ struct Identityctl: AsyncParsableCommand {
         let arguments = Array(CommandLine.arguments.dropFirst())
         do {
             try OpenFileLimit.check()
-            if let command = HelperCommand(calledAs: CommandLine.arguments) {
-                try command.passOn(.process)
-                try await command.run()
-            }
+            if let command = HelperCommand(calledAs: CommandLine.arguments) { try await command.run() }
             try checkHelp(arguments)
             if let command = TokenCommand(quickly: arguments) { try await command.run() }
             var command = try parseAsRoot(arguments)

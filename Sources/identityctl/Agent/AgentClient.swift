@@ -70,17 +70,9 @@ struct AgentClient: Sendable {
 
 extension TokenCommand {
     /// Prints the token that an agent gives.
-    func run(in session: Session, through socket: Given) async throws {
-        let request = try AgentRequest.Token(
-            provider,
-            token,
-            account,
-            silent,
-            session.environment,
-            for: "token",
-            socket
-        )
-        let answer = try await AgentClient(socket: socket).ask(.token(request), within: try silent.wait())
+    func run(in session: Session, through socket: Given, _ wanted: WantedToken) async throws {
+        let request = try AgentRequest.Token(provider, wanted, session.environment, for: "token", socket)
+        let answer = try await AgentClient(socket: socket).ask(.token(request), within: wanted.timeout)
         let token = try request.token(in: answer)
         session.console.warn(ofShortLife: token.left(at: .now), below: .seconds(request.minimumValidity))
         guard session.isJSON else { return try session.result(token.text + "\n") }
@@ -97,9 +89,7 @@ extension AgentRequest.Token {
     /// - Throws: `UsageError`, also for options that the agent's profile decides.
     init(
         _ provider: ProviderOptions,
-        _ token: TokenOptions,
-        _ account: AccountOption,
-        _ silent: SilentOptions,
+        _ wanted: WantedToken,
         _ environment: Environment,
         for command: String,
         _ socket: Given
@@ -121,13 +111,12 @@ extension AgentRequest.Token {
         issuer =
             try environment.given("issuer", provider.issuer)?.text
             ?? environment.given("authority", provider.authority)?.text
-        user = try environment.given("account", account.account)?.text
-        scopes = try token.scopes(environment)
-        claims = try token.claims(environment)
-        let validity = try environment.given("min-validity", silent.minValidity)?.seconds(from: 0) ?? .zero
-        minimumValidity = Int(validity.components.seconds)
-        forcesRefresh = try environment.isOn("force-refresh", silent.forceRefresh)
-        wantsIDToken = try environment.isOn("id-token", silent.idToken)
+        user = wanted.account?.text
+        scopes = wanted.scopes
+        claims = wanted.claims
+        minimumValidity = Int(wanted.minimumValidity.wholeSeconds)
+        forcesRefresh = wanted.forcesRefresh
+        wantsIDToken = wanted.isIDToken
         hint = "identityctl \(command)"
     }
 }

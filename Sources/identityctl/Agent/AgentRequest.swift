@@ -120,7 +120,7 @@ extension AgentRequest.Token {
     /// The text of a member; `nil` if it is absent or empty, as some clients write "absent".
     private static func text(_ name: String, of object: JSONObject) throws -> String? {
         guard let value = object[name], !value.isNull else { return nil }
-        guard let text = value.string, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+        guard let text = value.string, !text.utf8.hasControls else {
             throw UsageError("Bad request: '\(name)' is not a text on one line.")
         }
         return text.isEmpty ? nil : text

@@ -49,11 +49,7 @@ struct ExecCommand: ToolCommand {
     var command: [String] = []
 
     var clientOptions: ProviderOptions? { provider }
-
-    /// With an agent, which has the profiles, those of this machine are not read.
-    func environment(above variables: Environment) throws -> Environment {
-        try variables.given("agent", nil) == nil ? provider.environment(above: variables) : variables
-    }
+    var asksAgent: Bool { true }
 
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
@@ -93,15 +89,9 @@ struct ExecCommand: ToolCommand {
     private func variableNames() throws -> [String] {
         guard !names.isEmpty else { return [isFile ? "BEARER_TOKEN_FILE" : "BEARER_TOKEN"] }
         for name in names {
-            let isName = name.utf8.allSatisfy {
-                switch $0 {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"):
-                    true
-                case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-                default: false
-                }
-            }
-            guard isName, let first = name.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
+            guard name.utf8.areAlphanumeric(or: "_"), let first = name.utf8.first,
+                !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
+            else {
                 throw UsageError(
                     "--env: '\(name.printable)' is no name of a variable. It has letters, digits and _, no digit first."
                 )

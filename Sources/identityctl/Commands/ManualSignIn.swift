@@ -87,7 +87,7 @@ struct PastedAddress {
                 isTrimmed = false
             }
         }
-        guard text.contains("?"), text.contains(":"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
+        guard text.contains("?"), text.contains(":"), text.utf8.areVisible,
             let url = URL(string: String(text)), url.scheme != nil
         else { throw Unusable.noAddress }
         guard !Self.base(text).elementsEqual(Self.base(request.absoluteString)) else { throw Unusable.request }

@@ -24,11 +24,7 @@ struct TokenCommand: ToolCommand {
     @OptionGroup var output: OutputOptions
 
     var clientOptions: ProviderOptions? { provider }
-
-    /// With an agent, which has the profiles, those of this machine are not read.
-    func environment(above variables: Environment) throws -> Environment {
-        try variables.given("agent", nil) == nil ? provider.environment(above: variables) : variables
-    }
+    var asksAgent: Bool { true }
 
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
@@ -37,8 +33,8 @@ struct TokenCommand: ToolCommand {
     func run(in session: Session) async throws {
         if try file.isGiven { return try await write(in: session) }
         let environment = session.environment
-        if let agent = try environment.given("agent", nil) { return try await run(in: session, through: agent) }
         let wanted = try WantedToken(token, account, silent, environment)
+        if let agent = try environment.given("agent", nil) { return try await run(in: session, through: agent, wanted) }
         let configuration = try provider.configuration(
             environment,
             passPhrases: session.passPhrases,

@@ -20,8 +20,7 @@ struct AWSCredentials: Hashable, Sendable {
         let place = "AssumeRoleWithWebIdentityResponse/AssumeRoleWithWebIdentityResult/Credentials/"
         func value(_ name: String) -> String? {
             texts?[place + name].flatMap { text in
-                (1...16_384).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-                    ? text : nil
+                (1...16_384).contains(text.utf8.count) && text.utf8.areVisible ? text : nil
             }
         }
         guard let accessKeyID = value("AccessKeyId"), let secretAccessKey = value("SecretAccessKey"),

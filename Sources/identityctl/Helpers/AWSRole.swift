@@ -36,14 +36,14 @@ struct AWSRole: Hashable, Sendable {
         }
         let parts = arn.text.split(separator: ":", maxSplits: 5, omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0] == "arn", parts[2] == "iam", parts[5].hasPrefix("role/"),
-            (20...2048).contains(arn.text.utf8.count), arn.text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+            (20...2048).contains(arn.text.utf8.count), arn.text.utf8.areVisible
         else {
             throw arn.error("'\(arn.text.printable)' is no role. Give one like arn:aws:iam::123456789012:role/NAME.")
         }
         self.arn = arn.text
         let name = try given("role-session-name")
         sessionName = name?.text ?? "identityctl"
-        if let name, !Self.isSessionName(name.text) {
+        if let name, !(2...64).contains(name.text.utf8.count) || !name.text.utf8.areAlphanumeric(or: "_+=,.@-") {
             throw name.error("give 2 to 64 letters, digits and the signs _ + = , . @ -")
         }
         duration = try given("duration").map { given in
@@ -71,10 +71,7 @@ struct AWSRole: Hashable, Sendable {
             }
             return WebAddress(host: "sts.amazonaws.com")
         }
-        let isName = region.text.utf8.allSatisfy { byte in
-            (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")
-        }
-        guard isName, region.text.utf8.count <= 32 else {
+        guard region.text.utf8.areAlphanumeric(or: "-"), region.text.utf8.count <= 32 else {
             throw region.error("'\(region.text.printable)' is no region. Give one like eu-central-1.")
         }
         switch partition {
@@ -82,16 +79,6 @@ struct AWSRole: Hashable, Sendable {
         case "aws-cn": return WebAddress(host: "sts.\(region.text).amazonaws.com.cn")
         default: throw region.error("for a role in '\(partition.printable)' give --sts-endpoint.")
         }
-    }
-
-    private static func isSessionName(_ text: String) -> Bool {
-        (2...64).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-                default: "_+=,.@-".utf8.contains(byte)
-                }
-            }
     }
 
     /// Returns the request's body.

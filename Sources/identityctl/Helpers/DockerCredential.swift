@@ -16,7 +16,7 @@ enum DockerCredential {
         let isBlank = { (byte: UInt8) in [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
         let server = bytes.trimmingPrefix(while: isBlank).reversed().trimmingPrefix(while: isBlank).reversed()
         guard !server.isEmpty else { throw UsageError("no credentials server URL") }
-        guard server.count <= 4096, server.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard server.count <= 4096, server.areVisible else {
             throw UsageError("docker sent no server's address.")
         }
         return String(decoding: server, as: UTF8.self)

@@ -13,7 +13,7 @@ struct GitCredential: Hashable, Sendable {
     init(parsing bytes: [UInt8]) throws {
         for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             if line.isEmpty { break }
-            guard line.count <= 65_535, line.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }),
+            guard line.count <= 65_535, !line.hasControls,
                 let equals = line.firstIndex(of: UInt8(ascii: "=")),
                 let key = String(validating: line[..<equals], as: UTF8.self),
                 let value = String(validating: line[line.index(after: equals)...], as: UTF8.self)

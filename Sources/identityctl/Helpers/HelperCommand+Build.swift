@@ -58,6 +58,6 @@ extension HelperCommand {
         let source = try call.source(in: session)
         let role = try AWSRole(call.own, source.environment)
         let token = try await source.anyToken(in: session, wantsIDToken: true)
-        try session.result(try await role.credentials(for: token.text, within: source.timeout).answer)
+        try session.result(try await role.credentials(for: token.text, within: call.timeout).answer)
     }
 }

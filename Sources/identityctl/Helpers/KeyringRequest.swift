@@ -29,7 +29,7 @@ struct KeyringRequest: Hashable, Sendable {
         }
         guard ["password", "creds"].contains(mode), ["plain", "json"].contains(output), values.first == "get",
             values.count == 3 || (values.count == 2 && mode == "creds"),
-            values.allSatisfy({ $0.utf8.count <= 4096 && $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } })
+            values.allSatisfy({ $0.utf8.count <= 4096 && !$0.utf8.hasControls })
         else { return nil }
         service = values[1]
         username = values.count == 3 ? values[2] : nil

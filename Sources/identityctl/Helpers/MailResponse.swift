@@ -39,7 +39,7 @@ enum MailResponse {
         guard !text.isEmpty, text.utf8.count <= 1024 else {
             throw UsageError("\(option): give a value of at most 1024 bytes.")
         }
-        guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+        guard !text.utf8.hasControls else {
             throw UsageError("\(option): control characters are not possible.")
         }
         return text

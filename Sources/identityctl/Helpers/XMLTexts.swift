@@ -103,11 +103,7 @@ struct XMLTexts: Sendable {
 
     private mutating func name(mayHaveColon: Bool = false) -> String? {
         let bytes = rest.prefix { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-            case UInt8(ascii: ":"): mayHaveColon
-            default: "._-".utf8.contains(byte)
-            }
+            byte.isAlphanumeric || "._-".utf8.contains(byte) || (mayHaveColon && byte == UInt8(ascii: ":"))
         }
         rest = rest.dropFirst(bytes.count)
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)

@@ -141,7 +141,7 @@ extension LinesIntegration {
             lines: { subject in
                 let program = link.isFound ? home.find(link.name) ?? link.path : link.path
                 let special = Array("\"'#;$\\={}".utf8)
-                guard program.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !special.contains($0) }) else {
+                guard program.utf8.areVisible, !program.utf8.contains(where: special.contains) else {
                     throw UsageError("pnpm's configuration cannot name \(program.printable).")
                 }
                 if let profile = subject.profile {

@@ -35,23 +35,39 @@ struct SilentOptions: ParsableArguments {
     }
 }
 
+extension String {
+    /// - Throws: `UsageError` for a token with other characters than a header, a variable and a file may hold.
+    func checkAsToken() throws {
+        guard !isEmpty, utf8.areVisible else {
+            throw UsageError("The provider's token has characters that no program accepts.")
+        }
+    }
+}
+
 /// The token that the options describe.
 struct WantedToken: Sendable {
     let scopes: Set<Scope>
     let claims: String?
     var forcesRefresh: Bool
     var minimumValidity: Duration
-    let isIDToken: Bool
+    var isIDToken: Bool
     let timeout: Duration
     /// The account's id or username; `nil` for the only account, or the default of several.
     var account: Given?
 
+    /// - Parameter minimumValidity: That of the token if nothing names another one.
     /// - Throws: `UsageError`.
-    init(_ token: TokenOptions, _ account: AccountOption, _ silent: SilentOptions, _ environment: Environment) throws {
+    init(
+        _ token: TokenOptions,
+        _ account: AccountOption,
+        _ silent: SilentOptions,
+        _ environment: Environment,
+        minimumValidity usual: Duration = .zero
+    ) throws {
         scopes = try token.scopes(environment)
         claims = try token.claims(environment)
         forcesRefresh = try environment.isOn("force-refresh", silent.forceRefresh)
-        minimumValidity = try environment.given("min-validity", silent.minValidity)?.seconds(from: 0) ?? .zero
+        minimumValidity = try environment.given("min-validity", silent.minValidity)?.seconds(from: 0) ?? usual
         isIDToken = try environment.isOn("id-token", silent.idToken)
         timeout = try silent.wait()
         self.account = try environment.given("account", account.account)

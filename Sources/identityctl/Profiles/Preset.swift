@@ -36,13 +36,9 @@ struct Preset: Sendable {
         guard let domain = domain ?? usualDomain else {
             throw UsageError("The preset '\(name)' needs --domain: \(registration)")
         }
-        let isPlain = domain.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-            default: ".-:/_".utf8.contains(byte)
-            }
-        }
-        guard isPlain, !domain.isEmpty, !domain.contains("//"), !domain.hasPrefix("/"), !domain.hasSuffix("/") else {
+        guard domain.utf8.areAlphanumeric(or: ".-:/_"), !domain.isEmpty, !domain.contains("//"), !domain.hasPrefix("/"),
+            !domain.hasSuffix("/")
+        else {
             throw UsageError("--domain: give a host such as id.example.com, without https://.")
         }
         return template.map {

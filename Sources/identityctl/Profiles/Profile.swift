@@ -25,13 +25,7 @@ struct ProfileName: Hashable, Sendable, CustomStringConvertible {
 
     /// - Returns: `nil` for any other text.
     init?(_ text: String) {
-        let isPlain = text.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-            default: "._-".utf8.contains(byte)
-            }
-        }
-        guard isPlain, (1...64).contains(text.utf8.count), let first = text.utf8.first, !"._-".utf8.contains(first),
+        guard text.utf8.areAlphanumeric(or: "._-"), text.utf8.count <= 64, text.utf8.first?.isAlphanumeric == true,
             text != Self.none
         else { return nil }
         self.text = text

@@ -109,7 +109,7 @@ struct ProfileAddCommand: ToolCommand {
         // The options given here replace the preset's.
         lines.removeAll { line in own.contains { $0.name == line.name } }
         lines += own
-        guard !lines.contains(where: { ($0.name + $0.value).utf8.contains { $0 < 0x20 || $0 == 0x7F } }) else {
+        guard !lines.contains(where: { ($0.name + $0.value).utf8.hasControls }) else {
             throw UsageError("A value has a control character, which a profile cannot hold.")
         }
         let text = lines.map { "\($0.name) = \($0.value)\n" }.joined()

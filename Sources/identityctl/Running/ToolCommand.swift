@@ -11,8 +11,8 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
     /// The options that name a client and a provider, and so may come from a profile. `nil` by default.
     var clientOptions: ProviderOptions? { get }
 
-    /// Returns the variables above the lines of the profile that applies. By default that of `clientOptions`.
-    func environment(above variables: Environment) throws -> Environment
+    /// Whether an agent gives the token if there is one. `false` by default.
+    var asksAgent: Bool { get }
 
     /// The options that the command shares with a sign-in. Empty by default.
     var sharedOptions: SharedOptions { get }
@@ -32,8 +32,13 @@ extension ToolCommand {
 
     var clientOptions: ProviderOptions? { nil }
 
+    var asksAgent: Bool { false }
+
+    /// Returns the variables above the lines of the profile that applies. An agent has the profiles: those of this machine
+    /// are then not read.
     func environment(above variables: Environment) throws -> Environment {
-        try clientOptions?.environment(above: variables) ?? variables
+        if asksAgent, try variables.given("agent", nil) != nil { return variables }
+        return try clientOptions?.environment(above: variables) ?? variables
     }
 
     var isVerbose: Bool { false }

@@ -106,16 +106,10 @@ struct SchemeRegistration {
 
     /// Returns a program's path as an entry spells it: unquoted if possible, because every reader understands that.
     private static func quoted(_ program: String) throws -> String {
-        guard program.hasPrefix("/"), program.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+        guard program.hasPrefix("/"), !program.utf8.hasControls else {
             throw UsageError("This program lies where a desktop entry cannot name it: \(program.printable)")
         }
-        let isPlain = program.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-            default: "/._-+".utf8.contains(byte)
-            }
-        }
-        guard !isPlain else { return program }
+        guard !program.utf8.areAlphanumeric(or: "/._-+") else { return program }
         // Escaped for the argument, and once more for the value. By scalars: a sign and a combining accent are one
         // `Character`, but a desktop sees the sign.
         let argument = program.unicodeScalars.map { scalar in

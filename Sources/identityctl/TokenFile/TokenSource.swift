@@ -41,26 +41,25 @@ struct TokenSource: Sendable {
     ) throws {
         let environment = session.environment
         console = session.console
+        let asked = try WantedToken(token, account, silent, environment)
+        minimumValidity = asked.minimumValidity
         if let socket = try environment.given("agent", nil) {
-            let asked = try AgentRequest.Token(provider, token, account, silent, environment, for: command, socket)
-            let wait = try silent.wait()
-            minimumValidity = .seconds(asked.minimumValidity)
+            let first = try AgentRequest.Token(provider, asked, environment, for: command, socket)
             acquire = { renewal in
-                var request = asked
+                var request = first
                 if let renewal {
                     request.minimumValidity = Int(renewal.minimumValidity.wholeSeconds)
                     request.forcesRefresh = renewal.forcesRefresh
                     request.user = renewal.account ?? request.user
                 }
-                return try request.token(in: try await AgentClient(socket: socket).ask(.token(request), within: wait))
+                let answer = try await AgentClient(socket: socket).ask(.token(request), within: asked.timeout)
+                return try request.token(in: answer)
             }
             return
         }
-        let asked = try WantedToken(token, account, silent, environment)
         let application = try session.application(
             try provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
         )
-        minimumValidity = asked.minimumValidity
         acquire = { renewal in
             var wanted = asked
             if let renewal {
@@ -96,9 +95,7 @@ struct TokenSource: Sendable {
     }
 
     private static func checked(_ token: SourcedToken) throws -> SourcedToken {
-        guard token.text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !token.text.isEmpty else {
-            throw UsageError("The provider's token has characters that no program accepts.")
-        }
+        try token.text.checkAsToken()
         return token
     }
 }
