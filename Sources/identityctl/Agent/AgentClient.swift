@@ -41,30 +41,45 @@ struct AgentClient: Sendable {
         }
         var rest = line[...]
         while !rest.isEmpty {
-            guard case .bytes(let count) = connection.send(rest) else { throw silence(socket) }
-            rest = rest.dropFirst(count)
+            switch connection.send(rest) {
+            case .bytes(let count): rest = rest.dropFirst(count)
+            case .wouldBlock: throw silence(socket, limit)
+            case .ended: throw end(socket)
+            }
         }
         var answer: [UInt8] = []
         var scanner = ObjectScanner()
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while answer.count <= AgentAnswer.maximumBytes, ContinuousClock.now < deadline {
-            guard case .bytes(let count) = connection.receive(into: &buffer) else { break }
-            answer += buffer[..<count]
+            switch connection.receive(into: &buffer) {
+            case .bytes(let count): answer += buffer[..<count]
+            case .wouldBlock: throw silence(socket, limit)
+            case .ended: throw end(socket)
+            }
             guard case .complete(let end) = scanner.scan(answer) else { continue }
             guard let object = try? JSONObject(parsing: Array(answer[..<end])) else { break }
             return object
         }
-        throw silence(socket)
+        guard ContinuousClock.now < deadline else { throw silence(socket, limit) }
+        throw unavailable(socket, "sent an answer that cannot be read. Perhaps another program listens there.")
     }
 
-    private static func silence(_ socket: Given) -> AuthenticationError {
-        .agent(
-            "unavailable",
-            """
-            The agent at \(socket.text.printable) (\(socket.origin)) did not answer. Look at it where it runs: \
-            identityctl agent status
-            """
+    private static func silence(_ socket: Given, _ limit: Duration) -> AuthenticationError {
+        unavailable(
+            socket,
+            "did not answer within \(limit.wholeSeconds) s. Its machine may be asleep; look there: identityctl agent status"
         )
+    }
+
+    private static func end(_ socket: Given) -> AuthenticationError {
+        unavailable(
+            socket,
+            "closed the connection without an answer. It may have ended; look where it runs: identityctl agent status"
+        )
+    }
+
+    private static func unavailable(_ socket: Given, _ reason: String) -> AuthenticationError {
+        .agent("unavailable", "The agent at \(socket.text.printable) (\(socket.origin)) \(reason)")
     }
 }
 

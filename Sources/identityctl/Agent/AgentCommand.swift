@@ -156,6 +156,15 @@ extension AgentControlCommand {
     func ask(_ session: Session) async throws -> JSONObject {
         let given = try socket.given(session.environment)
         let control = Given(text: AgentSocket.controlPath(given.text), origin: given.origin)
+        guard SystemCall.exists(control.text) || !SystemCall.exists(given.text) else {
+            throw AuthenticationError(
+                .blockedByPolicy,
+                """
+                The agent at \(given.text.printable) (\(given.origin)) is forwarded to here. It is unlocked and ended only on \
+                the machine where it runs.
+                """
+            )
+        }
         return try await AgentClient(socket: control).ask(Self.request)
     }
 

@@ -74,7 +74,7 @@ start_server() {
     setsid "$@" >"$state/output" 2>&1 </dev/null &
     record_process "$state" $!
     disown  # a wait for helpers is not for it
-    started+=("$state")
+    [[ " ${started[*]} " == *" $state "* ]] || started+=("$state")
     until [ -e "$sign" ] || { [[ "$sign" =~ ^[0-9]+$ ]] && ! port_is_free "$sign"; }; do
         if ! process_runs "$state" || [ "$SECONDS" -ge "$deadline" ]; then
             cat "$state/output" >&2
