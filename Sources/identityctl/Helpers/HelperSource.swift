@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import OAuthWire
 
 /// The options that give the token for an address.
 struct HelperSource: Sendable {

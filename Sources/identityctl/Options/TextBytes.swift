@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// What the bytes of a text may be.
+/// Questions about the bytes of a text.
 extension Sequence<UInt8> {
     /// Whether there is a control character of ASCII, such as a line's end.
     var hasControls: Bool { contains { $0 < 0x20 || $0 == 0x7F } }
