@@ -49,7 +49,7 @@ struct ProfileDirectory: Sendable {
 
     /// Writes the text that a person edits, readable only by this user.
     func writeDraft(_ text: [UInt8], of name: ProfileName) throws {
-        try write(text, to: draftPath(of: name), replaces: true) { UsageError("") }
+        try PlainFile.write(text, to: draftPath(of: name))
     }
 
     /// The names of all profiles, in order.
@@ -108,9 +108,13 @@ struct ProfileDirectory: Sendable {
     ///
     /// - Parameter replaces: Whether a profile of the name may exist.
     func write(_ text: String, as name: ProfileName, replaces: Bool) throws {
-        try write(Array(text.utf8), to: path(of: name), replaces: replaces) {
-            UsageError("There is a profile '\(name)' already. Use --replace, or 'identityctl profile edit \(name)'.")
+        let path = path(of: name)
+        guard try replaces || bytes(at: path) == nil else {
+            throw UsageError(
+                "There is a profile '\(name)' already. Use --replace, or 'identityctl profile edit \(name)'."
+            )
         }
+        try PlainFile.write(Array(text.utf8), to: path, in: replaces ? .file : .free)
     }
 
     /// - Parameter name: The new default profile, or `nil` for none.
@@ -122,7 +126,7 @@ struct ProfileDirectory: Sendable {
             return
         }
         _ = try profile(named: name)
-        try write(Array("\(name)\n".utf8), to: defaultPath, replaces: true) { UsageError("") }
+        try PlainFile.write(Array("\(name)\n".utf8), to: defaultPath)
     }
 
     /// - Throws: `UsageError` if there is no such profile.
@@ -133,46 +137,6 @@ struct ProfileDirectory: Sendable {
             throw SystemFailure("\(path) cannot be removed", number: errno)
         }
         if try defaultName() == name { try setDefault(nil) }
-    }
-
-    private func write(_ bytes: [UInt8], to path: String, replaces: Bool, taken: () -> UsageError) throws {
-        for directory in [base, directory] {
-            var isMade = unsafe mkdir(directory, 0o700) == 0
-            if !isMade, errno == ENOENT {  // ~/.config itself
-                _ = unsafe mkdir(String(base.prefix(upTo: base.lastIndex(of: "/") ?? base.startIndex)), 0o700)
-                isMade = unsafe mkdir(directory, 0o700) == 0
-            }
-            guard isMade || errno == EEXIST else {
-                throw SystemFailure("\(directory) cannot be made", number: errno)
-            }
-        }
-        let path = replaces ? Self.target(of: path) : path
-        let beside = "\(path).\(getpid()).new"
-        let descriptor = unsafe open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw SystemFailure("\(beside) cannot be written", number: errno) }
-        defer { unsafe unlink(beside) }
-        let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        let isWritten = count == bytes.count && fsync(descriptor) == 0
-        let failure = errno
-        close(descriptor)
-        guard isWritten else { throw SystemFailure("\(beside) cannot be written", number: failure) }
-        if replaces {
-            guard unsafe rename(beside, path) == 0 else {
-                throw SystemFailure("\(path) cannot be written", number: errno)
-            }
-        } else {
-            guard unsafe link(beside, path) == 0 else {
-                if errno == EEXIST { throw taken() }
-                throw SystemFailure("\(path) cannot be written", number: errno)
-            }
-        }
-    }
-
-    /// Returns the path that a symbolic link leads to, so that the link itself stays; any other path as it is.
-    private static func target(of path: String) -> String {
-        guard let target = unsafe realpath(path, nil) else { return path }
-        defer { unsafe free(target) }
-        return unsafe String(cString: target)
     }
 
     /// Returns the content and the mode of a file that only this user, or root, can have written; `nil` if there is none.

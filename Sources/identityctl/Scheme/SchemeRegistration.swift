@@ -43,13 +43,7 @@ struct SchemeRegistration {
     func install() async throws -> Bool {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let text = try Self.entry(scheme, program: program)
-        do {
-            try FileManager.default.createDirectory(atPath: directories.applications, withIntermediateDirectories: true)
-            // The file is written under another name first, so that no program reads half of it.
-            try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
-        } catch {
-            throw SystemFailure("\(path) cannot be written: check the directory's owner and mode.")
-        }
+        try PlainFile.write(Array(text.utf8), to: path, mode: 0o644)
         _ = try await SystemTool.run("update-desktop-database", [directories.applications])
         return try await SystemTool.run("xdg-mime", ["default", fileName, type]) == true
     }
@@ -74,16 +68,13 @@ struct SchemeRegistration {
 
     /// Removes the lines that name the entry from the user's list of choices. The desktop has no tool for that.
     private func forgetChoice(_ list: String) throws {
-        guard let bytes = FileManager.default.contents(atPath: list) else { return }
+        let file = try ConfigFile(list)
+        guard let bytes = file.bytes else { return }
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        let choices = ["", ";"].map { Data("\(type)=\(fileName)\($0)".utf8) }
+        let choices = ["", ";"].map { Array("\(type)=\(fileName)\($0)".utf8)[...] }
         let kept = lines.filter { !choices.contains($0) }
         guard kept.count < lines.count else { return }
-        do {
-            try Data(kept.joined(separator: [UInt8(ascii: "\n")])).write(to: URL(filePath: list), options: .atomic)
-        } catch {
-            throw SystemFailure("\(list) cannot be written: check its owner and mode.")
-        }
+        try file.replace(with: Array(kept.joined(separator: [UInt8(ascii: "\n")])))
     }
 
     /// Returns the entry's text.

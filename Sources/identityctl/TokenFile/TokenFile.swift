@@ -6,7 +6,6 @@ import Synchronization
 /// A file with a token. A reader finds the old token or the new one, never a part; only the owner can read it.
 final class TokenFile: Sendable {
     let path: String
-    private let directory: String
     private let isLocked: Bool
     /// The file that was written last. While its descriptor is open, no other file can have its inode number.
     private let written = Mutex<Int32?>(nil)
@@ -15,8 +14,6 @@ final class TokenFile: Sendable {
     init(_ path: String, isLocked: Bool = false) {
         self.path = path
         self.isLocked = isLocked
-        let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        directory = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 
     deinit {
@@ -28,7 +25,6 @@ final class TokenFile: Sendable {
     /// - Throws: `UsageError` if something else has the name, `SystemFailure`, also if another process keeps the file.
     func check() throws {
         try checkTarget()
-        guard unsafe access(directory, W_OK | X_OK) == 0 else { throw failure(errno) }
         try checkIsNotKept()
     }
 
@@ -47,20 +43,20 @@ final class TokenFile: Sendable {
     /// - Throws: `UsageError` if something else has the name, `SystemFailure`; the older file then stays.
     func write(_ text: String) throws {
         try checkTarget()
-        let random = String(UInt64.random(in: .min ... .max), radix: 36)
-        let beside = "\(directory)/.identityctl-\(random)"
-        let descriptor = unsafe open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure(errno) }
+        var kept: Int32 = -1
         do {
-            try fill(descriptor, with: text)
-            guard unsafe rename(beside, path) == 0 else { throw failure(errno) }
+            try PlainFile.write(Array(text.utf8), to: path, in: .name) { descriptor in
+                // A file system without locks takes a second keeper.
+                if isLocked { _ = flock(descriptor, LOCK_EX | LOCK_NB) }
+                kept = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+                guard kept >= 0 else { throw failure(errno) }
+            }
         } catch {
-            unsafe unlink(beside)
-            close(descriptor)
+            if kept >= 0 { close(kept) }
             throw error
         }
         let older = written.withLock { written in
-            defer { written = descriptor }
+            defer { written = kept }
             return written
         }
         if let older { close(older) }
@@ -79,21 +75,9 @@ final class TokenFile: Sendable {
         if isInPlace { unsafe unlink(path) }
     }
 
-    private func fill(_ descriptor: Int32, with text: String) throws {
-        // A umask may have removed bits, and some file systems have one mode for all files.
-        var status = stat()
-        guard fchmod(descriptor, 0o600) == 0, unsafe fstat(descriptor, &status) == 0 else { throw failure(errno) }
-        guard status.st_mode & 0o077 == 0 else {
-            throw SystemFailure("The file system of \(path.printable) keeps no permissions. Name a file elsewhere.")
-        }
-        // A file system without locks takes a second keeper.
-        if isLocked { _ = flock(descriptor, LOCK_EX | LOCK_NB) }
-        try StandardStream.write(Array(text.utf8), to: descriptor, named: path.printable)
-        guard fsync(descriptor) == 0 else { throw failure(errno) }
-    }
-
     /// A link could lead anywhere, and a device such as /dev/stdout would be replaced by a file.
     private func checkTarget() throws {
+        guard unsafe access(PlainFile.directory(of: path), W_OK | X_OK) == 0 else { throw failure(errno) }
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else {
             guard errno == ENOENT, path.utf8.last != UInt8(ascii: "/") else { throw failure(errno) }
@@ -115,6 +99,6 @@ final class TokenFile: Sendable {
     }
 
     private func failure(_ number: Int32) -> SystemFailure {
-        SystemFailure("\(path.printable) could not be written", number: number)
+        SystemFailure("\(path.printable) cannot be written", number: number)
     }
 }

@@ -1,0 +1,118 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+
+extension PlainFile {
+    /// What a new file may take the place of.
+    enum Place {
+        /// Nothing may have the name.
+        case free
+        /// A file of the name is replaced. A symbolic link stays, and the file that it leads to is replaced.
+        case file
+        /// Whatever has the name is replaced, a symbolic link as well.
+        case name
+    }
+
+    /// Writes a file beside its place, and moves it there when it is on the disk: a reader finds the old content or the new,
+    /// never a part. Missing directories are made, for this user alone.
+    ///
+    /// - Parameters:
+    ///   - mode: The file's mode in its place. Before that, only this user can read it.
+    ///   - ready: Called with the file's descriptor before the move.
+    /// - Throws: `UsageError` if the place is taken, or for a link that leads to no file; `SystemFailure`; the errors of
+    ///   `ready`. An older file then stays.
+    static func write(
+        _ bytes: [UInt8],
+        to path: String,
+        in place: Place = .file,
+        mode: mode_t = 0o600,
+        ready: (Int32) throws -> Void = { _ in }
+    ) throws {
+        let target = place == .file ? try self.target(of: path) : path
+        let directory = self.directory(of: target)
+        removeLeftovers(in: directory)
+        let beside = directory + "/" + leftover + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
+        var descriptor = create(beside)
+        if descriptor < 0, errno == ENOENT, makeDirectory(directory) { descriptor = create(beside) }
+        guard descriptor >= 0 else { throw failure(path) }
+        defer {
+            close(descriptor)
+            unsafe unlink(beside)
+        }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw failure(path) }
+        guard status.st_mode & 0o077 & ~mode == 0 else {
+            throw SystemFailure(
+                "The file system of \(path.printable) keeps no permissions, so that others could read the file."
+            )
+        }
+        try StandardStream.write(bytes, to: descriptor, named: path.printable)
+        // Some file systems cannot sync.
+        guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 || errno == EINVAL else { throw failure(path) }
+        try ready(descriptor)
+        if place == .free { try claim(path, for: beside) }
+        guard unsafe rename(beside, target) == 0 else { throw failure(path) }
+    }
+
+    /// The file that a symbolic link leads to; any other path as it is.
+    ///
+    /// - Throws: `UsageError` for a link that leads to no file.
+    static func target(of path: String) throws -> String {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
+        guard let target = unsafe realpath(path, nil) else {
+            throw UsageError("\(path.printable) is a link that leads to no file. Remove the link, and try again.")
+        }
+        defer { unsafe free(target) }
+        return unsafe String(cString: target)
+    }
+
+    /// The directory that a path without a slash at its end names a file in.
+    static func directory(of path: String) -> String {
+        let end = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        return end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    }
+
+    private static func create(_ path: String) -> Int32 {
+        unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    }
+
+    private static func makeDirectory(_ path: String) -> Bool {
+        if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
+        guard errno == ENOENT, makeDirectory(directory(of: path)) else { return false }
+        return unsafe mkdir(path, 0o700) == 0
+    }
+
+    /// Gives a file the name `path` as well, or makes an empty file there where the file system has no links.
+    private static func claim(_ path: String, for file: String) throws {
+        if unsafe link(file, path) == 0 { return }
+        let descriptor = [EPERM, EOPNOTSUPP].contains(errno) ? create(path) : -1
+        guard descriptor < 0 else {
+            close(descriptor)
+            return
+        }
+        throw errno == EEXIST ? UsageError("\(path.printable) exists already.") : failure(path)
+    }
+
+    private static let leftover = ".identityctl-"
+
+    /// Removes this user's files that writers left there when they were killed, an hour ago or earlier.
+    private static func removeLeftovers(in directory: String) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] {
+            guard name.hasPrefix(leftover), name.utf8.count == leftover.utf8.count + 16,
+                UInt64(name.dropFirst(leftover.count), radix: 16) != nil
+            else { continue }
+            var status = stat()
+            let path = "\(directory)/\(name)"
+            guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+                time(nil) - status.st_mtim.tv_sec > 3600
+            else { continue }
+            unsafe unlink(path)
+        }
+    }
+
+    private static func failure(_ path: String) -> SystemFailure {
+        SystemFailure("\(path.printable) cannot be written", number: errno)
+    }
+}

@@ -1,0 +1,86 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityTestSupport
+import Testing
+
+@testable import identityctl
+
+/// Files that are written as a whole, among the files of others.
+@Suite struct PlainFileTests {
+    private let directory: TemporaryDirectory
+    private var path: String { directory.path + "/sub/one/file" }
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func write(_ text: String, in place: PlainFile.Place = .file) throws {
+        try PlainFile.write(Array(text.utf8), to: path, in: place)
+    }
+
+    private func text(_ path: String) -> String? {
+        FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func mode(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    private var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: directory.path + "/sub/one").sorted() }
+    }
+
+    @Test func makesTheDirectoriesForThisUserAlone() throws {
+        try write("text", in: .free)
+        #expect(try text(path) == "text" && names == ["file"])
+        #expect(try mode(path) == 0o600 && mode(directory.path + "/sub") == 0o700)
+    }
+
+    @Test func takesNoPlaceThatIsTaken() throws {
+        try write("first", in: .free)
+        #expect(throws: UsageError("\(path) exists already.")) { try write("second", in: .free) }
+        #expect(try text(path) == "first" && names == ["file"])
+    }
+
+    @Test func replacesAFileOrALinkAsItIsTold() throws {
+        try write("first")
+        let link = directory.path + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "sub/one/file")
+        try PlainFile.write(Array("second".utf8), to: link, mode: 0o640)
+        #expect(text(path) == "second")
+        #expect(try mode(path) == 0o640)
+        try PlainFile.write(Array("third".utf8), to: link, in: .name)
+        #expect(text(path) == "second" && text(link) == "third")
+        try FileManager.default.removeItem(atPath: link)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "nowhere")
+        #expect(throws: UsageError.self) { try PlainFile.write([], to: link) }
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "nowhere")
+    }
+
+    @Test func leavesTheOlderFileAndNoOtherAfterAnError() throws {
+        try write("first")
+        #expect(throws: CancellationError.self) {
+            try PlainFile.write([1], to: path) { _ in
+                #expect(try names.count == 2)
+                throw CancellationError()
+            }
+        }
+        #expect(try text(path) == "first" && names == ["file"])
+    }
+
+    /// Only files with the names of killed writers go, and only old ones: another writer may be at work.
+    @Test func removesWhatKilledWritersLeft() throws {
+        try write("first")
+        let old = [".identityctl-0123456789abcdef", ".identityctl-0123456789abcdeg", ".identityctl-0", "identityctl-x"]
+        let new = ".identityctl-fedcba9876543210"
+        for name in old + [new] {
+            let path = directory.path + "/sub/one/" + name
+            let date = Date(timeIntervalSinceNow: name == new ? 0 : -4000)
+            #expect(FileManager.default.createFile(atPath: path, contents: Data()))
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
+        }
+        try write("second")
+        #expect(try names == (old.dropFirst() + [new, "file"]).sorted())
+    }
+}
