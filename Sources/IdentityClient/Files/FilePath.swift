@@ -4,7 +4,12 @@
 enum FilePath {
     /// The path without empty parts and `.`, which could hide a link at its end. `..` stays, for the system.
     static func normalized(_ path: String) -> String {
-        "/" + path.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+        "/" + parts(of: path).filter { $0 != "." }.joined(separator: "/")
+    }
+
+    /// The names in a path. As for the system, a slash ends a name also before a combining character.
+    static func parts(of path: String) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/")).compactMap { String($0) }
     }
 
     /// The absolute path of a path that may begin at `directory`.

@@ -48,11 +48,11 @@ enum SecureDirectory {
 
     /// The directories above `path`, the outermost first, without the root.
     private static func ancestors(of path: String) -> [String] {
-        let parts = path.split(separator: "/")
+        let parts = FilePath.parts(of: path)
         return (1..<max(1, parts.count)).map { "/" + parts.prefix($0).joined(separator: "/") }
     }
 
     private static func parent(of path: String) -> String {
-        "/" + path.split(separator: "/").dropLast().joined(separator: "/")
+        "/" + FilePath.parts(of: path).dropLast().joined(separator: "/")
     }
 }

@@ -160,5 +160,7 @@ import Testing
     @Test func keepsAnAbsolutePathAndCompletesARelativeOne() {
         #expect(FilePath.absolute("/a//b/./c/", in: "/work") == "/a/b/c")
         #expect(FilePath.absolute("b/../c", in: "/work") == "/work/b/../c")
+        // A slash and a combining accent are one character, and two for the system.
+        #expect(FilePath.absolute("/a/./\u{301}b", in: "/work") == "/a/\u{301}b")
     }
 }

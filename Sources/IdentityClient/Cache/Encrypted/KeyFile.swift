@@ -23,8 +23,9 @@ public struct KeyFile: EncryptionKeyProvider, Hashable {
     ///
     /// - Throws: `AuthenticationError.configuration` for a path that is relative or has control characters.
     public init(path: String) throws {
-        guard path.hasPrefix("/"), path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }),
-            path.split(separator: "/").last.map({ $0 != ".." && $0 != "." }) == true, !path.hasSuffix("/")
+        let slash = UInt8(ascii: "/")
+        guard path.utf8.first == slash, path.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }),
+            FilePath.parts(of: path).last.map({ $0 != ".." && $0 != "." }) == true, path.utf8.last != slash
         else {
             throw AuthenticationError(
                 .invalidArgument,
