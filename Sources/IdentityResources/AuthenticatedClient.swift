@@ -99,7 +99,8 @@ public final class AuthenticatedClient: Sendable {
     /// The client sets `Authorization` and the fields that frame the message. Cancelling the task ends the call at
     /// once.
     /// - Throws: `AuthenticationError.interactionRequired` when a person is needed, with the `claims` to pass on if the
-    ///   resource made a claims challenge; every other error of `acquireTokenSilently(_:)`; `.network` when no answer
+    ///   resource made a claims challenge, and with its `challenge` if it demands more scopes or another authentication:
+    ///   `.insufficientScope`, `.insufficientUserAuthentication`; every other error of `acquireTokenSilently(_:)`; `.network` when no answer
     ///   came, or not in time; `.unexpectedRedirect` when a redirect is not followed; `.responseTooLarge`;
     ///   `.fileUnavailable` when a file of the body cannot be read; `CancellationError`.
     public func send(

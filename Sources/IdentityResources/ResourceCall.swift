@@ -3,6 +3,7 @@
 import HTTPTypes
 import IdentityClient
 import Logging
+import OAuthWire
 
 /// A call of a resource, from the request to the answer for the program.
 struct ResourceCall: Sendable {
@@ -21,6 +22,7 @@ struct ResourceCall: Sendable {
         var (route, body) = (try ResourceRoute(request.describing(body)), body)
         var token = try await client.tokens.current()
         var history = ResourceDecision.History(sentToken: true, isTokenNew: token.source == .identityProvider)
+        history.granted = token.scopes
         history.isIdempotent = route.request.method.isIdempotent
         let clock = client.application.configuration.clock
         while true {
@@ -54,6 +56,21 @@ struct ResourceCall: Sendable {
                     "\(route.address.host) demands more of the sign-in: sign in interactively with this error's claims.",
                     claims: claims
                 )
+            case .stepUp(let challenge, let demands):
+                await exchange.drainIfShort()
+                note("A resource demands more of the sign-in", route, at: .debug)
+                let newer = try await client.tokens.current()
+                guard newer.accessToken != token.accessToken, history.repeated.insert(demands).inserted else {
+                    throw AuthenticationError(
+                        challenge,
+                        demands,
+                        beyond: token.scopes,
+                        status: exchange.response.status.code,
+                        at: route.address.host
+                    )
+                }
+                token = newer
+                history.granted = newer.scopes
             case .wait(let duration):
                 await exchange.drainIfShort()
                 note("A resource asks to wait", route, at: .debug, ["identity.wait": "\(duration)"])
@@ -99,6 +116,38 @@ struct ResourceCall: Sendable {
                 underlyingError: error
             )
         }
+    }
+}
+
+extension AuthenticationError {
+    /// The error for an API's demands, with the API's words.
+    ///
+    /// - Parameter granted: The scopes of the refused token, which the next token keeps.
+    fileprivate init(
+        _ challenge: AuthenticationChallenge,
+        _ demands: ResourceChallenge,
+        beyond granted: Set<Scope>,
+        status: Int,
+        at host: String
+    ) {
+        var (code, need) = (Code.insufficientUserAuthentication, "a newer or another kind of authentication")
+        if challenge.error == "insufficient_scope" {
+            let missing = demands.scopes.subtracting(granted).map(\.rawValue).sorted().joined(separator: ", ")
+            (code, need) = (.insufficientScope, "scopes that the token lacks: \(missing)")
+        }
+        var demands = demands
+        if !demands.scopes.isEmpty { demands.scopes.formUnion(granted) }
+        self.init(
+            code,
+            "\(host) demands \(need). Sign in interactively with this error's challenge.",
+            serverError: ServerError(
+                error: challenge.error ?? "",
+                errorDescription: challenge.parameters["error_description"].map(WireText.clean),
+                errorURI: challenge.parameters["error_uri"].map(WireText.clean),
+                httpStatus: status
+            ),
+            challenge: demands
+        )
     }
 }
 

@@ -12,6 +12,9 @@ enum ResourceDecision: Hashable, Sendable {
     case renew(claims: String?)
     /// Ask the person: the token was renewed already, and the resource still demands these claims.
     case askPerson(claims: String)
+    /// Ask the person: no token that can be had silently meets the demands. Only if another token is stored by now is the
+    /// request repeated with it, once for each demand.
+    case stepUp(AuthenticationChallenge, ResourceChallenge)
     /// Wait as the server asked, then repeat the request; for idempotent methods only.
     case wait(Duration)
 
@@ -21,7 +24,11 @@ enum ResourceDecision: Hashable, Sendable {
         var sentToken: Bool
         /// Whether the token came from the provider for this very call.
         var isTokenNew = false
+        /// The scopes of the token.
+        var granted: Set<Scope> = []
         var hasRenewed = false
+        /// The demands for which the request was repeated.
+        var repeated: Set<ResourceChallenge> = []
         /// Whether sending the request twice does the same as once.
         var isIdempotent = true
         var waited = Duration.zero
@@ -36,16 +43,25 @@ enum ResourceDecision: Hashable, Sendable {
     ///   - now: The current time in Unix seconds.
     init(_ response: HTTPResponse, after history: History, waitLimit: Duration, now: Int64) {
         switch response.status.code {
-        case 401 where history.sentToken:
+        case 401 where history.sentToken, 403 where history.sentToken:
+            let isRefused = response.status.code == 401
             let challenges = AuthenticationChallenge.parse(response.headerFields[values: .wwwAuthenticate])
-            if let claims = challenges.lazy.compactMap(\.claims).first {
+            if isRefused, let claims = challenges.lazy.compactMap(\.claims).first {
                 self = history.hasRenewed ? .askPerson(claims: claims) : .renew(claims: claims)
                 return
             }
-            // Another scheme alone, or too few scopes: another token of this kind would change nothing.
+            for challenge in challenges {
+                guard let demands = ResourceChallenge(challenge) else { continue }
+                // A sign-in for scopes that the token has would change nothing.
+                let isMet = challenge.error == "insufficient_scope" && demands.scopes.isSubset(of: history.granted)
+                self = isMet ? .deliver : .stepUp(challenge, demands)
+                return
+            }
+            // Another scheme alone, or too few rights: another token of this kind would change nothing.
             let bearer = challenges.filter { $0.scheme == "bearer" }
-            let canHelp = challenges.isEmpty || bearer.contains { $0.error != "insufficient_scope" }
-            self = canHelp && !history.hasRenewed && !history.isTokenNew ? .renew(claims: nil) : .deliver
+            let canHelp = challenges.isEmpty || bearer.contains { !Self.isLasting($0.error) }
+            let renews = isRefused && canHelp && !history.hasRenewed && !history.isTokenNew
+            self = renews ? .renew(claims: nil) : .deliver
         case 429, 503:
             guard history.isIdempotent, history.waits < Self.maximumWaits,
                 let wait = response.retryAfter(now: now), history.waited + wait <= waitLimit
@@ -57,5 +73,10 @@ enum ResourceDecision: Hashable, Sendable {
         default:
             self = .deliver
         }
+    }
+
+    /// Whether a renewed token would be refused as well.
+    private static func isLasting(_ error: String?) -> Bool {
+        error == "insufficient_scope" || error == "insufficient_user_authentication"
     }
 }

@@ -63,6 +63,7 @@ extension AuthenticationError {
             message,
             serverError: serverError,
             claims: claims,
+            challenge: challenge,
             retryAfter: retryAfter,
             correlationID: correlationID,
             underlyingError: underlyingError,

@@ -86,9 +86,7 @@ struct CallingAnAPIGuideTests {
             _ = try await client.get(url)
             Issue.record("nothing was thrown")
         } catch let error as AuthenticationError where .interactionRequired ~= error.code {
-            var parameters = InteractiveParameters(scopes: client.scopes)
-            parameters.account = client.account
-            parameters.claims = error.claims
+            let parameters = InteractiveParameters(scopes: client.scopes, account: client.account, meeting: error)
             _ = try await client.application.acquireTokenInteractively(parameters)
         }
         let asked = try #require(setup.provider.requests.last { $0.endpoint == .authorization })

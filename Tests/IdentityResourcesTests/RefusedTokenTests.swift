@@ -80,7 +80,10 @@ struct RefusedTokenTests {
         #expect(server.requests.count == 1 && setup.provider.count(of: .token) == 2)
     }
 
-    @Test(arguments: ["Basic realm=\"x\"", "Bearer error=\"insufficient_scope\", scope=\"more\""])
+    @Test(arguments: [
+        "Basic realm=\"x\"", "Bearer error=\"insufficient_scope\"",
+        "Bearer error=\"insufficient_scope\", scope=\"api.read\"",
+    ])
     func leavesWhatAnotherTokenWouldNotChange(challenge: String) async throws {
         let setup = try TestSetup()
         let (client, _) = try await setup.resourceClient()

@@ -3,6 +3,7 @@
 import HTTPTypes
 import IdentityClient
 import IdentityTestSupport
+import OAuthWire
 import Testing
 
 @testable import IdentityResources
@@ -24,6 +25,20 @@ import Testing
         return history
     }
 
+    private static let long = String(repeating: "x", count: 1001)
+
+    private static func stepUp(
+        _ status: Int,
+        _ error: String,
+        _ parameters: [String: String],
+        _ demands: ResourceChallenge
+    ) -> Row {
+        let parameters = parameters.merging(["error": error]) { $1 }
+        let field = "Bearer " + parameters.map { "\($0)=\"\($1)\"" }.joined(separator: ", ")
+        let challenge = AuthenticationChallenge(scheme: "bearer", parameters: parameters)
+        return Row(status: status, field: (.wwwAuthenticate, field), decision: .stepUp(challenge, demands))
+    }
+
     static let rows: [Row] = [
         Row(status: 200, decision: .deliver),
         Row(status: 403, field: (.wwwAuthenticate, challenge), decision: .deliver),
@@ -31,6 +46,35 @@ import Testing
         Row(status: 401, field: (.wwwAuthenticate, "Bearer"), decision: .renew(claims: nil)),
         Row(status: 401, field: (.wwwAuthenticate, "Basic"), decision: .deliver),
         Row(status: 401, field: (.wwwAuthenticate, "Bearer error=insufficient_scope"), decision: .deliver),
+        stepUp(403, "insufficient_scope", ["scope": "a b"], ResourceChallenge(scopes: ["a", "b"])),
+        stepUp(401, "insufficient_scope", ["scope": "a"], ResourceChallenge(scopes: ["a"])),
+        stepUp(
+            401,
+            "insufficient_user_authentication",
+            ["acr_values": "x y", "max_age": "5"],
+            ResourceChallenge(acrValues: ["x", "y"], maxAge: .seconds(5))
+        ),
+        stepUp(401, "insufficient_user_authentication", [:], ResourceChallenge()),
+        // A sign-in for scopes that the token has, or for none that are named, would change nothing.
+        Row(
+            status: 403,
+            field: (.wwwAuthenticate, "Bearer error=insufficient_scope, scope=\"a\""),
+            history: history { $0.granted = ["a", "b"] },
+            decision: .deliver
+        ),
+        Row(status: 403, field: (.wwwAuthenticate, "Bearer error=insufficient_scope"), decision: .deliver),
+        Row(
+            status: 403,
+            field: (.wwwAuthenticate, "Bearer error=insufficient_scope, scope=\"a\""),
+            history: history { $0.sentToken = false },
+            decision: .deliver
+        ),
+        Row(status: 403, decision: .deliver),
+        Row(
+            status: 401,
+            field: (.wwwAuthenticate, "Bearer error=insufficient_user_authentication, acr_values=\"\(long)\""),
+            decision: .deliver
+        ),
         Row(status: 401, history: history { $0.hasRenewed = true }, decision: .deliver),
         Row(status: 401, history: history { $0.isTokenNew = true }, decision: .deliver),
         Row(status: 401, history: history { $0.sentToken = false }, decision: .deliver),

@@ -14,6 +14,7 @@ struct GrantValidation: Sendable {
         metadata: ProviderMetadata,
         nonce: String?,
         essentialACR: [String]? = nil,
+        requiredACR: [String]? = nil,
         maxAge: Int?,
         requestedScopes: [String]
     ) async throws -> TokenGrant {
@@ -34,6 +35,7 @@ struct GrantValidation: Sendable {
         } else if authority.issuesIDTokens {
             throw IDTokenExpectation.refused("there is none, although openid was asked for")
         }
+        if let requiredACR, claims?.hasACR(in: requiredACR) != true { throw insufficientAuthentication(requiredACR) }
         let clientInfo = response.clientInfo.flatMap(ClientInfo.parse)
         if let claims, let clientInfo, authority.hasHomeAccounts, !claims.mayBe(about: clientInfo, at: authority) {
             throw IDTokenExpectation.refused("it is about another person than client_info (oid, tid)")
@@ -103,6 +105,19 @@ struct GrantValidation: Sendable {
                 """
             )
         }
+    }
+
+    /// The error of a sign-in after which the provider names another `acr` than the program requires, or none.
+    private func insufficientAuthentication(_ required: [String]) -> AuthenticationError {
+        AuthenticationError(
+            .insufficientUserAuthentication,
+            """
+            The person did not authenticate in the way that the program requires (acr). Nothing was stored. Sign in again, \
+            and choose another method on the sign-in page.
+            """,
+            challenge: ResourceChallenge(acrValues: required),
+            correlationID: context.correlationID
+        )
     }
 
     private func unusable(_ message: String) -> AuthenticationError {

@@ -30,6 +30,13 @@ extension AuthenticationError.Code {
     public static let accountRemoved = Self(rawValue: "interaction_required.account_removed")
     /// The API requires additional claims: pass the error's `claims` on.
     public static let claimsChallenge = Self(rawValue: "interaction_required.claims")
+    /// The API requires scopes that the token lacks: sign in for them, with the error's `challenge`.
+    public static let insufficientScope = Self(rawValue: "interaction_required.insufficient_scope")
+    /// The API requires a newer or another kind of authentication, or a sign-in did not bring the required kind: sign in
+    /// again, with the error's `challenge`.
+    public static let insufficientUserAuthentication = Self(
+        rawValue: "interaction_required.insufficient_user_authentication"
+    )
     /// The person signed in with another account than requested: sign in again with the right account.
     public static let accountMismatch = Self(rawValue: "interaction_required.account_mismatch")
 

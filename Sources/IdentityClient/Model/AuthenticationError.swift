@@ -30,6 +30,10 @@ public struct AuthenticationError: Error, Sendable {
     /// The claims challenge (JSON) to pass to the next acquisition, if the server sent one.
     public let claims: String?
 
+    /// The demands that an API makes of the next sign-in, if it refused the token because of them. See
+    /// `InteractiveParameters(scopes:account:meeting:)`.
+    public let challenge: ResourceChallenge?
+
     /// The time to wait before the next attempt, if the server or the library's own loop protection sets one.
     public let retryAfter: Duration?
 
@@ -53,6 +57,7 @@ public struct AuthenticationError: Error, Sendable {
         _ message: String,
         serverError: ServerError? = nil,
         claims: String? = nil,
+        challenge: ResourceChallenge? = nil,
         retryAfter: Duration? = nil,
         correlationID: UUID? = nil,
         underlyingError: (any Error)? = nil,
@@ -62,6 +67,7 @@ public struct AuthenticationError: Error, Sendable {
         self.message = message
         self.serverError = serverError
         self.claims = claims
+        self.challenge = challenge
         self.retryAfter = retryAfter
         self.correlationID = correlationID
         self.underlyingError = underlyingError

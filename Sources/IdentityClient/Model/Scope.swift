@@ -24,6 +24,11 @@ public struct Scope: RawRepresentable, Hashable, Sendable, ExpressibleByStringIn
     /// The scope.
     public var description: String { rawValue }
 
+    /// Whether a request may name the scope (RFC 6749 §3.3).
+    var isWellFormed: Bool {
+        !rawValue.isEmpty && rawValue.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
+    }
+
     /// `openid`: requests an ID token.
     public static let openID: Scope = "openid"
     /// `profile`: requests the person's name in the ID token.

@@ -22,16 +22,12 @@ extension Set<Scope> {
     ///
     /// - Throws: `.invalidArgument` if a scope has invalid characters (RFC 6749 §3.3).
     func checked() throws -> [String] {
-        let scopes = map(\.rawValue).sorted()
-        let isValid = scopes.allSatisfy { scope in
-            !scope.isEmpty && scope.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
-        }
-        guard isValid else {
+        guard allSatisfy(\.isWellFormed) else {
             throw AuthenticationError(
                 .invalidArgument,
                 "A scope is empty, or has spaces, quotes, backslashes or other than ASCII characters. Give each scope by itself."
             )
         }
-        return scopes
+        return map(\.rawValue).sorted()
     }
 }

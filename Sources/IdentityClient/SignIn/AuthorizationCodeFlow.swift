@@ -69,6 +69,7 @@ struct AuthorizationCodeFlow: Sendable {
             asked: request.scopes,
             nonce: request.nonce,
             claims: request.claims,
+            requiredACR: request.parameters.requiresACR ? request.parameters.acrValues : nil,
             maxAge: request.maxAge
         )
     }

@@ -28,6 +28,12 @@ struct AuthorizationPreparation: Sendable {
             requiresPersistence: parameters.requiresPersistence,
             context
         )
+        guard !parameters.requiresACR || authority.issuesIDTokens && !parameters.acrValues.isEmpty else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "A required acr needs acrValues, and a provider with ID tokens: a plain OAuth 2.0 server names no acr."
+            )
+        }
         prompt = try await PromptChoice(environment: environment, context: context).prompt(parameters, authority)
         guard metadata.codeChallengeMethods?.contains("S256") != false else {
             throw AuthenticationError(

@@ -43,6 +43,11 @@ public struct InteractiveParameters: Sendable {
     /// The requested authentication contexts, in order of preference (`acr_values`).
     public var acrValues: [String] = []
 
+    /// Whether the sign-in fails with `.insufficientUserAuthentication` unless the ID token's `acr` is one of
+    /// ``acrValues``. `false` unless set: then the provider may authenticate the person in another way, and the program
+    /// or its API decides.
+    public var requiresACR = false
+
     /// The languages of the pages, in order of preference, as BCP 47 tags (`ui_locales`).
     public var uiLocales: [String] = []
 
@@ -103,6 +108,24 @@ public struct InteractiveParameters: Sendable {
         self.scopes = scopes
         self.account = account
         self.claims = claims
+    }
+
+    /// Creates the parameters of a sign-in that meets the demands of an error: its claims, and its challenge's scopes,
+    /// authentication contexts and maximum age.
+    ///
+    /// ```swift
+    /// } catch let error as AuthenticationError where .interactionRequired ~= error.code {
+    ///     let parameters = InteractiveParameters(scopes: api.scopes, account: api.account, meeting: error)
+    ///     _ = try await app.acquireTokenInteractively(parameters)
+    /// }
+    /// ```
+    ///
+    /// If an API demands another authentication without saying which, the person signs in again (`prompt=login`).
+    public init(scopes: Set<Scope>, account: Account?, meeting error: AuthenticationError) {
+        self.init(scopes: scopes.union(error.challenge?.scopes ?? []), account: account, claims: error.claims)
+        acrValues = error.challenge?.acrValues ?? []
+        maxAge = error.challenge?.maxAge
+        if error.code == .insufficientUserAuthentication, acrValues.isEmpty, maxAge == nil { prompt = .login }
     }
 
     /// The policy for a sign-in that is still under way when another begins.

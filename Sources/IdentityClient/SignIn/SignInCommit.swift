@@ -20,12 +20,14 @@ struct SignInCommit: Sendable {
     ///   - asked: The scopes of the request, including those that the library added.
     ///   - nonce: The value that the ID token has to repeat; `nil` if the request could have none.
     ///   - claims: The claims request that was sent. Its essential `acr` is checked.
+    ///   - requiredACR: The values of which the ID token's `acr` must be one; `nil` if the program requires none.
     ///   - maxAge: The most seconds since the person authenticated; `nil` if the program set no limit.
     func run(
         _ response: TokenResponse,
         asked: [String],
         nonce: String?,
         claims: String?,
+        requiredACR: [String]? = nil,
         maxAge: Int?
     ) async throws -> AuthenticationResult {
         let grant: TokenGrant
@@ -36,6 +38,7 @@ struct SignInCommit: Sendable {
                 metadata: metadata,
                 nonce: nonce,
                 essentialACR: ClaimsRequest.essentialACR(in: claims),
+                requiredACR: requiredACR,
                 maxAge: maxAge,
                 requestedScopes: asked
             )

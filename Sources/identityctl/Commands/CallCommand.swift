@@ -61,12 +61,8 @@ struct CallCommand: ToolCommand {
     }
 
     func advice(on error: any Error, in session: Session) -> String? {
-        switch error {
-        case let refusal as APIRefusal:
-            refusal.signIn(sharedOptions).map { "To sign in with what it demands, run: \($0.command("login"))" }
-        case AuthenticationError.Code.networkTimedOut: "To allow more time, give --timeout SECONDS."
-        default: nil
-        }
+        guard case AuthenticationError.Code.networkTimedOut = error else { return nil }
+        return "To allow more time, give --timeout SECONDS."
     }
 
     private func address() throws -> URL {

@@ -40,24 +40,6 @@ struct APIRefusal: Error, CustomStringConvertible {
         return lines
     }
 
-    /// Returns the sign-in that meets the API's demand, or `nil` if no sign-in could meet it.
-    ///
-    /// - SeeAlso: [RFC 6750 §3.1](https://www.rfc-editor.org/rfc/rfc6750#section-3.1),
-    ///   [RFC 9470 §3](https://www.rfc-editor.org/rfc/rfc9470#section-3)
-    func signIn(_ options: SharedOptions) -> SharedOptions? {
-        guard let challenge else { return nil }
-        switch challenge.error {
-        case "insufficient_scope":
-            return challenge.parameters["scope"].map { options.adding("--scope", $0) }
-        case "insufficient_user_authentication":
-            let demands = [("acr_values", "--acr-values"), ("max_age", "--max-age")].compactMap { name, option in
-                challenge.parameters[name].map { (option, $0) }
-            }
-            return demands.isEmpty ? nil : demands.reduce(options) { $0.adding($1.0, $1.1) }
-        default: return nil
-        }
-    }
-
     /// The members of the refusal that go into the JSON of an error.
     var members: [(String, JSONValue)] {
         var members: [(String, JSONValue)] = [("httpStatus", .integer(status))]

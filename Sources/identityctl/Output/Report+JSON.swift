@@ -56,6 +56,7 @@ enum JSONReport {
             ("message", .string(message(of: error))),
         ])
         object["serverError"] = known?.serverError.map { .object(serverError($0)) }
+        object["challenge"] = known?.challenge.map { .object(challenge($0)) }
         object["retryAfter"] = known?.retryAfter.map { .integer($0.wholeSeconds) }
         object["correlationID"] = text(known?.correlationID?.text)
         object["timestamp"] = text(known?.timestamp.utcText)
@@ -95,6 +96,15 @@ enum JSONReport {
             ("environment", .string(account.environment)),
             ("tenantID", text(tenantID.flatMap { $0.isEmpty ? nil : $0 })),
         ])
+    }
+
+    private static func challenge(_ challenge: ResourceChallenge) -> JSONObject {
+        var object = JSONObject()
+        let scopes = challenge.scopes.map(\.rawValue).sorted().joined(separator: " ")
+        object["scope"] = scopes.isEmpty ? nil : .string(scopes)
+        object["acrValues"] = challenge.acrValues.isEmpty ? nil : .string(challenge.acrValues.joined(separator: " "))
+        object["maxAge"] = challenge.maxAge.map { .string("\($0.wholeSeconds)") }
+        return object
     }
 
     private static func serverError(_ error: ServerError) -> JSONObject {

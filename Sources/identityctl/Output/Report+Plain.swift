@@ -87,6 +87,7 @@ enum PlainReport {
         guard .interactionRequired ~= known.code else { return nil }
         var login = known.claims.map { options.replacing("--claims", with: $0) } ?? options
         if known.code == .accountMismatch { login = login.replacing("--prompt", with: "select_account") }
+        if let challenge = known.challenge { login = login.meeting(challenge) }
         return "To sign in, run: \(login.command("login"))"
     }
 }

@@ -36,6 +36,21 @@ struct SharedOptions: Hashable, Sendable {
         return options
     }
 
+    /// Returns the options with an API's demands of the sign-in.
+    func meeting(_ challenge: ResourceChallenge) -> SharedOptions {
+        var options = self
+        // These are added to every sign-in.
+        let scopes = challenge.scopes.subtracting([.openID, .profile, .offlineAccess]).map(\.rawValue).sorted()
+        if !scopes.isEmpty { options = options.replacing("--scope", with: scopes.joined(separator: " ")) }
+        if !challenge.acrValues.isEmpty {
+            options.add("--acr-values", challenge.acrValues.joined(separator: " "))
+        }
+        // A longer time than the option allows is met by the longest that it allows.
+        if let age = challenge.maxAge { options.add("--max-age", "\(min(age.wholeSeconds, 86_400))") }
+        let isAnother = challenge.scopes.isEmpty && challenge.acrValues.isEmpty && challenge.maxAge == nil
+        return isAnother ? options.replacing("--prompt", with: "login") : options
+    }
+
     /// Returns the options with one more.
     func adding(_ name: String, _ value: String) -> SharedOptions {
         var options = self

@@ -14,18 +14,6 @@ import Testing
     @Test func saysWhichScopeIsMissing() throws {
         let refusal = refusal(403, [.wwwAuthenticate: #"Bearer error="insufficient_scope", scope="a b""#])
         #expect(refusal.details == [#"The API said: error="insufficient_scope", scope="a b""#])
-        let options = SharedOptions().adding("--scope", "c")
-        #expect(refusal.signIn(options)?.command("login") == "identityctl login --scope c --scope 'a b'")
-    }
-
-    /// RFC 9470 §3
-    @Test func saysWhichAuthenticationIsDemanded() {
-        let challenge = #"Bearer error="insufficient_user_authentication", acr_values="myACR", max_age="5""#
-        let refusal = refusal(401, [.wwwAuthenticate: challenge])
-        #expect(
-            refusal.signIn(SharedOptions())?.command("login")
-                == "identityctl login --acr-values myACR --max-age 5"
-        )
     }
 
     @Test func saysWhereARedirectLeads() {
@@ -40,11 +28,6 @@ import Testing
     @Test func saysHowLongToWait() {
         #expect(refusal(503, [.retryAfter: "7"]).details == ["Try again in 7 s."])
         #expect(refusal(503, [.retryAfter: "soon"]).details.isEmpty)
-    }
-
-    @Test(arguments: ["Basic", "Bearer", #"Bearer error="invalid_token""#, #"Bearer error="insufficient_scope""#])
-    func advisesNoSignInThatChangesNothing(_ challenge: String) {
-        #expect(refusal(401, [.wwwAuthenticate: challenge]).signIn(SharedOptions()) == nil)
     }
 
     @Test func showsATerminalWhatItWouldObey() {

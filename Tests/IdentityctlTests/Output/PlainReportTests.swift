@@ -65,6 +65,22 @@ import Testing
         )
     }
 
+    @Test(arguments: [
+        (ResourceChallenge(scopes: ["a", "b", "openid"]), "--group g --scope 'a b'"),
+        (
+            ResourceChallenge(acrValues: ["gold", "silver"], maxAge: .seconds(5)),
+            "--group g --scope a --acr-values 'gold silver' --max-age 5"
+        ),
+        // No longer time than --max-age takes.
+        (ResourceChallenge(maxAge: .seconds(1 << 30)), "--group g --scope a --max-age 86400"),
+        (ResourceChallenge(), "--group g --scope a --prompt login"),
+    ])
+    func advisesTheSignInThatAnAPIDemands(_ challenge: ResourceChallenge, _ options: String) throws {
+        let given = try SharedOptionsTests.options("call", "--group", "g", "--scope", "a", "https://a.test")
+        let error = AuthenticationError(.insufficientScope, "", challenge: challenge)
+        #expect(PlainReport.advice(error, given) == "To sign in, run: identityctl login \(options)")
+    }
+
     @Test func saysHowToLeaveOutWhatIsAddedByDefault() throws {
         let given = try SharedOptionsTests.options("login", "--group", "g", "--default-scopes", "openid profile")
         let refused = AuthenticationError(.invalidScope, "", serverError: ServerError(error: "invalid_scope"))

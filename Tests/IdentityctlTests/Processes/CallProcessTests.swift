@@ -51,6 +51,27 @@ import Testing
         #expect(call.errorLines.last == "To sign in, run: identityctl login --claims '\(quoted)'")
     }
 
+    /// RFC 6750 §3.1, RFC 9470 §3
+    @Test(.timeLimit(.minutes(1))) func tellsHowToSignInForWhatTheAPIDemands() async throws {
+        let (setup, api) = try await signedIn()
+        let scope = #"Bearer error="insufficient_scope", error_description="Read \#u{9B}only.", scope="api.write""#
+        let refusal = TestIdentityProvider.Fault.answer(status: 403, headers: [("WWW-Authenticate", scope)], body: "no")
+        let stepUp = #"Bearer error="insufficient_user_authentication", acr_values="gold", max_age="60""#
+        let another = TestIdentityProvider.Fault.answer(status: 401, headers: [("WWW-Authenticate", stepUp)])
+        setup.provider.failNext(.userInfo, with: refusal, another)
+        let call = try await setup.run("call", api)
+        #expect(call.status == 2 && call.output.isEmpty)
+        #expect(call.errorLines.contains("  The server said: insufficient_scope: Read only."))
+        #expect(call.errorLines.last == "To sign in, run: identityctl login --scope 'api.write files.read'")
+        let json = try await setup.run("call", api, "--json")
+        let error = try JSONObject(parsing: Array(try #require(json.errorLines.last).utf8)).object("error")
+        #expect(json.status == 2 && error?.string("code") == "interaction_required.insufficient_user_authentication")
+        #expect(error?.object("challenge")?.members.map(\.name) == ["acrValues", "maxAge"])
+        let advice = "To sign in, run: identityctl login --acr-values gold --max-age 60"
+        #expect(json.errorLines.dropLast().last == advice)
+        #expect(setup.provider.count(of: .token) == 0)
+    }
+
     @Test(.timeLimit(.minutes(1))) func endsWith22WhenTheAPIRefuses() async throws {
         let (setup, api) = try await signedIn()
         setup.provider.failAlways(.userInfo, with: .answer(status: 404, body: "no such thing"))
