@@ -134,7 +134,7 @@ extension AuthenticationError.Code {
     public static let issuerMismatch = Self(rawValue: "invalid_response.issuer")
     /// The ID token failed validation.
     public static let invalidIDToken = Self(rawValue: "invalid_response.id_token")
-    /// The provider answered a refresh with the tokens of another person.
+    /// The provider answered a refresh with the tokens, or a UserInfo request with the claims, of another person.
     public static let subjectMismatch = Self(rawValue: "invalid_response.subject")
     /// The authority, or an endpoint it names, is not trusted.
     public static let untrustedAuthority = Self(rawValue: "invalid_response.untrusted_authority")

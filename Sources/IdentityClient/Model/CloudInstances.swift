@@ -17,6 +17,13 @@ package enum CloudInstances {
         ["login.sovcloud-identity.sg"],
     ]
 
+    /// The hosts of Microsoft Graph in all clouds.
+    /// - SeeAlso: [National cloud deployments](https://learn.microsoft.com/graph/deployments)
+    package static let graphHosts: Set = [
+        "graph.microsoft.com", "graph.microsoft.us", "dod-graph.microsoft.us", "microsoftgraph.chinacloudapi.cn",
+        "graph.microsoft.de", "graph.svc.sovcloud.fr", "graph.svc.sovcloud.de", "graph.svc.sovcloud.sg",
+    ]
+
     /// The tenant of personal Microsoft accounts.
     package static let consumersTenantID = "9188040d-6c67-4c5b-b112-36a304b66dad"
 

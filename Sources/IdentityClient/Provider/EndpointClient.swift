@@ -51,10 +51,20 @@ package struct EndpointClient: Sendable {
     /// Fetches a document. The answer is unchecked.
     package func get(
         _ url: String,
+        authorization: String? = nil,
+        accept: String = "application/json",
         context: RequestContext,
         authority: Authority
     ) async throws -> (HTTPResponse, body: [UInt8]) {
-        try await send(.get, url, authorization: nil, body: nil, context: context, authority: authority)
+        try await send(
+            .get,
+            url,
+            authorization: authorization,
+            accept: accept,
+            body: nil,
+            context: context,
+            authority: authority
+        )
     }
 
     /// Posts a form. The answer is unchecked.
@@ -83,6 +93,7 @@ package struct EndpointClient: Sendable {
         _ method: HTTPRequest.Method,
         _ url: String,
         authorization: String?,
+        accept: String = "application/json",
         body: [UInt8]?,
         context: RequestContext,
         authority: Authority
@@ -97,7 +108,7 @@ package struct EndpointClient: Sendable {
         let target = address.target
         var request = HTTPRequest(method: method, scheme: address.scheme, authority: address.environment, path: target)
         for field in extraFields { request.headerFields[field.name] = field.value }
-        request.headerFields[.accept] = "application/json"
+        request.headerFields[.accept] = accept
         request.headerFields[.authorization] = authorization
         if body != nil { request.headerFields[.contentType] = FormURLEncoded.contentType }
         if authority.isMicrosoft {

@@ -34,6 +34,29 @@ struct IDTokenVerifier: Sendable {
         return claims
     }
 
+    /// The claims of another token that the provider signed, after a check of its signature alone.
+    ///
+    /// The published algorithms are not those of such tokens: any that the library verifies is accepted, if a published
+    /// key is for it.
+    /// - Throws: `.invalidIDToken`, or the error of fetching the keys.
+    func signedClaims(
+        of compact: String,
+        expecting expectation: IDTokenExpectation,
+        metadata: ProviderMetadata,
+        context: RequestContext
+    ) async throws -> JSONObject {
+        let token: JSONWebToken
+        do {
+            token = try JSONWebToken(compact: compact)
+        } catch {
+            throw IDTokenExpectation.refused("it could not be read: \(error)")
+        }
+        var metadata = metadata
+        metadata.idTokenAlgorithms = nil
+        _ = try await verifySignature(of: token, expectation, metadata, context, {})
+        return token.claims
+    }
+
     private func verifySignature(
         of token: JSONWebToken,
         _ expectation: IDTokenExpectation,

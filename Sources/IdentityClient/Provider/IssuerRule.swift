@@ -63,6 +63,15 @@ extension Authority {
         return true
     }
 
+    /// Whether the UserInfo endpoint in the configuration may get an access token.
+    ///
+    /// Deviation: Entra ID's is at Microsoft Graph, on another host than its other endpoints.
+    package func accepts(userInfoEndpoint endpoint: String) -> Bool {
+        if accepts(endpoint: endpoint) { return true }
+        guard case .entra = kind, let address = WebAddress(endpoint), address.scheme == "https" else { return false }
+        return address.port == nil && CloudInstances.graphHosts.contains(address.host)
+    }
+
     private func isSameCloud(_ address: WebAddress) -> Bool {
         if address.origin == base.origin { return true }
         return address.scheme == "https" && address.port == nil && base.port == nil

@@ -64,6 +64,8 @@ extension ProviderMetadata {
         )
         pushedAuthorizationRequestEndpoint =
             try endpoint(document.pushedAuthorizationRequestEndpoint).map(authority.keepingPolicy)
+        userInfoEndpoint = document.userInfoEndpoint
+            .map { authority.keepingPolicy(on: Authority.fillingTemplate($0, tenant: tenant)) }
         requiresPushedAuthorizationRequests = document.requirePushedAuthorizationRequests
         responseModes = document.responseModesSupported
         codeChallengeMethods = document.codeChallengeMethodsSupported

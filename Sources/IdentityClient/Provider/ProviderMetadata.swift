@@ -12,6 +12,8 @@ package struct ProviderMetadata: Hashable, Sendable {
     package var endSessionEndpoint: String?
     package var revocationEndpoint: String?
     package var pushedAuthorizationRequestEndpoint: String?
+    /// As published: it is checked before a token is sent to it, and no sign-in depends on it.
+    package var userInfoEndpoint: String?
     package var jwksURI: String?
     package var responseModes: [String]?
     package var codeChallengeMethods: [String]?

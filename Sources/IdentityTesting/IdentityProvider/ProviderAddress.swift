@@ -20,6 +20,7 @@ struct ProviderAddress: Hashable, Sendable {
 
     /// Returns the address of an endpoint, or `nil` if this kind of provider does not have the endpoint.
     func url(of endpoint: Endpoint) -> String? {
+        if endpoint == .userInfo, case .entra = form, origin.hasPrefix("https://") { return Self.graphUserInfo }
         guard let suffix = suffixes.first(where: { $0.0 == endpoint })?.1 else { return nil }
         let query = if case .b2cQuery(_, let policy) = form { "?p=\(policy)" } else { "" }
         return origin + root + suffix + query
@@ -70,6 +71,9 @@ struct ProviderAddress: Hashable, Sendable {
             }
         case .entra:
             form = .entra(tenant: at(0))
+            if origin + path == Self.graphUserInfo {
+                return (ProviderAddress(origin: origin, form: .entra(tenant: "common")), .userInfo)
+            }
             if path == "/common/discovery/instance" {
                 return (ProviderAddress(origin: origin, form: form), .instanceDiscovery)
             }
@@ -93,6 +97,9 @@ struct ProviderAddress: Hashable, Sendable {
         else { return nil }
         return (address, endpoint)
     }
+
+    /// Entra ID's UserInfo endpoint, which Microsoft Graph has. On the loopback interface, the provider has it itself.
+    private static let graphUserInfo = "https://graph.microsoft.com/oidc/userinfo"
 
     private static let plainSuffixes: [(Endpoint, String)] = [
         (.discovery, ".well-known/openid-configuration"), (.keys, "keys"), (.authorization, "authorize"),

@@ -42,6 +42,20 @@ extension ProviderState {
         return JSONObject([("keys", .array(keys))])
     }
 
+    /// - SeeAlso: [OpenID Connect Core §5.3.2](https://openid.net/specs/openid-connect-core-1_0.html#UserInfoResponse)
+    func signedUserInfo(
+        _ answer: JSONObject,
+        for authorization: Authorization,
+        _ person: Person,
+        _ tampering: IDTokenTampering?
+    ) throws -> String {
+        var claims = answer
+        claims["iss"] = .string(tokenIssuer(of: authorization.address, for: person))
+        claims["aud"] = .string(authorization.clientID)
+        let key = try signingKey(keyIndex)
+        return try tampering?.token(claims, key: key) ?? key.token(claims)
+    }
+
     /// Returns the process's key number `index`, under its name at this provider.
     func signingKey(_ index: Int) throws -> SigningKey {
         let key = try SigningKey.number(index)

@@ -154,6 +154,7 @@ extension TestIdentityProvider {
     func isReached(by origin: String) -> Bool {
         if origin == self.origin || origin == snapshot.loopbackOrigin { return true }
         guard profile.isEntra, let address = WebAddress(origin), let own = WebAddress(self.origin) else { return false }
+        if CloudInstances.graphHosts.contains(address.host) { return true }
         return address.port == nil && CloudInstances.aliases(of: own.host).contains(address.host)
     }
 }

@@ -53,7 +53,7 @@ extension TestIdentityProvider {
                 try state.withLock { try $0.revoke(request) }
                 return ProviderResponse(status: 200)
             case .endSession: return endSession(request)
-            case .userInfo: return userInfo(request)
+            case .userInfo: return try userInfo(request)
             default: return ProviderResponse(status: 404)
             }
         } catch let refusal as Refusal {

@@ -19,7 +19,7 @@ extension TestIdentityProvider {
         }
     }
 
-    /// Makes the next ID tokens wrong, in order.
+    /// Makes the next ID tokens, and signed answers of the UserInfo endpoint, wrong, in order.
     public func tamperNextIDToken(with tampering: IDTokenTampering...) {
         state.withLock { $0.faults.tampering += tampering }
     }

@@ -84,7 +84,7 @@ extension TestIdentityProvider {
     }
 
     /// - SeeAlso: [OpenID Connect Core §5.3](https://openid.net/specs/openid-connect-core-1_0.html#UserInfo)
-    func userInfo(_ request: ProviderCall) -> ProviderResponse {
+    func userInfo(_ request: ProviderCall) throws -> ProviderResponse {
         let state = snapshot
         let header = request.header("authorization") ?? ""
         let token = header.lowercased().hasPrefix("bearer ") ? String(header.dropFirst(7)) : ""
@@ -94,6 +94,10 @@ extension TestIdentityProvider {
             return ProviderResponse(status: 401, headers: [("WWW-Authenticate", #"Bearer error="invalid_token""#)])
         }
         let claims = state.personClaims(account.person, at: request.address, scopes: issued.authorization.scopes)
-        return .json(JSONObject([("sub", .string(account.person.subject))] + claims))
+        let answer = JSONObject([("sub", .string(account.person.subject))] + claims)
+        guard state.settings.signsUserInfo else { return .json(answer) }
+        let tampering = self.state.withLock { $0.faults.takeTampering() }
+        let signed = try state.signedUserInfo(answer, for: issued.authorization, account.person, tampering)
+        return ProviderResponse(status: 200, headers: [("Content-Type", "application/jwt")], body: Array(signed.utf8))
     }
 }

@@ -31,6 +31,9 @@ extension TestIdentityProvider {
         /// Whether a refresh also returns an ID token.
         public var issuesIDTokenOnRefresh = true
 
+        /// Whether the UserInfo endpoint answers with a signed JWT instead of JSON.
+        public var signsUserInfo = false
+
         /// Whether answers through the browser carry `iss` (RFC 9207), and the configuration document says so.
         public var namesIssuerInResponse = true
         /// Whether the configuration document names the method S256. Challenges are checked in any case.

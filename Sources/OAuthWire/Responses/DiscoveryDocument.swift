@@ -12,6 +12,8 @@ package struct DiscoveryDocument: Sendable {
     package let jwksURI: String?
     package let deviceAuthorizationEndpoint: String?
     package let endSessionEndpoint: String?
+    /// `userinfo_endpoint`; `nil` if it is absent or no text. No sign-in depends on it.
+    package let userInfoEndpoint: String?
     package let revocationEndpoint: String?
     package let pushedAuthorizationRequestEndpoint: String?
     package let responseModesSupported: [String]?
@@ -35,6 +37,7 @@ package struct DiscoveryDocument: Sendable {
         jwksURI = try json.optionalString("jwks_uri")
         deviceAuthorizationEndpoint = try json.optionalString("device_authorization_endpoint")
         endSessionEndpoint = try json.optionalString("end_session_endpoint")
+        userInfoEndpoint = json.string("userinfo_endpoint")
         revocationEndpoint = try json.optionalString("revocation_endpoint")
         pushedAuthorizationRequestEndpoint = try json.optionalString("pushed_authorization_request_endpoint")
         responseModesSupported = try json.optionalStrings("response_modes_supported")
