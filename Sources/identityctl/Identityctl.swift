@@ -23,7 +23,8 @@ struct Identityctl: AsyncParsableCommand {
             """,
         version: LibraryVersion.current,
         subcommands: [
-            LoginCommand.self, TokenCommand.self, ExecCommand.self, CallCommand.self, AccountsCommand.self,
+            LoginCommand.self, TokenCommand.self, ExecCommand.self, CallCommand.self, UserInfoCommand.self,
+            AccountsCommand.self,
             LogoutCommand.self, AgentCommand.self, CacheCommand.self, ProfileCommand.self, IntegrateCommand.self,
             DoctorCommand.self, RegisterSchemeCommand.self, DeliverRedirectCommand.self, HelperCommand.self,
         ]

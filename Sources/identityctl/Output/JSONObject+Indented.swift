@@ -24,7 +24,8 @@ extension JSONValue {
         }
     }
 
-    private var compact: String {
+    /// The value as JSON in one line.
+    var compact: String {
         let whole = JSONObject([("", self)]).serialized()
         return String(decoding: whole.dropFirst(#"{"":"#.utf8.count).dropLast(), as: UTF8.self)
     }

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import IdentityClient
+import OAuthWire
 
 /// The results and errors as text for people.
 enum PlainReport {
@@ -19,6 +20,19 @@ enum PlainReport {
             }
             return (padded + row[2...]).joined(separator: "  ") + "\n"
         }.joined()
+    }
+
+    /// Returns a line for each claim: its name and its value, a text or else JSON.
+    static func claims(_ claims: JSONObject, inColumns: Bool) -> String {
+        let rows = claims.members.map { name, value in
+            (name.printable, value.string?.printable ?? value.compact.printableJSON)
+        }
+        let width = rows.map(\.0.count).max() ?? 0
+        return rows.map { name, value in
+            let gap = inColumns ? String(repeating: " ", count: width - name.count + 2) : "\t"
+            return name + gap + value + "\n"
+        }
+        .joined()
     }
 
     /// Returns the outcome of a sign-out at the provider.

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import IdentityClient
+import OAuthWire
 import Testing
 
 @testable import identityctl
@@ -32,6 +33,17 @@ import Testing
 
                 """
         )
+    }
+
+    @Test func listsClaimsWithoutWhatATerminalObeys() throws {
+        let json = #"{"sub":"a\u001b[2J\nb","roles":["x","\u202e"],"n":1,"ok":true,"none":null}"#
+        let claims = try JSONObject(parsing: Array(json.utf8))
+        #expect(
+            PlainReport.claims(claims, inColumns: false)
+                == "sub\ta\u{FFFD}[2J\u{FFFD}b\nroles\t[\"x\",\"\\u202E\"]\nn\t1\nok\ttrue\nnone\tnull\n"
+        )
+        let short = try JSONObject(parsing: Array(#"{"sub":"a","email_verified":false}"#.utf8))
+        #expect(PlainReport.claims(short, inColumns: true) == "sub             a\nemail_verified  false\n")
     }
 
     @Test func tellsTheServersWordsWithoutWhatATerminalObeys() {
