@@ -70,7 +70,7 @@ import Testing
                 if let wait = RetryAfter.seconds(mutated, now: 784_111_777) { #expect((0...3_600).contains(wait)) }
                 _ = HTTPDate.parse(mutated)
                 _ = ClientInfo.parse(mutated)
-                _ = try? ClaimsRequest.merging(claims: mutated, capabilities: ["cp1"])
+                _ = try? ClaimsParameterText.merging(claims: mutated, capabilities: ["cp1"])
                 if let bytes = Base64URL.decode(mutated) { #expect(Base64URL.encode(bytes) == mutated) }
             }
         }

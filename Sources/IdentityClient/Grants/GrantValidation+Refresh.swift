@@ -30,7 +30,7 @@ extension GrantValidation {
             do {
                 if let failure = exchange.keysFailure { throw failure }
                 let claims = try await claims(of: idToken, expectation, metadata, willFetch)
-                if let essential = ClaimsRequest.essentialACR(in: request.claims), !claims.hasACR(in: essential) {
+                if let essential = ClaimsParameterText.essentialACR(in: request.claims), !claims.hasACR(in: essential) {
                     throw insufficientAuthentication(request)
                 }
                 if claims.isUsable(after: earlier), claims.belong(to: response.accessToken, in: idToken) {

@@ -14,7 +14,7 @@ struct GrantValidation: Sendable {
         metadata: ProviderMetadata,
         nonce: String?,
         essentialACR: [String]? = nil,
-        requiredACR: [String]? = nil,
+        required: RequiredAuthentication = RequiredAuthentication(),
         maxAge: Int?,
         requestedScopes: [String]
     ) async throws -> TokenGrant {
@@ -35,7 +35,7 @@ struct GrantValidation: Sendable {
         } else if authority.issuesIDTokens {
             throw IDTokenExpectation.refused("there is none, although openid was asked for")
         }
-        if let requiredACR, claims?.hasACR(in: requiredACR) != true { throw insufficientAuthentication(requiredACR) }
+        guard required.isMet(by: claims) else { throw insufficientAuthentication(required) }
         let clientInfo = response.clientInfo.flatMap(ClientInfo.parse)
         if let claims, let clientInfo, authority.hasHomeAccounts, !claims.mayBe(about: clientInfo, at: authority) {
             throw IDTokenExpectation.refused("it is about another person than client_info (oid, tid)")
@@ -107,15 +107,15 @@ struct GrantValidation: Sendable {
         }
     }
 
-    /// The error of a sign-in after which the provider names another `acr` than the program requires, or none.
-    private func insufficientAuthentication(_ required: [String]) -> AuthenticationError {
+    /// The error of a sign-in in which the person did not authenticate as the program requires.
+    private func insufficientAuthentication(_ required: RequiredAuthentication) -> AuthenticationError {
         AuthenticationError(
             .insufficientUserAuthentication,
             """
-            The person did not authenticate in the way that the program requires (acr). Nothing was stored. Sign in again, \
-            and choose another method on the sign-in page.
+            The person did not authenticate in the way that the program requires (acr, amr). Nothing was stored. Sign in \
+            again, and choose another method on the sign-in page.
             """,
-            challenge: ResourceChallenge(acrValues: required),
+            challenge: ResourceChallenge(acrValues: required.acrValues ?? []),
             correlationID: context.correlationID
         )
     }

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+public import FoundationEssentials
 package import OAuthWire
 
 /// Claims about a person, from an ID token or the provider's UserInfo endpoint. They are personal data.
@@ -18,7 +19,7 @@ public struct IdentityClaims: Hashable, Sendable {
 
     private let object: JSONObject
 
-    /// Reads claims, such as `TenantProfile/idTokenClaims`; `nil` if `json` is not the text of a JSON object.
+    /// Reads claims, such as an API's record of a person; `nil` if `json` is not the text of a JSON object.
     ///
     /// No signature and no time is checked: the library did that when the claims arrived.
     public init?(json: String) {
@@ -55,6 +56,44 @@ public struct IdentityClaims: Hashable, Sendable {
         default: nil
         }
     }
+}
+
+// How the person authenticated, and what the organization allows.
+extension IdentityClaims {
+    /// The authentication context (`acr`), in the provider's words.
+    public var acr: String? { object.string("acr") }
+
+    /// The methods of authentication (`amr`), such as `pwd`, `otp` and `mfa` (RFC 8176).
+    public var amr: [String]? { object.strings("amr") }
+
+    /// The time at which the person last authenticated (`auth_time`).
+    public var authTime: Date? {
+        guard case .number? = object["auth_time"] else { return nil }
+        return object.roundedDown("auth_time").map { Date(timeIntervalSince1970: Double($0)) }
+    }
+
+    /// The person's roles in the program (`roles`), as at Entra ID. Providers differ in the claim's name and form: read
+    /// others with ``strings(_:)`` or from ``json``.
+    public var roles: [String]? { object.strings("roles") }
+
+    /// The person's groups (`groups`). Entra ID leaves them out if there are too many, and names a source of them in
+    /// `_claim_names`: `nil` does not mean that there are none.
+    public var groups: [String]? { object.strings("groups") }
+
+    /// Returns the text of another claim; `nil` if it is absent or no text.
+    public func string(_ claim: String) -> String? { object.string(claim) }
+
+    /// Returns the texts of another claim; `nil` if it is absent, or no array of texts alone.
+    public func strings(_ claim: String) -> [String]? { object.strings(claim) }
+}
+
+extension TenantProfile {
+    /// The claims of the ID token, read anew with each call; `nil` without an ID token.
+    ///
+    /// ```swift
+    /// let isAdministrator = result.tenantProfile?.claims?.roles?.contains("Admin") == true
+    /// ```
+    public var claims: IdentityClaims? { idTokenClaims.flatMap(IdentityClaims.init(json:)) }
 }
 
 extension Account {

@@ -7,7 +7,7 @@ enum ClaimsParameter {
     /// - Throws: `.invalidArgument` if `claims` is not a JSON object. The message does not repeat the claims.
     static func merged(_ claims: String?, _ capabilities: [String]) throws -> String? {
         do {
-            return try ClaimsRequest.merging(claims: claims, capabilities: capabilities)
+            return try ClaimsParameterText.merging(claims: claims, capabilities: capabilities)
         } catch {
             throw AuthenticationError(
                 .invalidArgument,

@@ -69,7 +69,10 @@ struct AuthorizationCodeFlow: Sendable {
             asked: request.scopes,
             nonce: request.nonce,
             claims: request.claims,
-            requiredACR: request.parameters.requiresACR ? request.parameters.acrValues : nil,
+            required: RequiredAuthentication(
+                acrValues: request.parameters.requiresACR ? request.parameters.acrValues : nil,
+                amr: request.parameters.requiredAMR
+            ),
             maxAge: request.maxAge
         )
     }

@@ -28,10 +28,14 @@ struct AuthorizationPreparation: Sendable {
             requiresPersistence: parameters.requiresPersistence,
             context
         )
-        guard !parameters.requiresACR || authority.issuesIDTokens && !parameters.acrValues.isEmpty else {
+        let requires = parameters.requiresACR || !parameters.requiredAMR.isEmpty
+        guard !requires || authority.issuesIDTokens, !parameters.requiresACR || !parameters.acrValues.isEmpty else {
             throw AuthenticationError(
                 .invalidArgument,
-                "A required acr needs acrValues, and a provider with ID tokens: a plain OAuth 2.0 server names no acr."
+                """
+                A required acr needs acrValues, and a required acr or amr a provider with ID tokens: a plain OAuth 2.0 server \
+                does not say how the person authenticated.
+                """
             )
         }
         prompt = try await PromptChoice(environment: environment, context: context).prompt(parameters, authority)

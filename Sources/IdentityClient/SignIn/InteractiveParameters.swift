@@ -48,6 +48,11 @@ public struct InteractiveParameters: Sendable {
     /// or its API decides.
     public var requiresACR = false
 
+    /// The methods of authentication that the ID token's `amr` must all name, such as `mfa`; otherwise the sign-in fails with
+    /// `.insufficientUserAuthentication`. Empty unless set. No parameter asks the provider for methods: name a fitting
+    /// context with ``acrValues``, or set the policy there.
+    public var requiredAMR: Set<String> = []
+
     /// The languages of the pages, in order of preference, as BCP 47 tags (`ui_locales`).
     public var uiLocales: [String] = []
 

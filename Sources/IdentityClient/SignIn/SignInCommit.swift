@@ -20,14 +20,14 @@ struct SignInCommit: Sendable {
     ///   - asked: The scopes of the request, including those that the library added.
     ///   - nonce: The value that the ID token has to repeat; `nil` if the request could have none.
     ///   - claims: The claims request that was sent. Its essential `acr` is checked.
-    ///   - requiredACR: The values of which the ID token's `acr` must be one; `nil` if the program requires none.
+    ///   - required: The way in which the person must have authenticated.
     ///   - maxAge: The most seconds since the person authenticated; `nil` if the program set no limit.
     func run(
         _ response: TokenResponse,
         asked: [String],
         nonce: String?,
         claims: String?,
-        requiredACR: [String]? = nil,
+        required: RequiredAuthentication = RequiredAuthentication(),
         maxAge: Int?
     ) async throws -> AuthenticationResult {
         let grant: TokenGrant
@@ -37,8 +37,8 @@ struct SignInCommit: Sendable {
                 authority: authority,
                 metadata: metadata,
                 nonce: nonce,
-                essentialACR: ClaimsRequest.essentialACR(in: claims),
-                requiredACR: requiredACR,
+                essentialACR: ClaimsParameterText.essentialACR(in: claims),
+                required: required,
                 maxAge: maxAge,
                 requestedScopes: asked
             )

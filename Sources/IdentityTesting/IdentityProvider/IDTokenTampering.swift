@@ -62,6 +62,9 @@ public struct IDTokenTampering: Sendable {
     /// A claim with another text, or without the claim.
     public static func claim(_ name: String, _ text: String?) -> Self { Self(.claim(name, text.map { .string($0) })) }
 
+    /// A claim with an array of texts.
+    public static func claim(_ name: String, _ texts: [String]) -> Self { Self(.claim(name, .strings(texts))) }
+
     /// Several defects in one token.
     public static func all(_ tamperings: Self...) -> Self { Self(kinds: tamperings.flatMap(\.kinds)) }
 

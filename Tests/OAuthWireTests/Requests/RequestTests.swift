@@ -139,7 +139,7 @@ import Testing
         ] as [(String?, [String], String?)]
     )
     func claimsAndCapabilitiesMerge(claims: String?, capabilities: [String], expected: String?) throws {
-        #expect(try ClaimsRequest.merging(claims: claims, capabilities: capabilities) == expected)
+        #expect(try ClaimsParameterText.merging(claims: claims, capabilities: capabilities) == expected)
     }
 
     @Test(arguments: [
@@ -149,7 +149,7 @@ import Testing
     ])
     func claimsThatCannotMergeAreRefusedWithoutQuotingThem(claims: String) {
         let error = #expect(throws: WireError.self) {
-            try ClaimsRequest.merging(claims: claims, capabilities: ["cp1"])
+            try ClaimsParameterText.merging(claims: claims, capabilities: ["cp1"])
         }
         #expect(error?.description.contains("secret") == false)
     }

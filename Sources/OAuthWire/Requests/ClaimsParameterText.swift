@@ -2,7 +2,7 @@
 
 /// The `claims` parameter: requested claims, and the program's capabilities.
 /// - SeeAlso: [OpenID Connect Core §5.5](https://openid.net/specs/openid-connect-core-1_0.html#ClaimsParameter)
-package enum ClaimsRequest {
+package enum ClaimsParameterText {
     /// `claims` with the client's capabilities added (`cp1`: the client handles claims challenges).
     ///
     /// Without capabilities, the claims stay as written. With both, the values of `access_token.xms_cc.values` are
