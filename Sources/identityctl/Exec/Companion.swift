@@ -24,17 +24,10 @@ enum Companion {
             throw SystemFailure("--token-file needs a descriptor of this process (Linux 5.3 or later)", number: errno)
         }
         defer { close(process) }
-        var pipe: [Int32] = [-1, -1]
-        guard unsafe Glibc.pipe(&pipe) == 0 else { throw SystemFailure("A pipe could not be made", number: errno) }
-        for end in pipe { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        let (reading, writing) = (pipe[0], pipe[1])
-        defer { close(reading) }
-        do {
-            defer { close(writing) }
-            try spawn(arguments, command: process, report: writing, newSession: true)
-        }
-        let reader = dup(reading)
-        _ = fcntl(reader, F_SETFD, FD_CLOEXEC)
+        var pipe = try Pipe(blocks: true)
+        try spawn(arguments, command: process, report: pipe.writing, newSession: true)
+        pipe.closeWriting()
+        let reader = fcntl(pipe.reading, F_DUPFD_CLOEXEC, 3)
         let status = try await QueueExecutor("identityctl.companion").runUnlessCancelled {
             defer { close(reader) }
             guard let first = byte(from: reader), let status = ExitStatus(rawValue: Int32(first)) else {
@@ -120,34 +113,18 @@ enum Companion {
         // High numbers first, so that none of the two takes the place of the other.
         let high = [command, report].map { fcntl($0, F_DUPFD_CLOEXEC, 10) }
         defer { for number in high { close(number) } }
-        var actions = unsafe posix_spawn_file_actions_t()
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        unsafe posix_spawnattr_init(&attributes)
-        defer {
-            unsafe posix_spawn_file_actions_destroy(&actions)
-            unsafe posix_spawnattr_destroy(&attributes)
-        }
-        for number in [STDIN_FILENO, STDOUT_FILENO] {
-            unsafe posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
-        }
-        unsafe posix_spawn_file_actions_adddup2(&actions, high[0], Self.command)
-        unsafe posix_spawn_file_actions_adddup2(&actions, high[1], Self.report)
-        for number in InheritedState.openDescriptors() where number > Self.report {
-            unsafe posix_spawn_file_actions_addclose(&actions, number)
-        }
-        var signals = endingSignals
-        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-        let inNewSession: Int32 = newSession ? 0x80 : 0  // POSIX_SPAWN_SETSID, which the headers hide from Swift
-        unsafe posix_spawnattr_setflags(&attributes, Int16(Int32(POSIX_SPAWN_SETSIGMASK) | inNewSession))
-        var process: pid_t = 0
-        let failure = unsafe CText.withPointers(arguments.map { CText($0) }) { arguments in
-            unsafe CText.withPointers(CText.environment) { variables in
-                unsafe posix_spawn(&process, "/proc/self/exe", &actions, &attributes, arguments, variables)
-            }
-        }
-        guard failure == 0 else {
-            throw SystemFailure("The process that keeps the token fresh could not be started", number: failure)
+        var start = ProcessStart()
+        for number in [STDIN_FILENO, STDOUT_FILENO] { start.open(number, "/dev/null", O_RDWR) }
+        start.duplicate(high[0], to: Self.command)
+        start.duplicate(high[1], to: Self.report)
+        for number in InheritedState.openDescriptors() where number > Self.report { start.close(number) }
+        start.block(endingSignals)
+        if newSession { start.leadSession() }
+        let process: pid_t
+        switch start.start(CText("/proc/self/exe"), arguments.map { CText($0) }, CText.environment) {
+        case .success(let started): process = started
+        case .failure(let error):
+            throw SystemFailure("The process that keeps the token fresh could not be started", number: error.value)
         }
         guard newSession else { return }
         // The child only starts the companion.

@@ -1,7 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import FoundationEssentials
 import Glibc
 
 /// The command that changes a profile in the person's editor.
@@ -36,7 +35,7 @@ struct ProfileEditCommand: ToolCommand {
         }
         let hint = "The profile is unchanged; 'identityctl profile edit \(name)' opens your text again."
         let editor = session.environment["VISUAL"] ?? session.environment["EDITOR"] ?? "editor"
-        let isDone = try await Self.edit(draft, in: editor)
+        let isDone = try await Self.edit(draft, in: editor, session.environment)
         guard let after = try directory.bytes(at: draft), after != before else {
             unsafe unlink(draft)
             return session.console.line("The profile '\(name)' is unchanged.")
@@ -55,44 +54,22 @@ struct ProfileEditCommand: ToolCommand {
         session.console.line("Changed the profile '\(name)'.")
     }
 
-    /// Runs the editor, a program's name with options, in this terminal until the person closes it.
+    /// Runs the editor, a program's name with options, in this terminal until the person closes it. It gets none of the
+    /// variables that hold secrets.
     ///
     /// - Returns: Whether the editor succeeded.
-    private static func edit(_ path: String, in editor: String) async throws -> Bool {
-        let process = try start(editor.split(separator: " ").map(String.init) + [path])
-        var status: Int32 = 0
-        while unsafe waitpid(process, &status, WNOHANG) == 0 {
-            do {
-                try await Task.sleep(for: .milliseconds(30))
-            } catch {
-                kill(process, SIGTERM)
-                throw error
-            }
+    private static func edit(_ path: String, in editor: String, _ environment: Environment) async throws -> Bool {
+        let words = editor.split(separator: " ").map { CText(String($0)) } + [CText(path)]
+        let variables = CommandEnvironment.variables(
+            CText.environment,
+            withholding: ProviderOptions.secretVariables,
+            setting: [],
+            to: ""
+        )
+        do {
+            return try await Program(words, in: CText(environment["PATH"] ?? "/usr/bin:/bin")).runInTerminal(variables)
+        } catch let failure as CommandFailure {
+            throw SystemFailure("\(failure) Set EDITOR to your editor.")
         }
-        return status == 0
-    }
-
-    /// Starts a program with this program's descriptors, with the usual effect of signals, and without the variables
-    /// that hold secrets.
-    private static func start(_ words: [String]) throws -> pid_t {
-        let variables = ProcessInfo.processInfo.environment.filter { !ProviderOptions.secretVariables.contains($0.key) }
-        let arguments = unsafe words.map { unsafe strdup($0) } + [nil]
-        let environment = unsafe variables.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { unsafe (arguments + environment).forEach { unsafe free($0) } }
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawnattr_init(&attributes)
-        defer { _ = unsafe posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
-        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-        unsafe sigfillset(&signals)
-        unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        var process: pid_t = 0
-        let failure = unsafe posix_spawnp(&process, words[0], nil, &attributes, arguments, environment)
-        guard failure == 0 else {
-            throw SystemFailure("The editor '\(words[0].printable)' cannot be started. Set EDITOR", number: failure)
-        }
-        return process
     }
 }
