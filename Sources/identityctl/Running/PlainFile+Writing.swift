@@ -4,13 +4,13 @@ import FoundationEssentials
 import Glibc
 
 extension PlainFile {
-    /// What a new file may take the place of.
+    /// The things that a new file may take the place of.
     enum Place {
         /// Nothing may have the name.
         case free
         /// A file of the name is replaced. A symbolic link stays, and the file that it leads to is replaced.
         case file
-        /// Whatever has the name is replaced, a symbolic link as well.
+        /// Anything of the name is replaced, a symbolic link as well.
         case name
     }
 
@@ -113,6 +113,6 @@ extension PlainFile {
     }
 
     private static func failure(_ path: String) -> SystemFailure {
-        SystemFailure("\(path.printable) cannot be written", number: errno)
+        SystemFailure("\(path.printable) could not be written", number: errno)
     }
 }

@@ -99,6 +99,6 @@ final class TokenFile: Sendable {
     }
 
     private func failure(_ number: Int32) -> SystemFailure {
-        SystemFailure("\(path.printable) cannot be written", number: number)
+        SystemFailure("\(path.printable) could not be written", number: number)
     }
 }

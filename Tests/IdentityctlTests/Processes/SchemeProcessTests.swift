@@ -64,7 +64,7 @@ import Testing
         let outcome = try await Tool.run(["register-scheme", "com.example.app", "--json"], home)
         #expect(outcome.status == 1, "\(outcome.errors)")
         #expect(try TroubleProcessTests.code(of: outcome) == "other")
-        #expect(outcome.errors.contains("cannot be written: Not a directory."))
+        #expect(outcome.errors.contains("could not be written: Not a directory."))
     }
 
     @Test(arguments: [
