@@ -80,24 +80,24 @@ struct DoctorCommand: ToolCommand {
     private func tokenStore(_ session: Session, _ choice: CacheChoice) async throws -> (TokenStore?, Finding) {
         guard choice.policy != nil else {
             let store = choice.directory == nil ? TokenStore.memory : .file
-            return (store, Examination.tokenStore(store, .success(())))
+            return (store, Examination.tokenStore(store, .success(false)))
         }
         guard let group = try provider.group(session.environment) else {
             guard let (store, key) = choice.keyStore else {
                 return (nil, .unknown("token store", "not asked: give --client-id or --group"))
             }
-            return (store, Examination.tokenStore(store, try await Self.outcome { _ = try await key.isProtected() }))
+            return (store, Examination.tokenStore(store, try await Self.outcome { try await key.isProtected() }))
         }
         let cache = CacheChoice.desktop(.standard, logger: session.logger)
         let remembered = try await Self.outcome { try await cache.rememberedStore(of: group) }
         // If the store is not known, the finding says why.
         guard case .success(let store) = remembered, let store = store ?? choice.keyStore?.store else {
-            return (nil, Examination.tokenStore(nil, remembered.map { _ in }))
+            return (nil, Examination.tokenStore(nil, remembered.map { _ in false }))
         }
         let read = try await Self.outcome {
-            // No question is asked, so that a pass phrase is not tried.
-            if let key = store.keyFile, try await key.isProtected() { return }
+            if let key = store.keyFile, try await key.isProtected() { return true }
             try await cache.checkReadable(store, in: group)
+            return false
         }
         return (store, Examination.tokenStore(store, read))
     }

@@ -83,13 +83,16 @@ enum Examination {
 
     /// - Parameters:
     ///   - store: The store that holds the tokens of the group, or `nil` if it is not known or no store was chosen yet.
-    ///   - read: Whether the store, or the choice of it, could be read.
-    static func tokenStore(_ store: TokenStore?, _ read: Result<Void, any Error>) -> Finding {
+    ///   - read: Whether a pass phrase protects the store's key, or why the store, or the choice of it, cannot be read.
+    static func tokenStore(_ store: TokenStore?, _ read: Result<Bool, any Error>) -> Finding {
         let check = "token store"
         switch (store, read) {
         case (nil, .failure(let error)): return .lack(check, "it is not known", error)
         case (let store?, .failure(let error)): return .lack(check, "\(store) cannot be read", error)
-        case (let store?, .success): return .ok(check, store.hasKeyFile ? "\(store): its key can be read" : "\(store)")
+        case (let store?, .success(true)):
+            return .ok(check, "\(store): its key needs a pass phrase, which is not asked for here")
+        case (let store?, .success(false)):
+            return .ok(check, store.hasKeyFile ? "\(store): its key can be read" : "\(store)")
         case (nil, .success): return .unknown(check, "none yet: the first sign-in decides")
         }
     }

@@ -8,13 +8,20 @@ import Synchronization
 final class PassPhrasePrompt: Sendable {
     private static let patience = Duration.seconds(120)
     private let keys = Mutex<[KeyFile: PassPhraseKey]>([:])
+    private let isProtected = Mutex(false)
     private let question = Mutex<Task<String, any Error>?>(nil)
+
+    /// Whether a pass phrase was needed, so that there is a key.
+    var hasProtectedKey: Bool { isProtected.withLock { $0 } }
 
     /// Returns the key in a file. The person is asked when the key is needed, if a pass phrase protects it.
     func key(in file: KeyFile) -> PassPhraseKey {
         keys.withLock { keys in
             if let key = keys[file] { return key }
-            let key = PassPhraseKey(file) { [self] in try await ask("Pass phrase of \(file)") }
+            let key = PassPhraseKey(file) { [self] in
+                isProtected.withLock { $0 = true }
+                return try await ask("Pass phrase of \(file)")
+            }
             keys[file] = key
             return key
         }

@@ -67,6 +67,8 @@ final class Session: Sendable {
         do {
             let remembered = try await store.cache.rememberedStore(of: store.group)
             let isUsed = remembered.map(store.cache.accepts) ?? true
+            // A wrong pass phrase is told by its error, and a key need not be made.
+            guard remembered != nil || code != .cacheKeyUnavailable || !passPhrases.hasProtectedKey else { return nil }
             return StoreAdvice.text(for: code, remembered: remembered, isUsed: isUsed, options)
         } catch {
             return nil  // What cannot be read now is what the first error was about.

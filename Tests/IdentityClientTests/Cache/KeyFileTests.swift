@@ -69,6 +69,16 @@ import Testing
         #expect(code(try KeyFile(path: path)) == expected)
     }
 
+    /// Random bytes may begin like a key that a pass phrase protects.
+    @Test func readsAKeyWhateverItsBytesAre() async throws {
+        let bytes: [UInt8] = [0x8A, 0x53, 0x49, 0x4B] + Array(repeating: 1, count: 28)
+        #expect(FileManager.default.createFile(atPath: path, contents: Data(bytes)))
+        try CallFailed.check(unsafe chmod(path, 0o600), "chmod")
+        let file = try KeyFile(path: path)
+        #expect(try await file.encryptionKey().bytes == bytes)
+        #expect(try await !file.isProtected())
+    }
+
     @Test(.timeLimit(.minutes(1)), arguments: ["nothing", "link", "second name", "directory", "FIFO"])
     func refusesWhatIsNoPlainFile(kind: String) throws {
         let target = "\(directory.path)/target"
