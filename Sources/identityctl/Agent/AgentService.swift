@@ -34,6 +34,8 @@ final class AgentService: Sendable {
         var lock = Lock.open
         var loaded: [String: Loaded] = [:]
         var wanted: [String: Wanted] = [:]
+        /// The hashes of the last processes and their tokens.
+        var handedOut: [Int] = []
     }
 
     private let profiles: AgentProfiles
@@ -178,7 +180,8 @@ final class AgentService: Sendable {
                 [
                     "profile": "\(name)", "scopes": "\(Self.text(scopes).printable)",
                     "hint": "\(request.hint.map(WireText.clean) ?? "-")", "source": "\(result.source.rawValue)",
-                ]
+                ],
+                isNew: isNew(result.accessToken, for: peer)
             )
             return AgentAnswer.token(
                 result,
@@ -207,14 +210,29 @@ final class AgentService: Sendable {
         }
     }
 
-    private func log(_ message: Logger.Message, _ peer: AgentPeer?, _ details: Logger.Metadata) {
-        guard logger.logLevel <= .info else { return }
+    /// Whether a process gets a token for the first time. A watcher of a file asks each minute.
+    private func isNew(_ token: String, for peer: AgentPeer?) -> Bool {
+        guard let peer else { return true }
+        var hasher = Hasher()
+        hasher.combine(peer.process)
+        hasher.combine(token)
+        let hash = hasher.finalize()
+        return state.withLock { state in
+            if state.handedOut.contains(hash) { return false }
+            state.handedOut = state.handedOut.suffix(99) + [hash]
+            return true
+        }
+    }
+
+    private func log(_ message: Logger.Message, _ peer: AgentPeer?, _ details: Logger.Metadata, isNew: Bool = true) {
+        let level = isNew ? Logger.Level.info : .debug
+        guard logger.logLevel <= level else { return }
         var details = details
         if let peer {
             details["pid"] = "\(peer.process)"
             details["program"] = "\(peer.program ?? "-")"
         }
-        logger.info(message, metadata: details)
+        logger.log(level: level, message, metadata: details)
     }
 }
 
