@@ -3,9 +3,9 @@
 import Glibc
 
 /// Information about processes from `/proc`, and the boot clock.
-enum ProcessTable {
+package enum ProcessTable {
     /// This process.
-    static func current() -> ProcessIdentity {
+    package static func current() -> ProcessIdentity {
         // A forked child has another number, and must not be mistaken for its parent.
         atFirst.pid == Int(getpid()) ? atFirst : lookUp()
     }
@@ -40,7 +40,7 @@ enum ProcessTable {
     ///
     /// `/proc` may hide living processes (`hidepid=2`). Only the kernel knows these, and cannot tell a process from a
     /// later process with the same number: such a process counts as alive.
-    static func isDead(_ process: ProcessIdentity) -> Bool {
+    package static func isDead(_ process: ProcessIdentity) -> Bool {
         guard let status = status(of: String(process.pid)) else {
             // Numbers from 0 down name groups of processes.
             guard let number = pid_t(exactly: process.pid), number > 0 else { return true }

@@ -9,7 +9,7 @@ extension ExecCommand {
     ///
     /// - Returns: The path of the file.
     func freshFile(in session: Session) async throws -> String {
-        let directory = try Self.makeDirectory(session.environment)
+        let directory = try CompanionDirectory.make(session.environment)
         do {
             let options = CommandLine.arguments.dropFirst(2).dropLast(command.count + 1)
             try await Companion.start(["identityctl", "exec"] + options + ["--companion", directory])
@@ -30,6 +30,7 @@ extension ExecCommand {
         }
         defer { unsafe rmdir(directory) }
         let source = try TokenSource(provider, token, account, silent, for: "exec", in: session)
+        source.hideMemory()
         let keeper = TokenKeeper(
             file: TokenFile("\(directory)/token"),
             source: source,
@@ -44,16 +45,5 @@ extension ExecCommand {
                 ready()
             }
         }
-    }
-
-    /// Makes a directory for this user alone, in memory where the system has a place for that.
-    private static func makeDirectory(_ environment: Environment) throws -> String {
-        let places = [environment["XDG_RUNTIME_DIR"], environment["TMPDIR"], "/tmp"]
-        for place in places.compactMap({ $0 }) where place.hasPrefix("/") {
-            var template = CText("\(place)/identityctl-XXXXXX")
-            guard unsafe mkdtemp(&template) != nil else { continue }
-            return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-        }
-        throw SystemFailure("No directory for the token's file could be made in XDG_RUNTIME_DIR or /tmp", number: errno)
     }
 }

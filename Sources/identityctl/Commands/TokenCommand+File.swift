@@ -47,6 +47,7 @@ extension TokenCommand {
             try file.check()
             return try file.write(try await source.token().text)
         }
+        source.hideMemory()
         var isReady = false
         let manager = session.environment["NOTIFY_SOCKET"]
         let keeper = TokenKeeper(file: file, source: source, endsOnLastingErrors: true, console: session.console) {

@@ -28,6 +28,7 @@ struct TokenSource: Sendable {
     /// The wanted validity in the options.
     let minimumValidity: Duration
     private let console: Console
+    private let hasAgent: Bool
     private let acquire: @Sendable (Renewal?) async throws -> SourcedToken
 
     /// - Throws: `UsageError`.
@@ -43,7 +44,9 @@ struct TokenSource: Sendable {
         console = session.console
         let asked = try WantedToken(token, account, silent, environment)
         minimumValidity = asked.minimumValidity
-        if let socket = try environment.given("agent", nil) {
+        let socket = try environment.given("agent", nil)
+        hasAgent = socket != nil
+        if let socket {
             let first = try AgentRequest.Token(provider, asked, environment, for: command, socket)
             acquire = { renewal in
                 var request = first
@@ -76,6 +79,12 @@ struct TokenSource: Sendable {
                 account: token.result.account.id.rawValue
             )
         }
+    }
+
+    /// Keeps other programs from the memory of this process, in which refresh tokens stay. With an agent there are none, and
+    /// the agent sees which program asks.
+    func hideMemory() {
+        if !hasAgent { _ = SystemCall.hideMemory() }
     }
 
     /// Returns the token that the options describe, and warns if it is good for a shorter time than wanted.

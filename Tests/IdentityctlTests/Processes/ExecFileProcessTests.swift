@@ -85,6 +85,18 @@ import Testing
         #expect(names().isEmpty)
     }
 
+    @Test func removesWhatAKilledCompanionLeftOnceItsCommandHasEnded() async throws {
+        let tool = try start(command: "echo ready; read -r line; test -s \"$BEARER_TOKEN_FILE\" && echo there")
+        try await tool.poll("the command") { tool.text == "ready\n" ? () : nil }
+        let number = try #require(companion())
+        #expect(kill(number, SIGKILL) == 0)
+        let count = "ls \"${BEARER_TOKEN_FILE%/*}/..\" | wc -l"
+        #expect(try await start(command: count).outcome().output == "2\n")
+        try tool.type("on")
+        #expect(try await tool.outcome().output == "ready\nthere\n")
+        #expect(try await start(command: count).outcome().output == "1\n")
+    }
+
     /// The process that keeps the file.
     private func companion() -> pid_t? {
         guard let name = names().first else { return nil }
