@@ -78,6 +78,15 @@ struct DoctorCommand: ToolCommand {
 
     /// Returns the store of the program's tokens, if it is known, and a finding on whether the store can be read.
     private func tokenStore(_ session: Session, _ choice: CacheChoice) async throws -> (TokenStore?, Finding) {
+        if case .shared(let store) = choice {
+            let read = try await Self.outcome {
+                let client = try provider.clientID ?? session.environment.given("client-id", nil)?.text ?? ""
+                let cache = try SharedMSALCache(store, clientID: ClientID(rawValue: client))
+                _ = try await cache.records(of: .account, in: .application(ClientID(rawValue: client)))
+                return false
+            }
+            return (.file, Examination.tokenStore(.file, read))
+        }
         guard choice.policy != nil else {
             let store = choice.directory == nil ? TokenStore.memory : .file
             return (store, Examination.tokenStore(store, .success(false)))

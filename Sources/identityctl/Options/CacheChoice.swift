@@ -16,6 +16,8 @@ enum CacheChoice: Hashable, Sendable {
     case directory(String)
     /// Encrypted files in the user's state directory, with their key outside the keyring.
     case encrypted(KeyFile)
+    /// A file that programs with Microsoft's libraries use too.
+    case shared(MSALStore)
 
     /// - Parameter home: The directory that replaces `~`. A shell does not replace a `~` inside a word.
     init(_ given: Given?, home: String?) throws {
@@ -26,6 +28,8 @@ enum CacheChoice: Hashable, Sendable {
         case "memory": self = .memory
         case .some(let text) where text.hasPrefix("file:") && text.utf8.count > 5:
             self = .directory(try Self.absolute(String(text.dropFirst(5)), home: home, given))
+        case .some(let text) where text.hasPrefix("msal:") && text.utf8.count > 5:
+            self = .shared(.file(try Self.absolute(String(text.dropFirst(5)), home: home, given)))
         case .some(let text):
             if let key = try Self.keyFile(given, home: home) {
                 self = .encrypted(key)
@@ -36,7 +40,8 @@ enum CacheChoice: Hashable, Sendable {
                 \(given?.origin ?? "--cache"): '\(text.printable)' is not a cache. Possible are: auto (the default: where \
                 the tokens rest already, else encrypted files with their key in the keyring), keyring, file (in your \
                 state directory, in clear text), encrypted:key-file=PATH or encrypted:credential=NAME (encrypted there, \
-                with that key), file:DIRECTORY, memory (forgotten when the program ends).
+                with that key), file:DIRECTORY, msal:FILE (shared with programs that use MSAL), memory (forgotten when the \
+                program ends).
                 """
             )
         }
@@ -55,7 +60,7 @@ enum CacheChoice: Hashable, Sendable {
     }
 
     /// A relative path would be another file in each working directory.
-    private static func absolute(_ path: String, home: String?, _ given: Given?) throws -> String {
+    static func absolute(_ path: String, home: String?, _ given: Given?) throws -> String {
         guard let absolute = path.hasPrefix("~/") ? home.map({ $0 + path.dropFirst() }) : path, absolute.hasPrefix("/")
         else {
             throw UsageError(
@@ -75,7 +80,7 @@ enum CacheChoice: Hashable, Sendable {
         case .keyring: .require(.keyring)
         case .file: .require(.file)
         case .encrypted(let key): .require(.encryptedFile(key: key))
-        case .memory, .directory: nil
+        case .memory, .directory, .shared: nil
         }
     }
 
@@ -89,10 +94,16 @@ enum CacheChoice: Hashable, Sendable {
         if case .directory(let directory) = self { directory } else { nil }
     }
 
-    func cache(prompting: KeyringPrompting, passPhrases: PassPhrasePrompt?, logger: Logger) -> any TokenCache {
+    func cache(
+        of clientID: ClientID,
+        prompting: KeyringPrompting,
+        passPhrases: PassPhrasePrompt?,
+        logger: Logger
+    ) throws -> any TokenCache {
         if let policy {
             return Self.desktop(policy, prompting: prompting, passPhrases: passPhrases, logger: logger)
         }
+        if case .shared(let store) = self { return try SharedMSALCache(store, clientID: clientID) }
         return directory.map { FileTokenCache(directory: $0) } ?? InMemoryTokenCache()
     }
 

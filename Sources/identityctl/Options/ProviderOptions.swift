@@ -73,11 +73,11 @@ struct ProviderOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The store of the tokens: auto (the default), keyring, file, encrypted:key-file=PATH, "
-                + "encrypted:credential=NAME, file:DIRECTORY, or memory.",
+                + "encrypted:credential=NAME, file:DIRECTORY, msal:FILE, or memory.",
             valueName: "cache"
         ),
         completion: .list([
-            "auto", "keyring", "file", "encrypted:key-file=", "encrypted:credential=", "file:", "memory",
+            "auto", "keyring", "file", "encrypted:key-file=", "encrypted:credential=", "file:", "msal:", "memory",
         ])
     )
     var cache: String?
@@ -143,6 +143,7 @@ extension ProviderOptions {
             clientID: ClientID(rawValue: clientID.text),
             authority: try chosenAuthority(environment),
             cache: try cacheChoice(environment).cache(
+                of: ClientID(rawValue: clientID.text),
                 prompting: prompting,
                 passPhrases: passPhrases,
                 logger: logger

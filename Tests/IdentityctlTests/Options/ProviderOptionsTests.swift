@@ -72,7 +72,7 @@ import Testing
         arguments: [
             (nil, .standard.accepting(.file).acceptingAnyKeyFile()),
             ("auto", .standard.accepting(.file).acceptingAnyKeyFile()), ("keyring", .require(.keyring)),
-            ("file", .require(.file)), ("memory", nil), ("file:/d", nil),
+            ("file", .require(.file)), ("memory", nil), ("file:/d", nil), ("msal:/f", nil),
         ] as [(String?, StorePolicy?)]
     )
     func choosesNoClearTextUnlessTold(_ text: String?, _ policy: StorePolicy?) throws {
@@ -229,6 +229,8 @@ import Testing
         #expect(try choice("file:/a b") == .directory("/a b"))
         #expect(try choice("file:~/t") == .directory("/home/a/t"))
         #expect(throws: UsageError.self) { try choice("file:~/t", home: nil) }
+        #expect(try choice("msal:~/f") == .shared(.file("/home/a/f")))
+        #expect(throws: UsageError.self) { try choice("msal:") }
         #expect(try choice("memory") == .memory)
         #expect(try choice("encrypted:key-file=/a b") == .encrypted(Self.key("key-file=/a b")))
         #expect(try choice("encrypted:key-file=~/k") == .encrypted(Self.key("key-file=/home/a/k")))

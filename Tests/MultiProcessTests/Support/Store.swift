@@ -9,7 +9,7 @@ import Testing
 
 /// A kind of storage shared by the processes.
 enum Store: String, CaseIterable, Sendable {
-    case file, encrypted, keyring
+    case file, encrypted, keyring, shared
 
     /// The kinds to test: files, encrypted or not, unless `IDENTITY_SOAK_STORES` names others. The keyring needs its
     /// own session, which the scripts start.
@@ -47,6 +47,10 @@ struct Storage: Sendable {
             settings.directory = path
             cache = KeyringTokenCache(applicationName: "Test", settings: settings)
             command = [worker, "keyring", bus, path]
+        case .shared:
+            let file = "\(directory.path)/msal.json"
+            cache = try SharedMSALCache(.file(file), clientID: "test-client", others: FileTokenCache(directory: path))
+            command = [worker, "shared", file, path]
         }
     }
 

@@ -7,10 +7,19 @@ import IdentityTesting
 /// A separate program that shares a token cache with others and takes its instructions from the tests.
 @main struct RefreshWorker {
     static func main() async throws {
+        let words = CommandLine.arguments
+        if words.count == 6, words[1] == "share" {
+            return try await SharingWriter(
+                file: words[2],
+                clientID: words[3],
+                others: words[4],
+                count: Int(words[5]) ?? 0
+            ).run()
+        }
         try await TokenCacheWorker.run(try cache(Array(CommandLine.arguments.dropFirst())))
     }
 
-    /// file DIRECTORY, encrypted DIRECTORY KEY, or keyring BUS DIRECTORY
+    /// file DIRECTORY, encrypted DIRECTORY KEY, keyring BUS DIRECTORY, or shared FILE DIRECTORY
     private static func cache(_ words: [String]) throws -> any TokenCache {
         switch (words.first, words.count) {
         case ("file", 2): return FileTokenCache(directory: words[1])
@@ -22,6 +31,9 @@ import IdentityTesting
             settings.busAddress = words[1]
             settings.directory = words[2]
             return KeyringTokenCache(applicationName: "Test", settings: settings)
+        case ("shared", 3):
+            let others = FileTokenCache(directory: words[2])
+            return try SharedMSALCache(.file(words[1]), clientID: "test-client", others: others)
         default: throw UnknownCache(words: words)
         }
     }

@@ -17,6 +17,7 @@ now_ms() { date +%s%3N; }
 dot_environment() { echo "${XDG_CACHE_HOME:-$HOME/.cache}/swift-identity-client-tests/dot"; }
 
 # Where pip, uv and AWS's program are installed.
+msal_environment() { echo "${XDG_CACHE_HOME:-$HOME/.cache}/swift-identity-client-tests/msal"; }
 programs_environment() { echo "${XDG_CACHE_HOME:-$HOME/.cache}/swift-identity-client-tests/programs"; }
 
 # Prints the Chromium to use; $CHROMIUM goes first.

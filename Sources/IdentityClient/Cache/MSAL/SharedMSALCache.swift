@@ -1,0 +1,222 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+import Synchronization
+
+/// A cache in a file that programs with Microsoft's authentication libraries (MSAL) use too.
+///
+/// The client's accounts of Entra ID in that file are this program's accounts, and the tokens that it obtains are
+/// theirs: a person signs in once for all programs with the client ID. A refresh token of Microsoft's own programs
+/// (a family) that is in the file serves the client as well. Everything else in the file stays as it is: other
+/// clients' entries, other kinds of entries, and members that this library does not know.
+///
+/// Accounts of plain OAuth 2.0 servers, and records that are no accounts, are kept in a cache of their own beside it;
+/// so are the leases that keep programs with this library from refreshing a token twice.
+///
+/// ```swift
+/// let configuration = PublicClientApplication.Configuration(
+///     clientID: clientID,
+///     authority: try .entra(.organizations),
+///     cache: try SharedMSALCache(.file("/home/alice/.cache/example/tokens.json"), clientID: clientID)
+/// )
+/// ```
+///
+/// A lookup in an unchanged file costs one `lstat` on the caller's thread. A changed file is read without the lock,
+/// and under it if a program seems to be writing. A write waits up to ten seconds for the other programs' lock file,
+/// then throws `.cacheBusy`; a file that cannot be read as a cache throws `.cache` and is never overwritten.
+public final class SharedMSALCache: TokenCache {
+    private struct Memory {
+        var content: MSALFile.Content
+        var accounts: [String: MSALAccount]
+        var records: [String: CacheRecord]
+    }
+
+    private let store: MSALStore
+    private let clientID: ClientID
+    private let others: any TokenCache
+    private let lockTimeout: Duration
+    private let memory = Mutex<Memory?>(nil)
+    private let readers = QueueExecutor("identity-client.shared-cache.read", width: 2)
+    private let writers = QueueExecutor("identity-client.shared-cache.write")
+
+    /// Creates a cache in a file of other programs. Nothing is read or created before the first use.
+    ///
+    /// - Parameters:
+    ///   - store: The file and its lock.
+    ///   - clientID: The client whose accounts are found in the file.
+    ///   - others: The cache for all other records. `nil`, the default, means files of this library in the user's state
+    ///     directory, one directory for each shared file.
+    /// - Throws: `.cache` when the user has no home directory.
+    public convenience init(_ store: MSALStore, clientID: ClientID, others: (any TokenCache)? = nil) throws {
+        try self.init(store, clientID: clientID, others: others, lockTimeout: .seconds(10))
+    }
+
+    /// Creates a cache with custom limits, for tests.
+    init(_ store: MSALStore, clientID: ClientID, others: (any TokenCache)?, lockTimeout: Duration) throws {
+        self.store = store
+        self.clientID = clientID
+        self.lockTimeout = lockTimeout
+        if let others {
+            self.others = others
+        } else {
+            let name = Digest.hexadecimal(of: ["shared", store.file.path]).prefix(32)
+            self.others = FileTokenCache(directory: try StateDirectory.path() + "/shared/\(name)")
+        }
+    }
+
+    /// Returns the record under `key`, or `nil`.
+    ///
+    /// - Throws: `.cache` when the file is not a cache, `.cachePermissions` when its owner, mode or kind is wrong.
+    public func record(for key: CacheKey) async throws -> CacheRecord? {
+        guard key.kind == .account else { return try await others.record(for: key) }
+        if let record = try await read().records[key.name] { return record }
+        return try await others.record(for: key)
+    }
+
+    /// Stores `new` under `key` if the stored record is still `expected`, under the other programs' lock.
+    ///
+    /// - Returns: Whether the record was replaced.
+    /// - Throws: `.cacheBusy` when another program holds the lock for ten seconds, `.cache` when the file is not a cache
+    ///   or is only read, `.cachePermissions` when its owner, mode or kind is wrong, `.cacheFull`, `CancellationError`.
+    public func replace(
+        _ expected: CacheRecord?,
+        with new: CacheRecord?,
+        for key: CacheKey
+    ) async throws -> Bool {
+        guard key.kind == .account else { return try await others.replace(expected, with: new, for: key) }
+        let credentials = new.flatMap { Self.shared($0, for: key) }
+        if credentials == nil {
+            // A record in another form, or a removal of what the file does not have.
+            guard new == nil, try await read().records[key.name] != nil else {
+                return try await others.replace(expected, with: new, for: key)
+            }
+        }
+        return try await underLock { lock, content in
+            var blob = content.blob
+            let account = blob.accounts(of: self.clientID.rawValue)[key.name]
+            guard account.map({ CacheRecord(bytes: $0.credentials.encoded()) }) == expected else {
+                self.remember(content)
+                return false
+            }
+            try blob.checkMayBeWritten()
+            if let credentials {
+                blob.write(credentials, over: account)
+            } else if let account {
+                blob.signOut(account.name)
+            }
+            self.remember(blob == content.blob ? content : try self.store.file.write(blob, under: lock))
+            return true
+        }
+    }
+
+    /// Returns all records of one kind: of accounts, those in the file and those beside it.
+    ///
+    /// - Throws: The errors of ``record(for:)``.
+    public func records(of kind: CacheKey.Kind, in group: CacheGroup) async throws -> [CacheKey: CacheRecord] {
+        let beside = try await others.records(of: kind, in: group)
+        guard kind == .account else { return beside }
+        var records = beside
+        for (name, record) in try await read().records {
+            records[CacheKey(group: group, kind: kind, name: name)] = record
+        }
+        return records
+    }
+
+    /// Takes the lock and gives it back, and reads the file.
+    ///
+    /// - Throws: The errors of ``replace(_:with:for:)``.
+    public func checkWritable(in group: CacheGroup) async throws {
+        try await underLock { _, content in
+            try content.blob.checkMayBeWritten()
+            self.remember(content)
+        }
+        try await others.checkWritable(in: group)
+    }
+
+    /// Returns the credentials of a record that the schema can express; `nil` for any other record.
+    private static func shared(_ record: CacheRecord, for key: CacheKey) -> AccountCredentials? {
+        // What cannot be decoded is kept beside the file.
+        guard
+            let credentials = try? AccountCredentials(decoding: record.bytes, rule: Authority.scopeRule(forPartition:)),
+            credentials.version == AccountCredentials.currentVersion, credentials.unknown.isEmpty,
+            !credentials.partition.hasPrefix("oauth2|"), MSALAccountName(credentials).name == key.name
+        else { return nil }
+        return credentials
+    }
+}
+
+// Reading the file, and waiting for its lock.
+extension SharedMSALCache {
+    private func unchanged() -> Memory? {
+        guard let known = memory.withLock({ $0 }), known.content.isSettled,
+            SystemCall.fingerprint(of: store.file.path) == known.content.fingerprint
+        else { return nil }
+        return known
+    }
+
+    private func read() async throws -> Memory {
+        if let known = unchanged() { return known }
+        var pause = Duration.milliseconds(5)
+        // A program that writes in place is done within milliseconds. One that died has left a file that stays so.
+        for _ in 0..<5 {
+            if let content = try await readers.reading({ try self.store.file.read() }) { return remember(content) }
+            try await Task.sleep(for: pause)
+            pause *= 2
+        }
+        guard store.isWritable else {
+            return try await readers.reading { self.remember(try self.store.file.readFinished()) }
+        }
+        return try await waiting { try self.locked { _, content in self.remember(content) } }
+    }
+
+    @discardableResult
+    private func remember(_ content: MSALFile.Content) -> Memory {
+        let old = memory.withLock { $0 }
+        let accounts =
+            if let old, old.content.blob == content.blob { old.accounts } else {
+                content.blob.accounts(of: clientID.rawValue)
+            }
+        var records: [String: CacheRecord] = [:]
+        for (name, account) in accounts {
+            // An unchanged account keeps its array, so that its reader need not decode it again.
+            records[name] =
+                old?.accounts[name] == account ? old?.records[name] : CacheRecord(bytes: account.credentials.encoded())
+        }
+        let new = Memory(content: content, accounts: accounts, records: records)
+        memory.withLock { $0 = new }
+        return new
+    }
+
+    private func underLock<Value: Sendable>(
+        _ work: @escaping @Sendable (borrowing MSALLock, MSALFile.Content) throws -> Value
+    ) async throws -> Value {
+        guard store.isWritable else {
+            throw AuthenticationError(
+                .cache,
+                "\(store.file.path) is only read, because its programs do not share a lock. Choose another cache."
+            )
+        }
+        return try await waiting { try self.locked(work) }
+    }
+
+    private func locked<Value>(_ work: (borrowing MSALLock, MSALFile.Content) throws -> Value) throws -> Value? {
+        try store.file.createDirectories()
+        guard let lock = try MSALLock.take(store.file.lockPath) else { return nil }
+        return try work(lock, try store.file.readFinished())
+    }
+
+    /// Tries until the lock is free. The task waits, not the queue, so cancelling the task ends the wait.
+    private func waiting<Value: Sendable>(_ attempt: @escaping @Sendable () throws -> Value?) async throws -> Value {
+        let deadline = SuspendingClock.now.advanced(by: lockTimeout)
+        var pause = Duration.milliseconds(1)
+        while true {
+            if let value = try await writers.doing(attempt) { return value }
+            guard SuspendingClock.now < deadline else {
+                throw MSALLock.busy(store.file.lockPath, timeout: lockTimeout)
+            }
+            // Not in step with other processes.
+            try await Task.sleep(for: pause * Double.random(in: 0.5...1), clock: .suspending)
+            pause = min(pause * 2, .milliseconds(20))
+        }
+    }
+}

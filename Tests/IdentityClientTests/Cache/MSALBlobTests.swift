@@ -1,0 +1,303 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+import Testing
+
+@testable import IdentityClient
+
+/// Reading and changing one account in a cache of MSAL's unified schema.
+@Suite struct MSALBlobTests {
+    static let client = "11111111-2222-3333-4444-555555555555"
+    static let home = "aaaaaaaa-0000-0000-0000-00000000000a.bbbbbbbb-0000-0000-0000-00000000000b"
+    static let tenant = "bbbbbbbb-0000-0000-0000-00000000000b"
+
+    private func blob(_ text: String) throws -> MSALBlob { try MSALBlob(parsing: Array(text.utf8)) }
+
+    private func only(_ blob: MSALBlob, client: String = client) throws -> MSALAccount {
+        let accounts = blob.accounts(of: client)
+        #expect(accounts.count == 1)
+        return try #require(accounts.first?.value)
+    }
+
+    private func replaced(_ text: String, _ pairs: KeyValuePairs<String, String>) -> String {
+        pairs.reduce(text) { $0.replacing($1.key, with: $1.value) }
+    }
+
+    @Test(arguments: MSALSamples.all.indices) func keepsEveryMemberInItsPlace(_ index: Int) throws {
+        let sample = MSALSamples.all[index]
+        let original = try JSONObject(parsing: Array(sample.utf8))
+        #expect(try JSONObject(parsing: blob(sample).serialized()) == original)
+    }
+
+    @Test func readsAnAccountOfMSALPython() throws {
+        let account = try only(blob(MSALSamples.family)).credentials
+        #expect(account.accountID.rawValue == Self.home)
+        #expect(account.partition == "entra|login.microsoftonline.com")
+        #expect(account.account.username == "alice@contoso.com")
+        // 'organizations' is MSAL Python's word for the account's own tenant.
+        #expect(account.profiles.map(\.realm) == [Self.tenant])
+        #expect(account.profiles[0].isHomeTenant && account.profiles[0].idToken == "<id_token jwt>")
+        #expect(account.refreshToken?.secret == "RT1" && account.refreshToken?.familyID == "1")
+        #expect(account.accessTokens.map(\.secret) == ["AT1"])
+        #expect(account.accessTokens[0].realm == Self.tenant && account.accessTokens[0].refreshOn == 1_700_001_800)
+    }
+
+    @Test func findsAPersonalAccountOfConsumers() throws {
+        let account = try only(blob(MSALSamples.personal)).credentials
+        #expect(account.accessTokens.map(\.realm) == [CloudInstances.consumersTenantID])
+        #expect(account.account.username == "bob@outlook.com")
+    }
+
+    @Test func findsNoAccountWhoseIssuerTheSchemaDoesNotTell() throws {
+        for sample in [
+            MSALSamples.b2c, MSALSamples.adfs, MSALSamples.openIDConnect, MSALSamples.externalID,
+            MSALSamples.applicationOnly,
+        ] {
+            #expect(try blob(sample).accounts(of: Self.client).isEmpty)
+            #expect(try blob(sample).accounts(of: "my-Client").isEmpty)
+        }
+    }
+
+    @Test func readsTheSpellingsOfOtherLibraries() throws {
+        // .NET: another alias of the cloud, the tenant itself, its own key, no token_type; upper-case identifiers.
+        let text = replaced(
+            MSALSamples.family,
+            [
+                #""environment":"login.microsoftonline.com""#: #""environment":"login.windows.net""#,
+                #""realm":"organizations""#: #""realm":"BBBBBBBB-0000-0000-0000-00000000000b""#,
+                #","token_type":"Bearer""#: "", "--mail.read user.read openid profile": "----",
+                #""client_id":"1"#: #""client_id":"1"#,
+            ]
+        )
+        let account = try only(blob(text), client: Self.client.uppercased()).credentials
+        #expect(account.partition == "entra|login.microsoftonline.com")
+        #expect(account.accessTokens.map(\.realm) == [Self.tenant] && account.refreshToken?.secret == "RT1")
+    }
+
+    /// Values that make other libraries crash or forget everything.
+    @Test(arguments: [
+        (#""expires_on":"1700003599","#, #""expires_on":null,"#),
+        (#""target":"Mail.Read User.Read openid profile","realm""#, #""target":null,"realm""#),
+        (#""secret":"AT1","#, ""), (#""cached_at":"1700000000","#, #""cached_at":"soon","#),
+        (#""credential_type":"AccessToken","#, #""credential_type":"ATExt","#),
+        (#""token_type":"Bearer""#, #""token_type":"pop""#),
+        (#""token_type":"Bearer""#, #""token_type":"Bearer","kid":"k""#),
+    ])
+    func leavesAnOddAccessTokenAlone(_ good: String, _ odd: String) throws {
+        var changed = try blob(replaced(MSALSamples.family, [good: odd]))
+        let account = try only(changed)
+        #expect(account.credentials.accessTokens.isEmpty && account.credentials.refreshToken?.secret == "RT1")
+        let before = changed.entities(.accessToken)
+        var credentials = account.credentials
+        credentials.refreshToken?.secret = "RT2"
+        changed.write(credentials, over: account)
+        #expect(changed.entities(.accessToken) == before && before.count == 1)
+    }
+
+    @Test func readsTimesThatAreNumbersOrFractions() throws {
+        let text = replaced(
+            MSALSamples.family,
+            [
+                #""expires_on":"1700003599""#: #""expires_on":1700003599"#,
+                #""last_modification_time":"1700000000""#: #""last_modification_time":"1700000000.123""#,
+            ]
+        )
+        let account = try only(blob(text)).credentials
+        #expect(account.accessTokens.map(\.expiresOn) == [1_700_003_599])
+        #expect(account.refreshToken?.modifiedAt == 1_700_000_000)
+    }
+
+    @Test func changesNothingIfNothingChanged() throws {
+        for sample in [MSALSamples.family, MSALSamples.personal] {
+            var changed = try blob(sample)
+            let account = try only(changed)
+            changed.write(
+                try AccountCredentials(decoding: account.credentials.encoded()) {
+                    Authority.scopeRule(forPartition: $0)
+                },
+                over: account
+            )
+            #expect(try changed == blob(sample))
+        }
+    }
+
+    @Test func writesANewRefreshTokenWhereTheOldOneIs() throws {
+        let text = MSALSamples.family.replacing(
+            #""RefreshToken":{"#,
+            with: #""Other":[1.50,{"x":null}],"RefreshToken":{"odd":7,"#
+        ).replacing(#""secret":"RT1","#, with: #""secret":"RT1","client_info":"kept","#)
+        var changed = try blob(text)
+        let account = try only(changed)
+        var credentials = account.credentials
+        credentials.refreshToken?.secret = "RT2"
+        credentials.refreshToken?.modifiedAt = 1_800_000_000
+        credentials.accessTokens = []
+        changed.write(credentials, over: account)
+        // Only the secret, the time and the access token differ.
+        let wanted = try blob(
+            text.replacing(#""secret":"RT1""#, with: #""secret":"RT2""#).replacing(
+                #""last_modification_time":"1700000000""#,
+                with: #""last_modification_time":"1800000000""#
+            )
+        )
+        #expect(changed.root.members.map(\.name) == wanted.root.members.map(\.name))
+        for (member, value) in wanted.root.members where member != "AccessToken" {
+            #expect(changed.root[member] == value)
+        }
+        #expect(changed.entities(.accessToken).isEmpty)
+    }
+
+    @Test func choosesTheNewestOfSeveralRefreshTokensAndRemovesTheOthers() throws {
+        let text = MSALSamples.certificate.replacing(
+            #""target":"C","last_modification_time":"1700000000""#,
+            with: #""target":"C","last_modification_time":"1700000009""#
+        )
+        var changed = try blob(text)
+        let name = try #require(MSALAccountName(account: Self.accountEntity, clientID: Self.client))
+        // Without an Account entity, only a note makes it an account.
+        #expect(changed.accounts(of: Self.client).isEmpty)
+        changed.setNote(name.name, name.note(signInID: "one"))
+        let account = try only(changed)
+        #expect(account.credentials.refreshToken?.secret == "RT-C")
+        #expect(account.credentials.accessTokens.map(\.secret) == ["AT-b"])  // the other is for SSH
+        var credentials = account.credentials
+        credentials.refreshToken?.secret = "RT-new"
+        changed.write(credentials, over: account)
+        #expect(changed.entities(.refreshToken).map { $0.json.string("secret") } == ["RT-new"])
+        #expect(changed.entities(.accessToken).count == 2)
+    }
+
+    static let accountEntity = JSONObject([
+        ("home_account_id", .string(home)), ("environment", .string("login.microsoftonline.com")),
+    ])
+
+    @Test func writesANewAccountWithTheKeysOfMSALPython() throws {
+        let source = try only(blob(MSALSamples.family)).credentials
+        var changed = MSALBlob()
+        changed.write(source, over: nil)
+        let prefix = "\(Self.home)-login.microsoftonline.com"
+        #expect(changed.entities(.account).map(\.key) == ["\(prefix)-\(Self.tenant)"])
+        #expect(changed.entities(.refreshToken).map(\.key) == ["\(prefix)-refreshtoken-\(Self.client)--"])
+        #expect(changed.entities(.idToken).map(\.key) == ["\(prefix)-idtoken-\(Self.client)-\(Self.tenant)-"])
+        #expect(
+            changed.entities(.accessToken).map(\.key)
+                == ["\(prefix)-accesstoken-\(Self.client)-\(Self.tenant)-mail.read user.read openid profile"]
+        )
+        #expect(changed.entities(.appMetadata).map(\.key) == ["appmetadata-login.microsoftonline.com-\(Self.client)"])
+        #expect(changed.entities(.appMetadata)[0].json.string("family_id") == "1")
+        #expect(try only(changed).credentials == source)
+        #expect(changed.noteNames.isEmpty)
+    }
+
+    @Test func keepsItsOwnSignInApartFromOthers() throws {
+        var source = try only(blob(MSALSamples.family)).credentials
+        source.signInID = "own"
+        var changed = MSALBlob()
+        changed.write(source, over: nil)
+        #expect(try only(changed).credentials == source)
+        changed.signOut(MSALAccountName(source))
+        #expect(changed.noteNames.isEmpty && changed.entities(.account).isEmpty)
+        #expect(changed.entities(.appMetadata).count == 1)
+    }
+
+    @Test func usesATokenOfTheFamilyUntilItIsRefused() throws {
+        var changed = try blob(MSALSamples.family)
+        let other = "22222222-2222-3333-4444-555555555555"
+        let account = try only(changed, client: other)
+        #expect(account.credentials.refreshToken?.secret == "RT1" && account.credentials.accessTokens.isEmpty)
+        // Redeemed: the client gets a token of its own, and the other program keeps its token.
+        var credentials = account.credentials
+        credentials.refreshToken?.secret = "RT-own"
+        credentials.refreshToken?.modifiedAt = 1_700_000_500
+        var redeemed = changed
+        redeemed.write(credentials, over: account)
+        #expect(redeemed.entities(.refreshToken).map { $0.json.string("secret") } == ["RT1", "RT-own"])
+        #expect(try only(redeemed, client: other).credentials.refreshToken?.secret == "RT-own")
+        // Refused: not sent again, and not touched.
+        credentials = account.credentials
+        credentials.refreshToken = nil
+        let before = changed.entities(.refreshToken)
+        changed.write(credentials, over: account)
+        #expect(changed.entities(.refreshToken) == before)
+        #expect(changed.accounts(of: other).isEmpty)
+        #expect(try only(changed).credentials.refreshToken?.secret == "RT1")
+    }
+
+    @Test func usesNoTokenOfTheFamilyIfTheClientIsKnownNotToBelongToIt() throws {
+        let other = "22222222-2222-3333-4444-555555555555"
+        let text = MSALSamples.family.replacing(
+            #""AppMetadata":{"#,
+            with: #""AppMetadata":{"x":{"client_id":"\#(other)","environment":"login.windows.net"},"#
+        )
+        #expect(try blob(text).accounts(of: other).isEmpty)
+    }
+
+    @Test func signsOutOneClientOnly() throws {
+        let other = "22222222-2222-3333-4444-555555555555"
+        var changed = try blob(MSALSamples.family)
+        let account = try only(changed, client: other)
+        var credentials = account.credentials
+        credentials.refreshToken?.secret = "RT-own"
+        changed.write(credentials, over: account)
+        changed.signOut(account.name)
+        #expect(changed.entities(.refreshToken).map { $0.json.string("secret") } == ["RT1"])
+        #expect(changed.entities(.account).count == 1)
+        // The family's token would sign the person in again.
+        #expect(changed.accounts(of: other).isEmpty)
+        #expect(try only(changed).credentials.refreshToken?.secret == "RT1")
+        // A new sign-in ends that.
+        credentials.signInID = "again"
+        changed.write(credentials, over: nil)
+        #expect(try only(changed, client: other).credentials.signInID == "again")
+    }
+
+    @Test func keepsTheAccountOfAnotherProviderThatItWrote() throws {
+        let credentials = Self.keycloak
+        var changed = try blob(MSALSamples.openIDConnect)
+        let before = changed
+        changed.write(credentials, over: nil)
+        #expect(try only(changed).credentials == credentials)
+        let entity = try #require(changed.entities(.account).last?.json)
+        #expect(entity.string("home_account_id") == "alice" && entity.string("environment") == "idp.example.com")
+        changed.signOut(MSALAccountName(credentials))
+        #expect(changed.entities(.account) == before.entities(.account))
+        #expect(changed.entities(.refreshToken) == before.entities(.refreshToken))
+    }
+
+    private static var keycloak: AccountCredentials {
+        let issuer = "https://idp.example.com:8443/realms/Demo"
+        var credentials = AccountCredentials(
+            signInID: "own",
+            partition: "oidc|\(issuer)",
+            environment: "idp.example.com:8443",
+            clientID: client,
+            accountID: Account.ID(rawValue: "\(issuer)|alice"),
+            homeAccountID: "\(issuer)|alice"
+        )
+        credentials.profiles = [
+            CachedProfile(
+                realm: "realms",
+                localAccountID: "alice",
+                username: "alice",
+                isHomeTenant: true,
+                idToken: "a.b.c"
+            )
+        ]
+        credentials.refreshToken = CachedRefreshToken(
+            secret: "RT",
+            scopes: ["openid", "b"],
+            declinedScopes: ["c"],
+            modifiedAt: 1_700_000_000,
+            refusals: [RefreshRefusal(digest: "d", at: 1, count: 1, pause: 60)]
+        )
+        return credentials
+    }
+
+    @Test func refusesToWriteWhereASectionIsNone() throws {
+        for text in [#"{"Account":[]}"#, #"{"swift-identity-client":"x"}"#] {
+            let blob = try blob(text)
+            #expect(blob.accounts(of: Self.client).isEmpty)
+            #expect(throws: AuthenticationError.self) { try blob.checkMayBeWritten() }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import IdentityTestSupport
+import Testing
+
+/// Accounts of a program with Microsoft's libraries: taken over once, or shared.
+@Suite struct ImportProcessTests {
+    private let directory: TemporaryDirectory
+    private let variables: [String: String]
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        variables = [
+            "HOME": directory.path, "XDG_STATE_HOME": "\(directory.path)/state", "AZURE_CONFIG_DIR": directory.path,
+            "IDENTITYCTL_CLIENT_ID": "client", "IDENTITYCTL_CACHE": "file:\(directory.path)/own",
+            "IDENTITYCTL_AUTHORITY": "https://login.microsoftonline.com/organizations",
+        ]
+        try put(Self.content)
+    }
+
+    private func put(_ text: String) throws {
+        let made = FileManager.default.createFile(
+            atPath: file,
+            contents: Data(text.utf8),
+            attributes: [.posixPermissions: 0o600]
+        )
+        try #require(made)
+    }
+
+    private var file: String { "\(directory.path)/msal_token_cache.json" }
+
+    private static let content = """
+        {"Account": {"k": {"home_account_id": "u.t", "environment": "login.microsoftonline.com", "realm": "organizations",
+        "local_account_id": "u", "username": "alice@contoso.com", "authority_type": "MSSTS"}},
+        "RefreshToken": {"k": {"credential_type": "RefreshToken", "home_account_id": "u.t", "client_id": "client",
+        "environment": "login.microsoftonline.com", "secret": "one"}},
+        "AccessToken": {"k": {"credential_type": "AccessToken", "home_account_id": "u.t", "client_id": "client",
+        "environment": "login.microsoftonline.com", "realm": "organizations", "target": "mail.read", "secret": "token",
+        "cached_at": "\(Int(Date.now.timeIntervalSince1970))", "expires_on": "\(Int(Date.now.timeIntervalSince1970) + 3600)"}}}
+        """
+
+    @Test(.timeLimit(.minutes(1)), arguments: ["azure-cli", "msal:~/msal_token_cache.json"])
+    func takesAccountsOverOnce(_ source: String) async throws {
+        let first = try await Tool.run(["import", "--from", source], variables)
+        #expect(first.status == 0 && first.output.isEmpty)
+        #expect(first.errors == "Took over alice@contoso.com (u.t).\n")
+        #expect(try await Tool.run(["token", "--scope", "mail.read"], variables).output == "token\n")
+        let again = try await Tool.run(["import", "--from", source], variables)
+        #expect(again.status == 0 && again.errors == "alice@contoso.com (u.t) is signed in already.\n")
+        #expect(FileManager.default.contents(atPath: file) == Data(Self.content.utf8))
+        #expect(try await Tool.run(["logout"], variables).status == 0)
+        #expect(FileManager.default.contents(atPath: file) == Data(Self.content.utf8))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func sharesTheFile() async throws {
+        let shared = variables.merging(["IDENTITYCTL_CACHE": "msal:\(file)"]) { $1 }
+        #expect(try await Tool.run(["token", "--scope", "mail.read"], shared).output == "token\n")
+        #expect(try await Tool.run(["logout"], shared).status == 0)
+        let left = String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
+        #expect(left == #"{"Account":{},"RefreshToken":{},"AccessToken":{}}"#)
+        #expect(try await Tool.run(["token", "--scope", "mail.read"], shared).status == 2)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysWhatIsMissing() async throws {
+        let other = variables.merging(["IDENTITYCTL_CLIENT_ID": "other"]) { $1 }
+        let missing = try await Tool.run(["import", "--from", "azure-cli"], other)
+        #expect(missing.status == 2 && missing.errors.contains("has no account of this client"))
+        try put("{")
+        let broken = try await Tool.run(["import", "--from", "azure-cli"], variables)
+        #expect(broken.status == 4 && broken.errors.contains("is not a token cache that can be read"))
+        #expect(try await Tool.run(["import", "--from", "firefox"], variables).status == 64)
+    }
+}
