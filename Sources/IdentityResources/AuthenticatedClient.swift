@@ -71,6 +71,8 @@ public final class AuthenticatedClient: Sendable {
     }
 
     /// The same, which tells when a server asks to wait, and how long.
+    ///
+    /// - Parameter acquire: Acquires the tokens in place of the application, which then gives the clock and the logger.
     package init(
         application: PublicClientApplication,
         account: Account,
@@ -79,6 +81,7 @@ public final class AuthenticatedClient: Sendable {
         transport: (any HTTPTransport)? = nil,
         timeout: Duration,
         maximumResponseBytes: Int = 16 << 20,
+        acquire: (@Sendable (SilentParameters) async throws -> AuthenticationResult)? = nil,
         onWait: (@Sendable (_ host: String, _ duration: Duration) -> Void)?
     ) {
         self.application = application
@@ -89,8 +92,8 @@ public final class AuthenticatedClient: Sendable {
         self.maximumResponseBytes = max(0, maximumResponseBytes)
         self.onWait = onWait
         tokens = ResourceTokens(
-            application: application,
-            parameters: SilentParameters(scopes: scopes, account: account, authority: authority)
+            SilentParameters(scopes: scopes, account: account, authority: authority),
+            acquire: acquire ?? { try await application.acquireTokenSilently($0) }
         )
     }
 

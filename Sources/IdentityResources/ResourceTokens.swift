@@ -10,19 +10,22 @@ final class ResourceTokens: Sendable {
         let claims: String?
     }
 
-    private let application: PublicClientApplication
+    private let acquire: @Sendable (SilentParameters) async throws -> AuthenticationResult
     private let parameters: SilentParameters
     private let renewals = SingleFlight<Renewal, AuthenticationResult>()
     /// The token that last met a claims challenge, and the claims.
     private let meeting = Mutex<Renewal?>(nil)
 
-    init(application: PublicClientApplication, parameters: SilentParameters) {
-        self.application = application
+    init(
+        _ parameters: SilentParameters,
+        acquire: @escaping @Sendable (SilentParameters) async throws -> AuthenticationResult
+    ) {
+        self.acquire = acquire
         self.parameters = parameters
     }
 
     func current() async throws -> AuthenticationResult {
-        try await application.acquireTokenSilently(parameters)
+        try await acquire(parameters)
     }
 
     /// Returns a token other than the refused token. It meets `claims` if there are any.
@@ -47,7 +50,7 @@ final class ResourceTokens: Sendable {
         var parameters = parameters
         parameters.claims = renewal.claims
         parameters.forcesRefresh = renewal.claims == nil
-        let result = try await application.acquireTokenSilently(parameters)
+        let result = try await acquire(parameters)
         if let claims = renewal.claims {
             meeting.withLock { $0 = Renewal(refusedToken: result.accessToken, claims: claims) }
         }

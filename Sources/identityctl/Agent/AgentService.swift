@@ -195,7 +195,9 @@ final class AgentService: Sendable {
             throw AuthenticationError(.networkTimedOut, "The provider did not answer within 60 s. Try again.")
         } catch let error as AuthenticationError where .interactionRequired ~= error.code {
             if isUsual { signIns.needed(for: profile) }
-            throw Advised(error, "To sign in, run where the agent runs: \(profile.login.command("login"))")
+            let claims = error.claims ?? request.claims
+            let login = claims.map { profile.login.replacing("--claims", with: $0) } ?? profile.login
+            throw Advised(error, "To sign in, run where the agent runs: \(login.command("login"))")
         }
     }
 

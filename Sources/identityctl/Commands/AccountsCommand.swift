@@ -25,6 +25,7 @@ struct AccountsCommand: ToolCommand {
     var newDefault: String?
 
     var clientOptions: ProviderOptions? { provider }
+    var isAboutSignIns: Bool { true }
 
     var sharedOptions: SharedOptions { SharedOptions(provider) }
 

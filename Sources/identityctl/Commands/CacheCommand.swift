@@ -28,6 +28,7 @@ struct CacheShowCommand: ToolCommand {
     @OptionGroup var output: OutputOptions
 
     var clientOptions: ProviderOptions? { provider }
+    var isAboutSignIns: Bool { true }
 
     func run(in session: Session) async throws {
         let (cache, group) = try provider.desktopCache(session)
@@ -67,6 +68,7 @@ struct CacheMoveCommand: ToolCommand {
     var to: String
 
     var clientOptions: ProviderOptions? { provider }
+    var isAboutSignIns: Bool { true }
 
     var sharedOptions: SharedOptions { SharedOptions(provider) }
 

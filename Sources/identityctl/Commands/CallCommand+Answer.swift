@@ -10,8 +10,7 @@ extension CallCommand {
     private static let noLimit = Duration.seconds(1_000_000)
 
     func client(
-        _ application: PublicClientApplication,
-        _ account: Account,
+        _ caller: Caller,
         _ scopes: Set<Scope>,
         timeout: Duration?,
         _ console: Console
@@ -21,11 +20,12 @@ extension CallCommand {
             timeout: timeout ?? Self.defaultTimeout
         )
         return AuthenticatedClient(
-            application: application,
-            account: account,
+            application: caller.application,
+            account: caller.account,
             scopes: scopes,
             transport: transport,
-            timeout: timeout ?? Self.defaultTimeout
+            timeout: timeout ?? Self.defaultTimeout,
+            acquire: caller.acquire
         ) { host, duration in
             guard duration > .zero else { return }
             console.line("\(host.printable) asks to wait: trying again in \(duration.wholeSeconds) s. Ctrl-C gives up.")

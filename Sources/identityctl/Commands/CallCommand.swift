@@ -31,6 +31,7 @@ struct CallCommand: ToolCommand {
 
     var isVerbose: Bool { message.verbose }
     var clientOptions: ProviderOptions? { provider }
+    var asksAgent: Bool { true }
 
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
@@ -38,7 +39,6 @@ struct CallCommand: ToolCommand {
         let environment = session.environment
         let scopes = try token.scopes(environment)
         let claims = try token.claims(environment)
-        let wanted = try environment.given("account", account.account)
         let timeout = try message.chosenTimeout()
         var request = HTTPRequest(try message.chosenMethod(), to: try address(), headerFields: try message.fields())
         let body = try await message.body()
@@ -46,23 +46,21 @@ struct CallCommand: ToolCommand {
             request.headerFields[.contentType] = message.defaultContentType
         }
 
-        let application = try session.application(
-            provider.configuration(environment, passPhrases: session.passPhrases, logger: session.logger)
-        )
-        let account = try await application.chosenAccount(wanted)
+        let caller = try await caller(in: session)
         if let claims {
-            _ = try await application.acquireTokenSilently(
-                SilentParameters(scopes: scopes, account: account, claims: claims)
-            )
+            _ = try await caller.acquire(SilentParameters(scopes: scopes, account: caller.account, claims: claims))
         }
-        let client = client(application, account, scopes, timeout: timeout, session.console)
+        let client = client(caller, scopes, timeout: timeout, session.console)
         let response = try await answer(to: request, body, client, session.console)
         guard response.status.kind == .successful else { throw APIRefusal(response, now: Int64(time(nil))) }
     }
 
     func advice(on error: any Error, in session: Session) -> String? {
-        guard case AuthenticationError.Code.networkTimedOut = error else { return nil }
-        return "To allow more time, give --timeout SECONDS."
+        if case AuthenticationError.Code.networkTimedOut = error {
+            return "To allow more time, give --timeout SECONDS."
+        }
+        guard session.environment["IDENTITYCTL_AGENT"] != nil else { return nil }
+        return AgentAdvice.text(of: error) ?? PlainReport.advice(error, sharedOptions, at: " where the agent runs")
     }
 
     private func address() throws -> URL {

@@ -16,8 +16,8 @@ struct DoctorCommand: ToolCommand {
         discussion: """
             The command changes nothing, asks no question, and opens no browser. If a provider is named, the command reads \
             its published configuration and compares the clocks. Each tool that asks identityctl for tokens ('identityctl \
-            integrate') has a line. The status is 0, or that of the first lack: 8 browser or display, 4 keyring, its key or \
-            token files, 3 network, 5 an answer that is not believed, or the clock, 2 the profile of a tool is not signed in, \
+            integrate') has a line, and so has the agent of IDENTITYCTL_AGENT. The status is 0, or that of the first lack: 8 \
+            browser or display, 4 keyring, its key, token files or agent, 3 network, 5 an answer that is not believed, or the clock, 2 the profile of a tool is not signed in, \
             1 a helper's name does not lead here.
             """
     )
@@ -53,6 +53,12 @@ struct DoctorCommand: ToolCommand {
         findings.append(storeFinding)
         let files = FileTokenCache(directory: choice.directory)
         findings.append(Examination.files(Result { try files.inspect() }))
+        if let socket = try environment.given("agent", nil) {
+            // The sign-ins and the tokens of an agent on another machine are there.
+            if await AgentSocket.isForwarded(socket) { findings = findings.map { $0.notNeeded("with the agent") } }
+            let status = try await Self.outcome { try await AgentClient(socket: socket).ask(.status) }
+            findings.append(Examination.agent(at: socket.text, status))
+        }
         findings.append(Examination.curl(try await Self.outcome { try await CurlTransport.libraryVersion() }))
         findings += try await provider(authority, session.logger)
         return findings + (try await IntegrationExamination(session)?.findings() ?? [])

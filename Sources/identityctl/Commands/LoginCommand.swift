@@ -53,6 +53,7 @@ struct LoginCommand: ToolCommand {
     }
 
     var clientOptions: ProviderOptions? { provider }
+    var isAboutSignIns: Bool { true }
 
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 

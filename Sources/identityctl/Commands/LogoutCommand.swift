@@ -52,6 +52,7 @@ struct LogoutCommand: ToolCommand {
     }
 
     var clientOptions: ProviderOptions? { provider }
+    var isAboutSignIns: Bool { true }
 
     var sharedOptions: SharedOptions { SharedOptions(provider, nil, account) }
 

@@ -2,6 +2,7 @@
 
 import IdentityClient
 import IdentityKeyring
+import OAuthWire
 
 /// Decisions, without side effects, that turn the examined facts into findings.
 enum Examination {
@@ -29,6 +30,21 @@ enum Examination {
                 )
             }
         return [opener, display]
+    }
+
+    /// - Parameter status: The agent's answer to a question for its state, or the error in place of one.
+    static func agent(at path: String, _ status: Result<JSONObject, any Error>) -> Finding {
+        switch status {
+        case .failure(let error): return .lack("agent", "\(path) gives no tokens", error)
+        case .success(let answer):
+            let names = answer.strings("profiles") ?? []
+            let found = names.isEmpty ? "no profiles" : "profiles: \(names.prefix(20).joined(separator: ", "))"
+            guard answer.bool("locked") != true else {
+                let advice = "To unlock it, run where it runs: identityctl agent unlock"
+                return .lack("agent", "\(path), locked; \(found)", advice, .cacheUnavailable)
+            }
+            return .ok("agent", "\(path), \(found)")
+        }
     }
 
     /// - Parameter status: The keyring's description of itself, or the error that prevented it.

@@ -91,8 +91,10 @@ enum PlainReport {
 
     /// Returns what to do about an error, or `nil` if the tool does not know.
     ///
-    /// - Parameter options: The options of the command. The advised sign-in uses the same.
-    static func advice(_ error: any Error, _ options: SharedOptions) -> String? {
+    /// - Parameters:
+    ///   - options: The options of the command. The advised sign-in uses the same.
+    ///   - place: The words for another place than this machine.
+    static func advice(_ error: any Error, _ options: SharedOptions, at place: String = "") -> String? {
         guard let known = error as? AuthenticationError else { return nil }
         if known.code == .invalidScope, known.serverError?.error == "invalid_scope" {
             let login = options.replacing("--default-scopes", with: "openid")
@@ -102,6 +104,6 @@ enum PlainReport {
         var login = known.claims.map { options.replacing("--claims", with: $0) } ?? options
         if known.code == .accountMismatch { login = login.replacing("--prompt", with: "select_account") }
         if let challenge = known.challenge { login = login.meeting(challenge) }
-        return "To sign in, run: \(login.command("login"))"
+        return "To sign in, run\(place): \(login.command("login"))"
     }
 }

@@ -14,6 +14,9 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
     /// Whether an agent gives the token if there is one. `false` by default.
     var asksAgent: Bool { get }
 
+    /// Whether the command is about the sign-ins that are kept on this machine. `false` by default.
+    var isAboutSignIns: Bool { get }
+
     /// The options that the command shares with a sign-in. Empty by default.
     var sharedOptions: SharedOptions { get }
 
@@ -33,6 +36,8 @@ extension ToolCommand {
     var clientOptions: ProviderOptions? { nil }
 
     var asksAgent: Bool { false }
+
+    var isAboutSignIns: Bool { false }
 
     /// Returns the variables above the lines of the profile that applies. An agent has the profiles: those of this machine
     /// are then not read.
@@ -74,7 +79,10 @@ extension ToolCommand {
             Session(environment: variables, console: console, isJSON: isJSON, logLevel: .critical).report(error)
             return ExitStatus(for: error)
         }
-        let work = Task { try await run(in: session) }
+        let work = Task {
+            if isAboutSignIns { try await AgentSocket.refuseSignInsElsewhere(variables) }
+            try await run(in: session)
+        }
         let signals = Signals(grace: 7) { work.cancel() }
         let outcome = await work.result
         await session.passPhrases.end()

@@ -46,6 +46,59 @@ import Testing
         )
     }
 
+    @Test(.timeLimit(.minutes(1))) func callsAnAPIWithTheAgentsToken() async throws {
+        let setup = try ToolSetup()
+        let login = try await setup.login()
+        let (agent, client, _) = try await start(setup)
+        let api = setup.issuer + "/userinfo"
+        let refusal = TestIdentityProvider.Fault.answer(
+            status: 401,
+            headers: [("WWW-Authenticate", "Bearer error=\"invalid_token\"")]
+        )
+        setup.provider.failNext(.userInfo, with: refusal)
+        setup.provider.forgetRequests()
+        let call = try await Tool.run(["call", api], client)
+        #expect(call.status == 0 && call.output.contains("subject-alice"), "\(call)")
+        #expect(setup.provider.count(of: .userInfo) == 2 && setup.provider.count(of: .token) == 1)
+        #expect(try await Tool.run(["token"], client).output != login.output)
+        let claims = #"{"access_token":{"acrs":{"essential":true}}}"#
+        let challenge = "Bearer error=\"insufficient_claims\", claims=\"\(Base64URL.encode(Array(claims.utf8)))\""
+        setup.provider.failNext(.userInfo, with: .answer(status: 401, headers: [("WWW-Authenticate", challenge)]))
+        setup.provider.failNext(.token, with: .refusal("interaction_required"))
+        let person = try await Tool.run(["call", api], client)
+        let advice = "To sign in, run where the agent runs: identityctl login --claims '\(claims)'"
+        #expect(person.status == 2 && person.errorLines.last == advice, "\(person)")
+        agent.interrupt()
+    }
+
+    /// A forwarded socket has none for control beside it.
+    @Test(.timeLimit(.minutes(1))) func leavesSignInsToTheMachineOfTheAgent() async throws {
+        let setup = try ToolSetup()
+        #expect(try await setup.login().status == 0)
+        let (agent, client, path) = try await start(setup)
+        let forwarded = "\(setup.directory.path)/forwarded"
+        try FileManager.default.createSymbolicLink(atPath: forwarded, withDestinationPath: path)
+        let far = setup.variables.merging(["IDENTITYCTL_AGENT": forwarded]) { $1 }
+        for command in ["login", "logout", "accounts", "userinfo", "cache", "cache move --to file"] {
+            let refused = try await Tool.run(command.split(separator: " ").map(String.init), far)
+            #expect(refused.status == 64 && refused.errors.contains("is another machine's"), "\(refused)")
+        }
+        for command in ["unlock", "stop"] {
+            let refused = try await Tool.run(["agent", command], far)
+            #expect(refused.status == 7 && refused.errors.contains("on the machine where it runs"), "\(refused)")
+        }
+        let here = try await Tool.run(["accounts"], setup.variables.merging(client) { $1 })
+        #expect(here.status == 0 && here.output.contains("alice"), "\(here)")
+        let doctor = try await Tool.run(["doctor"], far)
+        #expect(doctor.status == 0, "\(doctor)")
+        #expect(doctor.output.contains("agent           ok    \(forwarded), profiles: default\n"), "\(doctor)")
+        #expect(doctor.output.contains("; not needed with the agent"), "\(doctor)")
+        #expect(try await Tool.run(["agent", "lock"], far).status == 0)
+        let locked = try await Tool.run(["doctor", "--without-browser"], far)
+        #expect(locked.status == 4 && locked.output.contains("agent           lack  \(forwarded), locked"), "\(locked)")
+        agent.interrupt()
+    }
+
     @Test(.timeLimit(.minutes(1))) func locksUnlocksAndEnds() async throws {
         let setup = try ToolSetup()
         #expect(try await setup.login().status == 0)
@@ -214,6 +267,20 @@ import Testing
         #expect(miss.status == 1 && miss.output.contains("credentials not found"), "\(miss)")
         let kubectl = try await homes.run("helper", "kubectl", "--profile", "work")
         #expect(kubectl.output.contains("\"token\":\"\(idToken)\""), "\(kubectl)")
+        // A 'keyring' passes on what the agent does not serve, and what it serves under another username.
+        let next = homes.setup.directory.appendingPathComponent("next")
+        try FileManager.default.createDirectory(at: next, withIntermediateDirectories: false)
+        try Data("#!/bin/sh\necho other $3\n".utf8).write(to: next.appendingPathComponent("keyring"))
+        #expect(unsafe chmod(next.appendingPathComponent("keyring").path, 0o700) == 0)
+        let keyring = homes.far.merging(["PATH": "\(next.path):/usr/bin:/bin"]) { $1 }
+        for (call, answer) in [
+            ("https://git.test/team/ bot", token), ("https://git.test/team/ u", "other u\n"),
+            ("https://git.test/teams/ bot", "other bot\n"),
+        ] {
+            let words = ["helper", "keyring", "get"] + call.split(separator: " ").map(String.init)
+            let found = try await Tool.run(words, keyring)
+            #expect(found.status == 0 && found.output == answer, "\(found)")
+        }
         // Git itself, which tells the helper that the token was refused.
         let git =
             "git -c credential.helper= -c credential.useHttpPath=true -c 'credential.helper=!\"$TOOL\" helper git' credential"

@@ -57,6 +57,7 @@ test_ssh() {
     expect "the far user" "$(far id -un)" far
     expect "the token" "$(far identityctl token --profile work)" "$token"
     expect "the token of exec" "$(far identityctl exec --profile work -- printenv BEARER_TOKEN)" "$token"
+    expect "the answer to call" "$(far identityctl call --profile work "$address/person")" '{"sub": "1"}'
     far git config --global credential.helper identityctl
     far git config --global http.sslCAInfo /run/etc/ca.pem
     forget
@@ -66,6 +67,7 @@ test_ssh() {
     expect_words "kubectl" "$(far identityctl helper kubectl --profile work)" "$(identityctl token --profile work --id-token)"
     expect "keyring" "$(far keyring get "$address/python/simple/" oauth2)" "$token"
     far_fails 1 "" keyring get https://other.example.test/ oauth2
+    expect_words "doctor" "$(far identityctl doctor --without-browser 2>&1)" "identityctl.sock, profiles: brief, work"
 
     # Nothing is kept there: no token, no file of ours besides the socket, and no refresh token ever came.
     local secrets
@@ -76,6 +78,7 @@ $(ask_database "$provider" 'SELECT group_concat(token, char(10)) FROM oauth2_pro
     expect "the files with tokens" "$(far grep -rlFf - /run/far /tmp /run/user <<<"$secrets")" /tmp/found-by-the-search
     expect "our files" "$(far find /run/far /tmp /run/user -name '*identity*' ! -type l)" /run/user/20817/identityctl.sock
 
+    for name in login logout accounts cache; do far_fails 64 "is another machine's" identityctl "$name"; done
     # The agent belongs to its own machine: the far one can lock it, and nothing else.
     for name in unlock stop; do
         far_fails 7 "on the machine where it runs" identityctl agent "$name"
