@@ -65,9 +65,16 @@ struct AgentRunCommand: ToolCommand {
         }
         let environment = session.environment
         let (logger, passPhrases) = (session.logger, session.passPhrases)
+        let person = PersonAtHand(
+            desktop: DesktopNotifications.show,
+            program: environment["SSH_ASKPASS"],
+            directories: environment["PATH"],
+            terminal: { try await passPhrases.line($0, isShown: true) }
+        )
         let service = AgentService(
             try profiles(session),
             logger: logger,
+            ask: person.ask,
             show: DesktopNotifications.show,
             signIn: { try await $0.signIn() },
             make: { profile in

@@ -36,6 +36,8 @@ struct AgentQuestion: Hashable, Sendable {
     /// The program's file, as the kernel tells; `nil` if it does not.
     let program: String?
     let process: Int32?
+    /// The time at which the process was started, as the kernel counts it.
+    let started: String?
     /// The name that the program gives itself.
     let hint: String?
 
@@ -44,7 +46,9 @@ struct AgentQuestion: Hashable, Sendable {
 
     /// The question without details that change although the same program asks. Each connection of ssh leads elsewhere.
     fileprivate var remembered: [String] {
-        [profile, scopes, program ?? "", isForwarded || program == nil ? "\(process ?? 0)" : ""]
+        // The number of a process that has ended may come again.
+        let process = isForwarded || program == nil ? "\(process ?? 0) \(started ?? "")" : ""
+        return [profile, scopes, program ?? "", process]
     }
 
     var notice: Notice {
@@ -145,8 +149,9 @@ final class AgentConfirmations: Sendable {
         .agent(
             "unconfirmed",
             """
-            The agent's profile wants each token confirmed, and \(reason). Answer at the desktop where the agent runs, or \
-            remove the line agent-confirm there.
+            The agent's profile wants each token confirmed, and \(reason). Answer where the agent runs: at the \
+            desktop, in the program that SSH_ASKPASS names, or at the terminal in which the agent runs. Or remove the line \
+            agent-confirm there.
             """
         )
     }

@@ -52,12 +52,14 @@ final class AgentService: Sendable {
     private static let patience = Duration.seconds(60)
 
     /// - Parameters:
-    ///   - show: Asks the person.
+    ///   - ask: Asks the person before a token is handed out.
+    ///   - show: Tells the person of a sign-in.
     ///   - signIn: Signs in at this desktop, and returns whether that worked.
     ///   - make: Makes the application object of a profile.
     init(
         _ profiles: AgentProfiles,
         logger: Logger,
+        ask: @escaping ShowNotice,
         show: @escaping ShowNotice,
         signIn: @escaping @Sendable (AgentProfile) async throws -> Bool,
         make: @escaping @Sendable (AgentProfile) throws -> PublicClientApplication
@@ -65,7 +67,7 @@ final class AgentService: Sendable {
         self.profiles = profiles
         self.logger = logger
         self.make = make
-        confirmations = AgentConfirmations(show)
+        confirmations = AgentConfirmations(ask)
         signIns = AgentSignIns(show: show, logger: logger, signIn: signIn)
     }
 
@@ -169,6 +171,7 @@ final class AgentService: Sendable {
                 scopes: Self.text(scopes),
                 program: peer?.program,
                 process: peer?.process,
+                started: peer?.started,
                 hint: request.hint
             )
             try await confirmations.confirm(question, policy.confirmation)

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Glibc
 import IdentityClient
 import LoopbackHTTP
@@ -90,6 +91,17 @@ struct AgentPeer: Hashable, Sendable {
     init?(of socket: Descriptor) {
         guard let peer = UnixSocket.peer(of: socket) else { return nil }
         (process, user) = peer
+    }
+
+    /// The time at which the process was started, in the kernel's ticks since the computer was.
+    ///
+    /// - SeeAlso: proc(5), `/proc/PID/stat`, field 22
+    var started: String? {
+        guard let bytes = FileManager.default.contents(atPath: "/proc/\(process)/stat") else { return nil }
+        // The second field is the program's name in parentheses, which may have anything in it.
+        let fields = bytes[bytes.index(after: bytes.lastIndex(of: UInt8(ascii: ")")) ?? bytes.startIndex)...]
+            .split(separator: UInt8(ascii: " "))
+        return fields.count > 19 ? String(decoding: fields[19], as: UTF8.self).printable : nil
     }
 
     /// The program's file, for people only: the process may have ended, and another may have its number.

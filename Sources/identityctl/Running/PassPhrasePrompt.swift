@@ -27,15 +27,26 @@ final class PassPhrasePrompt: Sendable {
         }
     }
 
-    /// Asks one question after the other.
+    /// Asks for a pass phrase.
     ///
     /// - Throws: `.cacheKeyUnavailable` if there is no terminal, or if the program is in its background;
     ///   `.interactionTimedOut` after two minutes, `.userCancelled` at the end of the input.
     func ask(_ text: String) async throws -> String {
+        do {
+            return try await line("\(text) (it is not shown)", isShown: false)
+        } catch let nobody as NoPersonToAsk {
+            throw Self.unavailable(text, nobody.reason)
+        }
+    }
+
+    /// Asks for a line, one question after the other.
+    ///
+    /// - Throws: Likewise, but `NoPersonToAsk` if there is no terminal, or if the program is in its background.
+    func line(_ text: String, isShown: Bool) async throws -> String {
         let task = question.withLock { question in
             let task = Task { [before = question] in
                 _ = await before?.result
-                return try await Self.answer(to: text)
+                return try await Self.answer(to: text, isShown: isShown)
             }
             question = task
             return task
@@ -55,20 +66,26 @@ final class PassPhrasePrompt: Sendable {
         _ = await task.result
     }
 
-    private static func answer(to text: String) async throws -> String {
+    private static func answer(to text: String, isShown: Bool) async throws -> String {
+        try Task.checkCancellation()
         let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
-        guard terminal >= 0 else { throw unavailable(text, "there is no terminal") }
+        guard terminal >= 0 else { throw NoPersonToAsk(reason: "there is no terminal") }
         defer { close(terminal) }
         // In the background the terminal belongs to the shell, and reading would stop the program.
-        guard tcgetpgrp(terminal) == getpgrp() else { throw unavailable(text, "this program is in the background") }
+        guard tcgetpgrp(terminal) == getpgrp() else {
+            throw NoPersonToAsk(reason: "this program is in the background")
+        }
         // Quiet first, so that no answer to the question is shown, however fast it comes.
-        let quiet = QuietTerminal(terminal)
-        write("\(text.printable) (it is not shown): ", terminal)
+        let quiet = isShown ? nil : QuietTerminal(terminal)
+        // What was typed before the question is no answer to it.
+        if isShown { tcflush(terminal, TCIFLUSH) }
+        write("\(text.printable): ", terminal)
         defer {
             quiet?.restore()
             write("\n", terminal)
         }
-        let lines = LineReader(descriptor: terminal, terminal: quiet, missing: "No pass phrase was typed")
+        let missing = isShown ? "No answer was typed" : "No pass phrase was typed"
+        let lines = LineReader(descriptor: terminal, terminal: quiet, missing: missing)
         return try await lines.next(until: .now + patience)
     }
 

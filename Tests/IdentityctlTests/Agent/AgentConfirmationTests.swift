@@ -29,9 +29,17 @@ import Testing
         _ profile: String = "work",
         _ scopes: String = "files.read",
         program: String? = "/usr/bin/mutt",
-        process: Int32 = 7
+        process: Int32 = 7,
+        started: String? = "1"
     ) -> AgentQuestion {
-        AgentQuestion(profile: profile, scopes: scopes, program: program, process: process, hint: nil)
+        AgentQuestion(
+            profile: profile,
+            scopes: scopes,
+            program: program,
+            process: process,
+            started: started,
+            hint: nil
+        )
     }
 
     @Test(arguments: [
@@ -65,6 +73,8 @@ import Testing
         #expect(try await asks(Self.question(program: "/usr/bin/ssh", process: 1), 1))
         #expect(try await !asks(Self.question(program: "/usr/bin/ssh", process: 1), 2))
         #expect(try await asks(Self.question(program: "/usr/bin/ssh", process: 2), 2))
+        // Another process with the number of the first.
+        #expect(try await asks(Self.question(program: "/usr/bin/ssh", process: 2, started: "2"), 3))
         #expect(try await asks(Self.question(), 60))
         confirmations.forget()
         #expect(try await asks(Self.question(), 61))
@@ -157,13 +167,20 @@ import Testing
     }
 
     @Test func namesTheProgramTheScopesAndAnotherMachine() {
-        let own = AgentQuestion(profile: "w", scopes: "a b", program: "/bin/x", process: 7, hint: "y\u{202E}\n")
+        let own = AgentQuestion(
+            profile: "w",
+            scopes: "a b",
+            program: "/bin/x",
+            process: 7,
+            started: nil,
+            hint: "y\u{202E}\n"
+        )
         #expect(own.notice.title == "Hand out a token of 'w'?")
         #expect(
             own.notice.text
                 == "/bin/x (process 7) asks for an access token, with the scopes a b. It calls itself 'y\u{FFFD}\u{FFFD}'."
         )
-        let ssh = AgentQuestion(profile: "w", scopes: "", program: "/usr/bin/ssh", process: 7, hint: nil)
+        let ssh = AgentQuestion(profile: "w", scopes: "", program: "/usr/bin/ssh", process: 7, started: nil, hint: nil)
         #expect(ssh.notice.text == "/usr/bin/ssh (process 7) asks for another machine for an access token.")
     }
 

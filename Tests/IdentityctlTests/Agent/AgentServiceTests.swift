@@ -42,6 +42,7 @@ import Testing
         return AgentService(
             .only(profile),
             logger: logger,
+            ask: show,
             show: show,
             signIn: { _ in true },
             make: { _ in application }

@@ -18,7 +18,8 @@ far_fails() {
 
 start_agent() {
     mkdir -p "$work/agent"
-    start_server "$work/agent" "$work/agent/socket" identityctl agent --socket "$work/agent/socket"
+    start_server "$work/agent" "$work/agent/socket" env SSH_ASKPASS="$work/ssh/askpass" \
+        identityctl agent --socket "$work/agent/socket"
 }
 
 # connect: what a person types is ssh -R /run/user/ID/identityctl.sock:$XDG_RUNTIME_DIR/identityctl/agent.sock far
@@ -95,6 +96,19 @@ with socket.socket(socket.AF_UNIX) as agent:
     identityctl agent unlock --socket "$work/agent/socket"
     expect "the token after the lock" "$(far identityctl token --profile work)" "$token"
     far_fails 7 "does not allow 'files.write'" identityctl token --profile work --scope files.write
+
+    # A question at the near machine, which has no desktop.
+    local profiles="$HOME/.config/identityctl/profiles"
+    { grep -v '^serves' "$profiles/work.conf"; echo 'agent-confirm = always'; } >"$profiles/asked.conf"
+    printf '#!/bin/sh\nprintf "%%s" "$SSH_ASKPASS_PROMPT: $1" >"%s/asked"\n[ -e "%s/yes" ]\n' "$work/ssh" "$work/ssh" \
+        >"$work/ssh/askpass"
+    chmod 700 "$work/ssh/askpass"
+    chmod 600 "$profiles/asked.conf"
+    far_fails 7 "did not allow this token" identityctl token --profile asked
+    touch "$work/ssh/yes"
+    expect "the allowed token" "$(far identityctl token --profile asked)" "$token"
+    expect_words "the question" "$(cat "$work/ssh/asked")" "confirm: Hand out a token of 'asked'?"
+    expect_words "the question" "$(cat "$work/ssh/asked")" "ssh (process $(cut -d' ' -f1 "$work/ssh/process")) asks for another machine"
 
     echo "    the laptop asleep"
     signal_agent STOP
