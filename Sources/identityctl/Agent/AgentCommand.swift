@@ -65,6 +65,7 @@ struct AgentRunCommand: ToolCommand {
         }
         let environment = session.environment
         let (logger, passPhrases) = (session.logger, session.passPhrases)
+        passPhrases.advise("Where the agent runs, type it by: identityctl agent unlock")
         let person = PersonAtHand(
             desktop: DesktopNotifications.show,
             program: environment["SSH_ASKPASS"],
@@ -74,6 +75,7 @@ struct AgentRunCommand: ToolCommand {
         let service = AgentService(
             try profiles(session),
             logger: logger,
+            passPhrases: passPhrases,
             ask: person.ask,
             show: DesktopNotifications.show,
             signIn: { try await $0.signIn() },
@@ -160,7 +162,7 @@ protocol AgentControlCommand: ToolCommand {
 
 extension AgentControlCommand {
     /// Asks over the socket for control, which is beside the other.
-    func ask(_ session: Session) async throws -> JSONObject {
+    func ask(_ request: AgentRequest, _ session: Session) async throws -> JSONObject {
         let given = try socket.given(session.environment)
         let control = Given(text: AgentSocket.controlPath(given.text), origin: given.origin)
         guard SystemCall.exists(control.text) || !SystemCall.exists(given.text) else {
@@ -172,11 +174,11 @@ extension AgentControlCommand {
                 """
             )
         }
-        return try await AgentClient(socket: control).ask(Self.request)
+        return try await AgentClient(socket: control).ask(request, within: .seconds(30))
     }
 
     func run(in session: Session) async throws {
-        _ = try await ask(session)
+        _ = try await ask(Self.request, session)
     }
 }
 
@@ -228,12 +230,21 @@ struct AgentLockCommand: AgentControlCommand {
 struct AgentUnlockCommand: AgentControlCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
-        abstract: "Unlocks the agent, only on the machine where it runs."
+        abstract: "Unlocks the agent, only on the machine where it runs.",
+        discussion: "Asks at the terminal for each pass phrase of a key that the agent needs and has no terminal for."
     )
-    static let request = AgentRequest.unlock
+    static let request = AgentRequest.unlock(nil)
 
     @OptionGroup var socket: AgentSocketOption
     @OptionGroup var output: OutputOptions
+
+    func run(in session: Session) async throws {
+        let answer = try await ask(Self.request, session)
+        for key in answer.strings("pass_phrases") ?? [] {
+            let text = try await session.passPhrases.ask("Pass phrase of \(key)")
+            _ = try await ask(.unlock(AgentRequest.PassPhrase(key: key, text: text)), session)
+        }
+    }
 }
 
 /// The command that ends an agent.

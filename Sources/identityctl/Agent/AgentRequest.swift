@@ -14,8 +14,14 @@ enum AgentRequest: Hashable, Sendable {
     case accounts
     case status
     case lock
-    case unlock
+    case unlock(PassPhrase?)
     case stop
+
+    /// The pass phrase of a key file, for an agent without a terminal.
+    struct PassPhrase: Hashable, Sendable {
+        let key: String
+        let text: String
+    }
 
     /// The wanted token.
     struct Token: Hashable, Sendable {
@@ -54,7 +60,7 @@ extension AgentRequest {
         case "loaded_accounts", "account_list": self = .accounts
         case "status": self = .status
         case "lock": self = .lock
-        case "unlock": self = .unlock
+        case "unlock": self = .unlock(try PassPhrase(object))
         case "stop": self = .stop
         default: throw UsageError("Bad request: '\(WireText.clean(name))' is not a request that this agent answers.")
         }
@@ -68,10 +74,24 @@ extension AgentRequest {
             case .accounts: JSONObject([("request", .string("loaded_accounts"))])
             case .status: JSONObject([("request", .string("status"))])
             case .lock: JSONObject([("request", .string("lock"))])
-            case .unlock: JSONObject([("request", .string("unlock"))])
+            case .unlock(let passPhrase): passPhrase?.object ?? JSONObject([("request", .string("unlock"))])
             case .stop: JSONObject([("request", .string("stop"))])
             }
         return object.serialized() + [0x0A]
+    }
+}
+
+extension AgentRequest.PassPhrase {
+    fileprivate init?(_ object: JSONObject) throws {
+        guard object["key"] != nil else { return nil }
+        guard let key = object.string("key"), let text = object.string("pass_phrase") else {
+            throw UsageError("Bad request: 'key' or 'pass_phrase' is not a text.")
+        }
+        (self.key, self.text) = (key, text)
+    }
+
+    fileprivate var object: JSONObject {
+        JSONObject([("request", .string("unlock")), ("key", .string(key)), ("pass_phrase", .string(text))])
     }
 }
 

@@ -41,6 +41,7 @@ final class AgentService: Sendable {
     private let profiles: AgentProfiles
     private let logger: Logger
     private let make: @Sendable (AgentProfile) throws -> PublicClientApplication
+    private let passPhrases: PassPhrasePrompt
     private let confirmations: AgentConfirmations
     private let signIns: AgentSignIns
     private let state = Mutex(State())
@@ -52,6 +53,7 @@ final class AgentService: Sendable {
     private static let patience = Duration.seconds(60)
 
     /// - Parameters:
+    ///   - passPhrases: The prompt that `make` uses.
     ///   - ask: Asks the person before a token is handed out.
     ///   - show: Tells the person of a sign-in.
     ///   - signIn: Signs in at this desktop, and returns whether that worked.
@@ -59,6 +61,7 @@ final class AgentService: Sendable {
     init(
         _ profiles: AgentProfiles,
         logger: Logger,
+        passPhrases: PassPhrasePrompt,
         ask: @escaping ShowNotice,
         show: @escaping ShowNotice,
         signIn: @escaping @Sendable (AgentProfile) async throws -> Bool,
@@ -66,6 +69,7 @@ final class AgentService: Sendable {
     ) {
         self.profiles = profiles
         self.logger = logger
+        self.passPhrases = passPhrases
         self.make = make
         confirmations = AgentConfirmations(ask)
         signIns = AgentSignIns(show: show, logger: logger, signIn: signIn)
@@ -105,6 +109,7 @@ final class AgentService: Sendable {
         case .lock:
             state.withLock { $0.lock = .byRequest }
             confirmations.forget()
+            if passPhrases.forget() { forgetApplications() }
         case .unlock, .stop:
             guard isControl else {
                 throw AuthenticationError(
@@ -112,7 +117,14 @@ final class AgentService: Sendable {
                     "An agent is unlocked and ended only over its socket for control, which is not forwarded."
                 )
             }
-            if request == .stop { stopped.finish(.success(())) } else { state.withLock { $0.lock = .open } }
+            guard case .unlock(let passPhrase) = request else {
+                stopped.finish(.success(()))
+                break
+            }
+            if let passPhrase { try await passPhrases.use(passPhrase.text, for: passPhrase.key) }
+            state.withLock { $0.lock = .open }
+            log("Done", peer, ["request": "unlock"])
+            return AgentAnswer.success([("pass_phrases", .strings(await missingPassPhrases()))])
         }
         log("Done", peer, ["request": "\(request.logName)"])
         return AgentAnswer.success()
@@ -227,6 +239,26 @@ final class AgentService: Sendable {
             state.handedOut = state.handedOut.suffix(99) + [hash]
             return true
         }
+    }
+
+    /// Returns the key files whose pass phrase the person has to give. Reading the accounts needs the keys, and no network.
+    private func missingPassPhrases() async -> [String] {
+        await passPhrases.missing { [self] in
+            for name in (try? profiles.names()) ?? [] {
+                // Another trouble of a profile is told to the program that asks for its tokens.
+                _ = try? await application(of: profiles.profile(name)).allAccounts()
+            }
+        }
+    }
+
+    /// Forgets the application objects, which have keys and tokens in memory.
+    private func forgetApplications() {
+        let forgotten = state.withLock { state in
+            defer { (state.loaded, state.wanted) = ([:], [:]) }
+            return state.loaded.values.map(\.application)
+        }
+        // New refresh tokens that are under way are stored first. More cannot be done.
+        Task { for application in forgotten { _ = try? await application.finishPendingRefreshes(within: .seconds(5)) } }
     }
 
     private func log(_ message: Logger.Message, _ peer: AgentPeer?, _ details: Logger.Metadata, isNew: Bool = true) {

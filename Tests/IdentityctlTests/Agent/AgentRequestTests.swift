@@ -9,7 +9,7 @@ import Testing
 @Suite struct AgentRequestTests {
     @Test(arguments: [
         (#"{"request":"loaded_accounts"}"#, AgentRequest.accounts), (#"{"request":"account_list"}"#, .accounts),
-        (#"{ "request" : "lock" }"#, .lock), (#"{"request":"unlock"}"#, .unlock), (#"{"request":"stop"}"#, .stop),
+        (#"{ "request" : "lock" }"#, .lock), (#"{"request":"unlock"}"#, .unlock(nil)), (#"{"request":"stop"}"#, .stop),
         (
             #"{"request":"access_token","min_valid_period":60,"account":"work","scope":"b a","audience":""}"#,
             .token(work)
@@ -33,7 +33,8 @@ import Testing
         #"{"request":"access_token","account":1}"#, #"{"request":"access_token","account":"a\u0000b"}"#,
         #"{"request":"access_token","account":"a\nb"}"#, #"{"request":"access_token","min_valid_period":-1}"#,
         #"{"request":"access_token","min_valid_period":1e99}"#, #"{"request":"access_token","force_refresh":"yes"}"#,
-        #"{"request":"access_token","claims":"[]"}"#, #"{"request":"access_token","x":[[[[1]]]]}"#,
+        #"{"request":"unlock","key":"a"}"#, #"{"request":"access_token","claims":"[]"}"#,
+        #"{"request":"access_token","x":[[[[1]]]]}"#,
     ])
     func refusesAnythingElse(text: String) {
         #expect(throws: UsageError.self) { try AgentRequest(parsing: Array(text.utf8)) }
@@ -51,7 +52,9 @@ import Testing
         token.forcesRefresh = true
         token.wantsIDToken = true
         token.hint = "test"
-        for request in [AgentRequest.token(token), .accounts, .status, .lock, .unlock, .stop] {
+        let passPhrase = AgentRequest.PassPhrase(key: "key-file=/a b", text: "é\t\"\\ ")
+        for request in [AgentRequest.token(token), .accounts, .status, .lock, .unlock(nil), .unlock(passPhrase), .stop]
+        {
             #expect(request.line.last == 0x0A && !request.line.dropLast().contains(0x0A))
             #expect(try AgentRequest(parsing: request.line) == request)
         }

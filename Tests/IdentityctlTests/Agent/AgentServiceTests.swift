@@ -42,6 +42,7 @@ import Testing
         return AgentService(
             .only(profile),
             logger: logger,
+            passPhrases: PassPhrasePrompt(),
             ask: show,
             show: show,
             signIn: { _ in true },

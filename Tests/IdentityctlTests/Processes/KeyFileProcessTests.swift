@@ -160,6 +160,45 @@ import Testing
         )
     }
 
+    @Test(.timeLimit(.minutes(1))) func givesThePassPhraseToAnAgentWithoutATerminal() async throws {
+        let terminal = try PseudoTerminal()
+        let made = try Tool(["cache", "create-key", "--pass-phrase", key], variables, controlledBy: terminal.terminal)
+        for question in ["New pass phrase", "The same again"] { try await answer(question, "correct", terminal, made) }
+        #expect(try await made.outcome().status == 0)
+        let tool = try Tool(["login", "--cache", choice], variables, controlledBy: terminal.terminal)
+        try await answer("Pass phrase", "correct", terminal, tool)
+        try await ScriptedBrowser(provider: nil).visit(try await tool.shownAddress())
+        let token = try await tool.outcome().output
+
+        let path = "\(setup.directory.path)/run/agent.sock"
+        let agent = try Tool(
+            shell: "exec setsid -w '\(try Tool.executable.path)' agent --socket '\(path)'",
+            variables
+        )
+        _ = try await agent.errorLine { $0.hasPrefix("The agent listens.") }
+        let client = ["IDENTITYCTL_AGENT": path]
+        for isLocked in [false, true] {
+            if isLocked { #expect(try await Tool.run(["agent", "lock"], client).status == 0) }
+            let early = try await Tool.run(["token"], client)
+            #expect(early.status == 4 && early.errors.contains("identityctl agent unlock"), "\(early.errors)")
+            for (text, status) in [("wrong", 4), ("correct", 0)] as [(String, Int32)] {
+                let unlock = try Tool(["agent", "unlock"], client, controlledBy: terminal.terminal)
+                try await answer("Pass phrase of key-file=\(key)", text, terminal, unlock)
+                let outcome = try await unlock.outcome()
+                #expect(
+                    outcome.status == status && outcome.errors.contains("does not open") == (status != 0),
+                    "\(outcome.errors)"
+                )
+                let found = try await Tool.run(["token"], client)
+                #expect(found.status == status && found.output == (status == 0 ? token : ""), "\(found.errors)")
+            }
+            // Nothing more is asked for.
+            #expect(try await Tool.run(["agent", "unlock"], client).status == 0)
+        }
+        #expect(try await Tool.run(["agent", "stop"], client).status == 0)
+        #expect(try await agent.outcome().status == 0)
+    }
+
     @Test(.timeLimit(.minutes(1))) func leavesTheTerminalUsualAfterCtrlC() async throws {
         let terminal = try PseudoTerminal()
         let tool = try Tool(["cache", "create-key", "--pass-phrase", key], variables, controlledBy: terminal.terminal)
