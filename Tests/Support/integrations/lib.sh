@@ -84,6 +84,60 @@ start_server() {
     done
 }
 
+# Starts two providers: tokens of the second are good for 20 s.
+start_providers() {
+    local state lifetime
+    ca="$("$support/providers/make-ca" "$work/ca")"
+    for state in "$work/provider" "$work/brief-provider"; do
+        lifetime=3600
+        if [ "$state" != "$work/provider" ]; then lifetime=20; fi
+        mkdir "$state"
+        started+=("$state")
+        env CA_DIR="$work/ca" TLS=1 AT_TTL="$lifetime" "$support/providers/start-dot" "$state" >/dev/null
+    done
+    provider="$work/provider" brief="$work/brief-provider"
+}
+
+# Starts what the programs talk to, in $work/servers.
+start_servers() {
+    cat >"$work/servers/settings" <<SETTINGS
+PROVIDER=$provider/env
+BRIEF=$brief/env
+CERTIFICATE=$work/ca/server.pem
+KEY=$work/ca/server.key
+GIT_ROOT=$work/git
+SETTINGS
+    forget
+    start_server "$work/servers" "$work/servers/ports" "$integrations/servers" "$work/servers"
+    port="$(setting "$work/servers/ports" HTTPS)" mail_port="$(setting "$work/servers/ports" SMTPS)"
+    registry_port="$(free_ports 1)"
+}
+
+# Starts a docker registry, in $work/registry, which sends its clients to those servers.
+start_registry() {
+    cat >"$work/registry/config.yml" <<CONFIG
+version: 0.1
+log: {level: warn}
+storage: {filesystem: {rootdirectory: $work/registry/storage}}
+http: {addr: "127.0.0.1:$registry_port", tls: {certificate: $work/ca/server.pem, key: $work/ca/server.key}}
+auth:
+  token:
+    realm: https://localhost:$port/registry-token
+    service: test-registry
+    issuer: test-registry
+    rootcertbundle: $ca
+CONFIG
+    start_server "$work/registry" "$registry_port" docker-registry serve "$work/registry/config.yml"
+}
+
+# make_repository NAME: makes one with a commit, on the server.
+make_repository() {
+    local repository="$work/git/$1"
+    git init --quiet --bare --initial-branch=main "$repository"
+    git -C "$repository" update-ref refs/heads/main \
+        "$(git -C "$repository" commit-tree -m Empty "$(git -C "$repository" hash-object -t tree -w /dev/null)")"
+}
+
 # Takes away what would lead the programs to the person's own settings, and gives them a home.
 leave_home() {
     local name

@@ -3,14 +3,6 @@
 #
 # The checks of each program. To be sourced by Scripts/test-integrations.
 
-# make_repository NAME: makes one with a commit, on the server.
-make_repository() {
-    local repository="$work/git/$1"
-    git init --quiet --bare --initial-branch=main "$repository"
-    git -C "$repository" update-ref refs/heads/main \
-        "$(git -C "$repository" commit-tree -m Empty "$(git -C "$repository" hash-object -t tree -w /dev/null)")"
-}
-
 # commit_and_push REPOSITORY TEXT
 commit_and_push() {
     git -C "$1" commit --quiet --allow-empty --message="$2"
@@ -54,19 +46,7 @@ test_curl() {
 }
 
 test_skopeo() {
-    cat >"$work/registry/config.yml" <<CONFIG
-version: 0.1
-log: {level: warn}
-storage: {filesystem: {rootdirectory: $work/registry/storage}}
-http: {addr: "127.0.0.1:$registry_port", tls: {certificate: $work/ca/server.pem, key: $work/ca/server.key}}
-auth:
-  token:
-    realm: https://localhost:$port/registry-token
-    service: test-registry
-    issuer: test-registry
-    rootcertbundle: $ca
-CONFIG
-    start_server "$work/registry" "$registry_port" docker-registry serve "$work/registry/config.yml"
+    start_registry
     "$integrations/make-image" image
     local image="localhost:$registry_port/team/thing:1" copy=(skopeo --insecure-policy copy --quiet)
     echo '{}' >nobody.json
