@@ -20,14 +20,23 @@ struct ConfigFile: Hashable, Sendable {
         mode = found?.1 ?? 0o600
     }
 
-    /// Writes the file anew, at once as a whole, with its mode. A new one is readable only by this user.
+    /// Writes the file anew, at once as a whole, with its mode. A new one is readable only by this user. Without content
+    /// the file is removed, which means the same to a tool, unless a link leads to it.
     ///
     /// - Throws: `UsageError` if another program has changed the file since it was read, `SystemFailure`.
     func replace(with content: [UInt8]) throws {
-        try PlainFile.write(content, to: path, mode: mode) { _ in
-            guard try Self.read(path)?.0 == bytes else {
-                throw UsageError("\(path.printable) was changed by another program meanwhile. Try again.")
-            }
+        guard try content.isEmpty && PlainFile.target(of: path) == path else {
+            return try PlainFile.write(content, to: path, mode: mode) { _ in try checkIsUnchanged() }
+        }
+        try checkIsUnchanged()
+        guard unsafe unlink(path) == 0 else {
+            throw SystemFailure("\(path.printable) cannot be removed", number: errno)
+        }
+    }
+
+    private func checkIsUnchanged() throws {
+        guard try Self.read(path)?.0 == bytes else {
+            throw UsageError("\(path.printable) was changed by another program meanwhile. Try again.")
         }
     }
 

@@ -82,8 +82,8 @@ struct DockerSettings: Sendable {
         end = bytes.last == UInt8(ascii: "\n") ? "\n" : ""
     }
 
-    /// The file's bytes, with all other members as they were.
-    var bytes: [UInt8] { Array((object.indented(by: indentation) + end).utf8) }
+    /// The file's bytes, with all other members as they were; none if there is no member left.
+    var bytes: [UInt8] { object.isEmpty ? [] : Array((object.indented(by: indentation) + end).utf8) }
 
     /// The addresses of the hosts for which docker asks this program.
     var uses: [String] {

@@ -50,12 +50,19 @@ protocol Integration: Sendable {
     var link: HelperLink? { get }
 }
 
+extension IntegrationPlan {
+    /// A note about a tool that asks for every address.
+    static let forAll = "This holds for all profiles, and so does --undo."
+}
+
 /// A setting by which a tool asks this program.
 struct IntegrationUse: Hashable, Sendable {
     /// The address, or the tool's own name for what gets tokens.
     let label: String
     /// The profile that the setting names.
     var profile: String?
+    /// Whether the setting is for each address that a profile serves; with an address as the label, for each port there.
+    var isForAll = false
     /// The reason why the tool gets no token by this setting, for a person.
     var problem: String?
 }

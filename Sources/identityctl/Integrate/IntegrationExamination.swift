@@ -44,7 +44,7 @@ struct IntegrationExamination {
             problem = (link.obstacle ?? "Run: identityctl integrate \(tool.rawValue)", .other)
         }
         var found: [String] = []
-        for use in uses {
+        for use in try uses.flatMap(eachAddress) {
             if let reason = use.problem { problem = problem ?? (reason, .other) }
             switch try await DoctorCommand.outcome({ try await account(of: use) }) {
             case .success(let account): found.append("\(use.label)\(account.map { " (\($0))" } ?? "")")
@@ -60,6 +60,24 @@ struct IntegrationExamination {
         }
         let text = found.joined(separator: ", ") + (link?.isFound == false ? "; \(link?.name ?? "") is not found" : "")
         return problem.map { .lack(tool.rawValue, text, $0.advice, $0.status) } ?? .ok(tool.rawValue, text)
+    }
+
+    /// Returns a use for each address that a profile serves, if the setting is for all.
+    private func eachAddress(_ use: IntegrationUse) throws -> [IntegrationUse] {
+        guard use.isForAll, try session.environment.given("agent", nil) == nil else { return [use] }
+        let directory = try ProfileDirectory(session.environment)
+        let isHost = ServedAddress(use.label) != nil
+        var uses: [IntegrationUse] = []
+        for name in try directory.names() {
+            do {
+                uses += try directory.profile(named: name).servedAddresses().map { IntegrationUse(label: $0.text) }
+                    .filter { !isHost || "\($0.label):".hasPrefix("\(use.label):") }
+            } catch {
+                session.console.line("Warning: \(error)")
+            }
+        }
+        guard uses.isEmpty, !isHost else { return uses.isEmpty ? [use] : uses }
+        return [IntegrationUse(label: use.label, problem: "No profile serves an address. Add a line 'serves' to one.")]
     }
 
     /// Returns the profile and the account whose tokens are given, or `nil` if that is not known here.

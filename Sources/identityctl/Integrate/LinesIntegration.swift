@@ -14,6 +14,8 @@ struct LinesIntegration: Integration {
     let lines: @Sendable (IntegrationSubject) throws -> (lines: [String], notes: [String])
     /// Whether a line of the person's own stands in the way of a line of these.
     let conflicts: @Sendable (_ other: String, _ own: String) -> Bool
+    /// The lines that stay as long as there are others.
+    var common: [String] = []
     /// Returns the setting that a line makes.
     let use: @Sendable (String) -> IntegrationUse?
     /// Whether another tool uses the same link.
@@ -24,7 +26,7 @@ struct LinesIntegration: Integration {
         var content = try MarkedLines(file, of: tool.rawValue)
         let (wanted, notes) = try lines(subject)
         var missing: [String] = []
-        for line in wanted where !(content.lines + missing).contains(line) {
+        for line in wanted + common where !(content.lines + missing).contains(line) {
             // The same line is as good, but a section must not be there twice.
             let isSame = content.others.contains(line) && !line.hasPrefix("[")
             if let other = content.others.first(where: { conflicts($0, line) }), !isSame {
@@ -46,8 +48,10 @@ struct LinesIntegration: Integration {
         let file = try ConfigFile(path)
         var content = try MarkedLines(file, of: tool.rawValue)
         let unwanted = try subject.map { try lines($0).lines } ?? content.lines
-        let removed = content.lines.filter { unwanted.contains($0) }
+        let before = content.lines
         content.lines.removeAll { unwanted.contains($0) }
+        if content.lines.allSatisfy(common.contains) { content.lines = [] }
+        let removed = before.filter { !content.lines.contains($0) }
         var isNeeded = !content.lines.isEmpty
         if !isNeeded { isNeeded = try await isLinkShared() }
         return IntegrationPlan(
@@ -80,12 +84,13 @@ extension LinesIntegration {
                 (
                     [line],
                     [
-                        "A registry in your configuration that names a 'credential-provider' asks that one, and not identityctl."
+                        "A registry in your configuration that names a 'credential-provider' asks that one, and not identityctl.",
+                        IntegrationPlan.forAll,
                     ]
                 )
             },
             conflicts: { other, _ in hasRegistryTable(other) },
-            use: { _ in IntegrationUse(label: "the registries that a profile serves") }
+            use: { _ in IntegrationUse(label: "the registries that a profile serves", isForAll: true) }
         )
     }
 
@@ -111,21 +116,37 @@ extension LinesIntegration {
             link: HelperLink(name, home),
             path: "\(home.path)/.bazelrc",
             lines: { subject in
-                let hosts = subject.addresses.filter { $0.depth == 0 && $0.text.hasPrefix("https://") }
-                let left = subject.addresses.filter { !hosts.contains($0) }
+                let hosts = subject.addresses.compactMap(bazelHost)
+                let left = subject.addresses.filter { bazelHost($0) == nil }
                 guard !hosts.isEmpty else {
-                    throw UsageError("Bazel asks for https hosts without a path, and the profile serves none.")
+                    throw UsageError("Bazel asks for hosts such as build.example.com, and the profile serves none.")
                 }
                 return (
-                    hosts.map { "\(option)\($0.text.dropFirst("https://".count).prefix { $0 != ":" })=\(name)" },
-                    left.map { "Bazel asks for hosts alone, so not for \($0.text)." }
+                    hosts.map { "\(option)\($0)=\(name)" },
+                    left.map { "Bazel asks for whole hosts with a period in their name, so not for \($0.text)." }
                 )
             },
             conflicts: { other, own in
-                other.contains("--credential_helper=\(own.dropFirst(option.count).prefix { $0 != "=" })=")
+                own.hasPrefix(option)
+                    && other.contains("--credential_helper=\(own.dropFirst(option.count).prefix { $0 != "=" })=")
             },
-            use: { IntegrationUse(label: "https://\($0.dropFirst(option.count).prefix { $0 != "=" })") }
+            // Bazel ends a helper after 10 s, also one that is about to store a new refresh token.
+            common: ["common --credential_helper_timeout=40s"],
+            use: { line in
+                guard line.hasPrefix(option) else { return nil }
+                let host = line.dropFirst(option.count).prefix { $0 != "=" }
+                return IntegrationUse(label: "https://\(host)", isForAll: true)
+            }
         )
+    }
+
+    /// The host as Bazel's option takes it; `nil` if Bazel never asks for the address alone, or refuses to start with such a
+    /// name.
+    private static func bazelHost(_ address: ServedAddress) -> Substring? {
+        guard address.depth == 0, address.text.hasPrefix("https://") else { return nil }
+        let host = address.text.dropFirst("https://".count).prefix { $0 != ":" }
+        let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+        return labels.count > 1 && labels.allSatisfy { !$0.isEmpty && $0.utf8.areAlphanumeric(or: "-") } ? host : nil
     }
 
     /// - SeeAlso: [pnpm](https://pnpm.io/npmrc), `tokenHelper`
@@ -136,11 +157,13 @@ extension LinesIntegration {
             tool: .pnpm,
             home: home,
             link: link,
-            path: home.environment["NPM_CONFIG_USERCONFIG"] ?? home.environment["npm_config_userconfig"]
-                ?? "\(home.path)/.npmrc",
+            path: [
+                "pnpm_config_npmrc_auth_file", "PNPM_CONFIG_NPMRC_AUTH_FILE", "pnpm_config_userconfig",
+                "PNPM_CONFIG_USERCONFIG", "npm_config_userconfig", "NPM_CONFIG_USERCONFIG",
+            ].compactMap { home.environment[$0] }.first ?? "\(home.path)/.npmrc",
             lines: { subject in
                 let program = link.isFound ? home.find(link.name) ?? link.path : link.path
-                let special = Array("\"'#;$\\={}".utf8)
+                let special = Array("\"'`#;$%\\={}".utf8)
                 guard program.utf8.areVisible, !program.utf8.contains(where: special.contains) else {
                     throw UsageError("pnpm's configuration cannot name \(program.printable).")
                 }
@@ -163,8 +186,15 @@ extension LinesIntegration {
             },
             use: { line in
                 let registry = line.firstRange(of: key).map { line[..<$0.lowerBound] } ?? line[...]
-                let profile = try? ProfileDirectory(home.environment).defaultName()
-                return IntegrationUse(label: String(registry), profile: profile?.text)
+                // With an agent, which has the profiles, its default one gives the token.
+                let isHere = home.environment[Environment.variable(for: "agent")] == nil
+                let profile = isHere ? (try? ProfileDirectory(home.environment).defaultName())?.text : nil
+                let lack = "pnpm gets the default profile's token, and there is none: identityctl profile default NAME"
+                return IntegrationUse(
+                    label: String(registry),
+                    profile: profile,
+                    problem: isHere && profile == nil ? lack : nil
+                )
             }
         )
     }
@@ -215,9 +245,9 @@ extension LinesIntegration {
             home: home,
             link: HelperLink("keyring", home),
             path: "\(home.configuration)/uv/uv.toml",
-            lines: { _ in ([line], [KeyringNote.username]) },
+            lines: { _ in ([line], [KeyringNote.username, IntegrationPlan.forAll]) },
             conflicts: { other, _ in other.drop { " \t\"'".contains($0) }.hasPrefix("keyring-provider") },
-            use: { _ in IntegrationUse(label: KeyringNote.label) },
+            use: { _ in IntegrationUse(label: KeyringNote.label, isForAll: true) },
             isLinkShared: { try await PipIntegration(home: home).isSet() }
         )
     }

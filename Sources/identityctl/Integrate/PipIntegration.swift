@@ -22,7 +22,7 @@ struct PipIntegration: Integration {
         }
         return IntegrationPlan(
             changes: try name.making() + (value == nil ? [.run(config("set", Self.key, Self.wanted))] : []),
-            notes: [KeyringNote.username] + [name.obstacle].compactMap(\.self)
+            notes: [KeyringNote.username, IntegrationPlan.forAll] + [name.obstacle].compactMap(\.self)
         )
     }
 
@@ -36,7 +36,7 @@ struct PipIntegration: Integration {
     func uses() async throws -> [IntegrationUse] {
         // pip is slow to start; without this program as 'keyring' it is not set up.
         guard name.isFound || !name.removing().isEmpty, try await isSet() else { return [] }
-        return [IntegrationUse(label: KeyringNote.label)]
+        return [IntegrationUse(label: KeyringNote.label, isForAll: true)]
     }
 
     /// Whether pip asks the program `keyring`.

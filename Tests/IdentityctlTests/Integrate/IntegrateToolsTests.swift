@@ -116,8 +116,10 @@ import Testing
         let added = line.split(separator: "HOME", omittingEmptySubsequences: false).joined(separator: person.home)
         let set = try await person.integrate(tool, "--profile", "work")
         #expect(set.status == 0, "\(set)")
-        let rows = person.text(file)?.utf8.split(separator: 10, maxSplits: 3).map { String(Substring($0)) } ?? []
-        #expect(rows.count == 4 && rows[1] == added && rows[3] == before, "\(rows)")
+        let text = try #require(person.text(file))
+        let rows = text.utf8.split(separator: 10).map { String(Substring($0)) }
+        #expect(rows.count > 3 && rows[1] == added, "\(rows)")
+        #expect(text.utf8.suffix(before.utf8.count).elementsEqual(before.utf8))
         #expect(try person.mode(of: file) == 0o640)
         let link = tool == "uv" ? "keyring" : "\(tool)-\(tool == "pnpm" ? "token" : "credential")-identityctl"
         #expect(person.target(of: ".local/bin/\(link)") != nil)
@@ -127,6 +129,52 @@ import Testing
         #expect(try await person.integrate(tool, "--undo").status == 0)
         #expect(person.text(file) == before)
         #expect(person.target(of: ".local/bin/\(link)") == nil)
+    }
+
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            ("cargo", ".cargo/config.toml"), ("bazel", ".bazelrc"), ("uv", ".config/uv/uv.toml"), ("pnpm", ".npmrc"),
+            ("aws", ".aws/config"), ("docker", ".docker/config.json"),
+        ]
+    )
+    func leavesNoEmptyFile(_ tool: String, _ file: String) async throws {
+        let person = try await Person(serves: "https://site.test")
+        #expect(try await person.run(["profile", "default", "work"]).status == 0)
+        #expect(try await person.integrate(tool, "--profile", "work").status == 0)
+        #expect(person.text(file)?.isEmpty == false)
+        let undone = try await person.integrate(tool, "--undo")
+        #expect(undone.status == 0 && person.text(file) == nil, "\(undone)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func keepsALinkThatLeadsToAnEmptyFile() async throws {
+        let person = try await Person(serves: "https://site.test")
+        try person.write("", to: "dotfiles/bazelrc")
+        try person.makeLink(".bazelrc", to: "dotfiles/bazelrc")
+        #expect(try await person.integrate("bazel", "--profile", "work").status == 0)
+        #expect(try await person.integrate("bazel", "--undo").status == 0)
+        #expect(person.text("dotfiles/bazelrc") == "" && person.target(of: ".bazelrc") == "dotfiles/bazelrc")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func undoesBazelForOneProfile() async throws {
+        let person = try await Person(serves: "https://site.test", "https://name", "https://other.test/path")
+        try await person.addProfile("home", serves: ["https://home.test:8443"])
+        let set = try await person.integrate("bazel", "--profile", "work")
+        #expect(set.errors.contains("not for https://name.") && set.errors.contains("not for https://other.test/path."))
+        #expect(try await person.integrate("bazel", "--profile", "home").status == 0)
+        #expect(try await person.integrate("bazel", "--profile", "work", "--undo").status == 0)
+        let rows = person.text(".bazelrc")?.split(separator: "\n").dropFirst().dropLast() ?? []
+        #expect(
+            Set(rows) == [
+                "common --credential_helper_timeout=40s",
+                "common --credential_helper=home.test=bazel-credential-identityctl",
+            ],
+            "\(rows)"
+        )
+        #expect(person.target(of: ".local/bin/bazel-credential-identityctl") != nil)
+        try await person.addProfile("local", serves: ["https://name2"])
+        let refused = try await person.integrate("bazel", "--profile", "local")
+        #expect(refused.status == 64 && refused.errors.contains("serves none"), "\(refused)")
     }
 
     /// A line of a person's own in the way.

@@ -37,6 +37,42 @@ import Testing
         #expect(unserved?.string("advice")?.contains("No profile serves https://git.test") == true)
     }
 
+    @Test(.timeLimit(.minutes(1)), arguments: ["cargo", "uv"])
+    func looksAtEachProfileForAllOfThem(tool: String) async throws {
+        let person = try await Person(serves: "https://a.test", "https://b.test/x")
+        try await person.addProfile("other", serves: [])
+        #expect(try await person.integrate(tool, "--profile", "work").status == 0)
+        let signedOut = try await row(tool, person)
+        #expect(signedOut?.string("found") == "https://a.test (no token), https://b.test/x (no token)")
+        #expect(signedOut?.string("advice")?.contains("identityctl login --profile work") == true)
+        _ = try await person.login()
+        let works = try await row(tool, person)
+        #expect(works?.string("state") == "ok", "\(works?.line ?? "")")
+        #expect(
+            works?.string("found")
+                == "https://a.test (work, alice@example.test), https://b.test/x (work, alice@example.test)"
+        )
+        #expect(try await person.run(["profile", "remove", "work"]).status == 0)
+        #expect(try await row(tool, person)?.string("advice")?.contains("No profile serves an address") == true)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func looksAtEachPortForBazel() async throws {
+        let person = try await Person(serves: "https://a.test", "https://b.test:8443")
+        try await person.addProfile("other", serves: ["https://c.test"])
+        #expect(try await person.integrate("bazel", "--profile", "work").status == 0)
+        let found = try await row("bazel", person)?.string("found")
+        #expect(found == "https://a.test (no token), https://b.test:8443 (no token)")
+    }
+
+    @Test(.timeLimit(.minutes(1))) func saysThatPnpmNeedsADefaultProfile() async throws {
+        let person = try await Person(serves: "https://a.test")
+        #expect(try await person.run(["profile", "default", "work"]).status == 0)
+        #expect(try await person.integrate("pnpm", "--profile", "work").status == 0)
+        #expect(try await row("pnpm", person)?.string("advice")?.contains("login --profile work") == true)
+        #expect(try await person.run(["profile", "default", "--unset"]).status == 0)
+        #expect(try await row("pnpm", person)?.string("advice")?.contains("identityctl profile default NAME") == true)
+    }
+
     @Test(.timeLimit(.minutes(1))) func readsDockersFileWithoutDocker() async throws {
         let person = try await Person(serves: "https://docker.test")
         try person.write("{", to: ".docker/config.json")
