@@ -52,10 +52,12 @@ struct AWSRole: Hashable, Sendable {
             }
             return seconds
         }
-        endpoint = try Self.endpoint(try given("sts-endpoint"), try given("region"), partition: String(parts[1]))
+        endpoint = try Self.endpoint(try given("sts-endpoint"), try given("region"), arn, partition: String(parts[1]))
     }
 
-    private static func endpoint(_ address: Given?, _ region: Given?, partition: String) throws -> WebAddress {
+    private static func endpoint(_ address: Given?, _ region: Given?, _ arn: Given, partition: String) throws
+        -> WebAddress
+    {
         if let address {
             if let region { throw UsageError("Give one of \(address.origin) and \(region.origin), not both.") }
             guard let endpoint = WebAddress(address.text), endpoint.query == nil else {
@@ -67,7 +69,7 @@ struct AWSRole: Hashable, Sendable {
         }
         guard let region else {
             guard partition == "aws" else {
-                throw UsageError("The role is in '\(partition.printable)'. Give --region or --sts-endpoint for it.")
+                throw arn.error("the role is in '\(partition.printable)'. Give --region or --sts-endpoint for it.")
             }
             return WebAddress(host: "sts.amazonaws.com")
         }

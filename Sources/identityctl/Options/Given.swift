@@ -55,6 +55,15 @@ extension Environment {
         return try given(name, nil)?.words ?? []
     }
 
+    /// Returns the values of an option that may be given several times. A variable has one in each word; a profile's line
+    /// is one, and may have blanks.
+    func each(_ name: String, _ options: [String]) -> [Given] {
+        if !options.isEmpty { return options.map { Given(text: $0, origin: "--\(name)") } }
+        let variable = Self.variable(for: name)
+        guard let text = self[variable] else { return profile?.each(name) ?? [] }
+        return text.split(whereSeparator: \.isWhitespace).map { Given(text: String($0), origin: variable) }
+    }
+
     /// Returns whether a switch is on: given on the command line, or `1`, `true`, `yes` or `on` in the environment or
     /// the profile.
     ///

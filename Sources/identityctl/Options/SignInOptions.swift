@@ -88,7 +88,7 @@ extension SignInOptions {
         parameters.uiLocales = try environment.words("ui-locales", uiLocales.map { [$0] } ?? [])
         parameters.responseMode = try chosenResponseMode(environment)
         parameters.timeout = try chosenTimeout(environment) ?? parameters.timeout
-        parameters.extraQueryItems = try extraItems()
+        parameters.extraQueryItems = try extraItems(environment)
         return parameters
     }
 
@@ -137,21 +137,21 @@ extension SignInOptions {
     }
 
     /// Returns the items of `--parameter`. Errors do not repeat their values.
-    private func extraItems() throws -> [String: String] {
+    private func extraItems(_ environment: Environment) throws -> [String: String] {
         var items: [String: String] = [:]
-        for text in extraParameters {
-            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard parts.count == 2, !parts[0].isEmpty else {
-                throw UsageError("--parameter wants NAME=VALUE.")
-            }
+        for given in environment.each("parameter", extraParameters) {
+            let parts = given.text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
+                String.init
+            )
+            guard parts.count == 2, !parts[0].isEmpty else { throw given.error("give NAME=VALUE.") }
             let name = parts[0].printable
             guard !AuthorizationRequestMessage.reservedNames.contains(parts[0]) else {
-                throw UsageError(
-                    "--parameter: '\(name)' is one that this command sets itself. 'identityctl login --help' lists its options."
+                throw given.error(
+                    "'\(name)' is one that this command sets itself. 'identityctl login --help' lists its options."
                 )
             }
             guard items.updateValue(parts[1], forKey: parts[0]) == nil else {
-                throw UsageError("--parameter: '\(name)' is given twice, which a request does not allow.")
+                throw given.error("'\(name)' is given twice, which a request does not allow.")
             }
         }
         return items

@@ -58,8 +58,9 @@ struct Profile: Sendable {
 
     /// The names that may stand in several lines.
     static let lists: Set = [
-        "acr-values", "agent-audience", "agent-scope", "client-capabilities", "id-token-algorithms", "scope", "serves",
-        "ui-locales",
+        "acr-values", "agent-audience", "agent-scope", "client-capabilities", "id-token-algorithms", "parameter",
+        "scope",
+        "serves", "ui-locales",
     ]
 
     let name: ProfileName
@@ -121,10 +122,15 @@ struct Profile: Sendable {
     /// Returns the value of an option, with the line as its origin. The values of several lines are its words.
     func given(_ name: String) -> Given? {
         guard let first = lines.first(where: { $0.name == name }) else { return nil }
-        let isList = Self.lists.contains(name)
-        let text = isList ? lines.filter { $0.name == name }.map(\.value).joined(separator: " ") : first.value
+        guard Self.lists.contains(name) else { return given(first) }
+        let text = lines.filter { $0.name == name }.map(\.value).joined(separator: " ")
         return Given(text: text, origin: "\(path.printable):\(first.number)")
     }
+
+    /// Returns the value of each line of an option.
+    func each(_ name: String) -> [Given] { lines.filter { $0.name == name }.map(given) }
+
+    private func given(_ line: Line) -> Given { Given(text: line.value, origin: "\(path.printable):\(line.number)") }
 }
 
 extension Profile {
@@ -132,11 +138,9 @@ extension Profile {
     ///
     /// - Throws: `UsageError` for a served address that gets no tokens.
     func servedAddresses() throws -> [ServedAddress] {
-        try lines.filter { $0.name == "serves" }.flatMap { line in
-            try line.value.split(whereSeparator: \.isWhitespace).map { word in
-                guard let served = ServedAddress(String(word)) else {
-                    throw Self.error(ServedAddress.form, line.number, path)
-                }
+        try each("serves").flatMap { given in
+            try given.words.map { word in
+                guard let served = ServedAddress(word) else { throw given.error(ServedAddress.form) }
                 return served
             }
         }

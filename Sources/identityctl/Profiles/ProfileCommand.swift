@@ -124,23 +124,6 @@ struct ProfileAddCommand: ToolCommand {
     }
 }
 
-extension Profile {
-    /// Checks what `login` would refuse, and each switch.
-    func check(_ variables: Environment) throws {
-        let environment = Environment(["HOME": variables["HOME"] ?? ""]).above(self)
-        _ = try ProviderOptions.parse([]).configuration(environment)
-        let signIn = try SignInOptions.parse([])
-        _ = try signIn.parameters(try TokenOptions.parse([]), environment)
-        if try !environment.isOn("device-code", false) {
-            _ = try signIn.redirect(environment, isManual: try environment.isOn("manual", false))
-        }
-        _ = try OutputOptions.parse([]).level(environment)
-        for name in Self.switches { _ = try environment.isOn(name, false) }
-        _ = try servedAddresses()
-        _ = try AgentConfirmation(environment.given("agent-confirm", nil))
-    }
-}
-
 /// The command that lists the profiles.
 struct ProfileListCommand: ToolCommand {
     static let configuration = CommandConfiguration(
