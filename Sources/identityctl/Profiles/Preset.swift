@@ -63,12 +63,18 @@ struct Preset: Sendable {
         self.template = template
     }
 
+    /// For providers that compare all but the port. GitLab and Gitea tell an empty path from a slash.
+    private static let loopback = "http://127.0.0.1/"
+    /// For providers that compare the port too.
+    private static let fixedLoopback = "http://127.0.0.1:8400/"
+
     static let all: [Preset] = [
         Preset(
             "google",
             "Google",
             "at https://console.cloud.google.com/auth/clients make an OAuth client of the type 'Desktop app'; its secret goes "
-                + "into IDENTITYCTL_CLIENT_SECRET while you make the profile",
+                + "into IDENTITYCTL_CLIENT_SECRET while you make the profile; for --device-code the type is 'TVs and Limited "
+                + "Input devices', which gets few scopes",
             [("issuer", "https://accounts.google.com")]
         ),
         Preset(
@@ -96,7 +102,7 @@ struct Preset: Sendable {
                 ("authorization-endpoint", "https://{domain}/login/oauth/authorize"),
                 ("token-endpoint", "https://{domain}/login/oauth/access_token"),
                 ("device-authorization-endpoint", "https://{domain}/login/device/code"),
-                ("scope", "repo"),
+                ("redirect-uri", loopback), ("scope", "repo"),
                 ("serves", "https://{domain}"),
             ]
         ),
@@ -107,8 +113,8 @@ struct Preset: Sendable {
                 + "http://127.0.0.1/ and the scopes openid, profile, read_repository and write_repository",
             usualDomain: "gitlab.com",
             [
-                ("issuer", "https://{domain}"), ("scope", "read_repository"), ("scope", "write_repository"),
-                ("serves", "https://{domain}"),
+                ("issuer", "https://{domain}"), ("redirect-uri", loopback), ("scope", "read_repository"),
+                ("scope", "write_repository"), ("serves", "https://{domain}"),
             ]
         ),
         forge("gitea", "Gitea", "; --domain names the host"),
@@ -131,16 +137,17 @@ struct Preset: Sendable {
             "okta",
             "Okta",
             "in the Admin Console make an app integration of the type 'Native Application' with the redirect URI "
-                + "http://127.0.0.1/, and for --device-code the grant 'Device Authorization'; --domain names your organization, "
-                + "such as example.okta.com",
-            [("issuer", "https://{domain}")]
+                + "http://127.0.0.1:8400/, the grant 'Refresh Token', and for --device-code 'Device Authorization'; --domain names "
+                + "your organization, such as example.okta.com",
+            [("issuer", "https://{domain}"), ("redirect-uri", fixedLoopback)]
         ),
         Preset(
             "auth0",
             "Auth0",
-            "in the dashboard make an application of the type 'Native' with the callback URL http://127.0.0.1/; --domain "
-                + "names the tenant, such as example.eu.auth0.com",
-            [("issuer", "https://{domain}/")]
+            "in the dashboard make an application of the type 'Native' with the callback URL http://127.0.0.1:8400/ and the grant "
+                + "'Refresh Token'; --domain names the tenant, such as example.eu.auth0.com; a token for an API also needs "
+                + "--set parameter=audience=URL, and there 'Allow Offline Access'",
+            [("issuer", "https://{domain}/"), ("redirect-uri", fixedLoopback)]
         ),
         Preset(
             "keycloak",
@@ -186,7 +193,7 @@ struct Preset: Sendable {
             "in your settings, under Applications, make an OAuth2 application that is not confidential, with the redirect "
                 + "URI http://127.0.0.1/\(domain)",
             usualDomain: usualDomain,
-            [("issuer", "https://{domain}"), ("serves", "https://{domain}")]
+            [("issuer", "https://{domain}"), ("redirect-uri", loopback), ("serves", "https://{domain}")]
         )
     }
 }

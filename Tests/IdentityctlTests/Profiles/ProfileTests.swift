@@ -112,6 +112,9 @@ import Testing
             let lines = try preset.lines(domain: preset.needsDomain ? "id.example.com" : nil)
             let text = "client-id = c\n" + lines.map { "\($0.name) = \($0.value)\n" }.joined()
             #expect(throws: Never.self, "\(preset.name)") { try profile(text, preset.name).check(Environment([:])) }
+            // What is sent is what a person is told to register.
+            let redirect = lines.first { $0.name == "redirect-uri" }?.value
+            #expect(redirect.map { preset.registration.contains($0) } != false, "\(preset.name)")
         }
         #expect(throws: UsageError.self) { try Preset.named("okta").lines(domain: nil) }
         #expect(throws: UsageError.self) { try Preset.named("google").lines(domain: "x.test") }
