@@ -180,6 +180,7 @@ struct Preset: Sendable {
             [
                 ("authorization-endpoint", "https://api.login.yahoo.com/oauth2/request_auth"),
                 ("token-endpoint", "https://api.login.yahoo.com/oauth2/get_token"),
+                ("revocation-endpoint", "https://api.login.yahoo.com/oauth2/revoke"),
                 ("redirect-uri", "https://localhost/"), ("manual", "on"), ("scope", "mail-w"),
             ]
         ),
