@@ -48,7 +48,14 @@ struct UserInfoTests {
         (.malformedResponse, .repeating("sub")), (.connectionFailed, .drop),
         (.malformedResponse, .answer(status: 204)), (.malformedResponse, .answer(status: 200, body: "{}")),
         (.malformedResponse, .answer(status: 404, body: "<html>")),
-        (.malformedResponse, .answer(status: 201, headers: [("Content-Type", "application/json")], body: "{}")),
+        (
+            .malformedResponse,
+            .answer(
+                status: 201,
+                headers: [("Content-Type", "application/json")],
+                body: #"{"sub":"subject-alice"}"#
+            )
+        ),
         (.unsupported, jwt("e30.a.b.c.d")), (.invalidResponse, jwt("e30.e30.")), (.invalidResponse, jwt("no")),
         // The unsigned form of a signed answer, as a plain object.
         (.invalidResponse, jwt(#"{"sub":"subject-alice"}"#)),
