@@ -15,6 +15,7 @@ let package = Package(
         .library(name: "IdentityClient", targets: ["IdentityClient"]),
         .library(name: "IdentityResources", targets: ["IdentityResources"]),
         .library(name: "IdentityKeyring", targets: ["IdentityKeyring"]),
+        .library(name: "IdentityBroker", targets: ["IdentityBroker"]),
         .library(name: "IdentityTesting", targets: ["IdentityTesting"]),
         .library(name: "IdentityWebView", targets: ["IdentityWebView"]),
         .executable(name: "identityctl", targets: ["identityctl"]),
@@ -49,6 +50,9 @@ let package = Package(
         .target(name: "GLibSupport", dependencies: ["CGIO", "IdentityClient"]),
         .target(name: "CLibSecret", dependencies: ["CGIO"], linkerSettings: [.linkedLibrary("dl")]),
         .target(name: "CGIO", linkerSettings: [.linkedLibrary("dl")]),
+
+        // The computer's identity broker, over D-Bus. GLib is loaded when it is first used.
+        .target(name: "IdentityBroker", dependencies: ["IdentityClient", "GLibSupport", "OAuthWire"]),
 
         // The sign-in page in a window. Only the trait brings WebKitGTK: no other build needs its headers.
         .target(
@@ -116,6 +120,10 @@ let package = Package(
         .testTarget(
             name: "IdentityKeyringTests",
             dependencies: ["IdentityKeyring", "IdentityClient", "IdentityTesting", "GLibSupport"]
+        ),
+        .testTarget(
+            name: "IdentityBrokerTests",
+            dependencies: ["IdentityBroker", "IdentityClient", "OAuthWire"]
         ),
         .testTarget(
             name: "EndToEndTests",

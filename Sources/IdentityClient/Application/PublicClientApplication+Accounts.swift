@@ -6,11 +6,13 @@ extension PublicClientApplication {
     /// Returns the accounts that are signed in at this provider in the cache's group, sorted by username.
     ///
     /// Costs one sweep of the cache and no network. In a group that several programs share, the accounts of all of them
-    /// are listed.
+    /// are listed. If the configuration has a broker, the broker is asked for its accounts, too.
     ///
-    /// - Throws: `AuthenticationError.cache` when the cache cannot be read; `CancellationError`.
+    /// - Throws: `AuthenticationError.cache` when the cache cannot be read; `.brokerUnavailable` or `.serverUnavailable`
+    ///   when a required broker does not answer; `CancellationError`.
     public func allAccounts() async throws -> [Account] {
-        try await environment.store.allSnapshots().accounts(inScope: configuration.authority.accountScope)
+        let stored = try await environment.store.allSnapshots().accounts(inScope: configuration.authority.accountScope)
+        return try await withAccountsOfBroker(stored)
     }
 
     /// Returns the account with an identifier, or `nil` if it is not signed in.
@@ -55,7 +57,8 @@ extension PublicClientApplication {
     /// Needs no network. The browser keeps its own session with the provider, which ``signOut(_:parameters:)`` can end.
     /// So that this session does not sign the person in again without asking, the next sign-in prompts, unless its
     /// parameters set a prompt. A refresh that is under way does not bring the account back. Removing an account that
-    /// is not signed in is not an error.
+    /// is not signed in is not an error. If the configuration has a broker, the broker is asked to remove the account for
+    /// this program, too; not every broker can, and then lists the account again.
     ///
     /// - Throws: `AuthenticationError.cache` when the cache cannot be written, or when the program's own tokens are
     ///   removed but records of the group's other programs or of other policies could not be read; `CancellationError`.

@@ -27,7 +27,8 @@ public final class PublicClientApplication: Sendable {
     ///
     /// - Throws: `AuthenticationError.Code.invalidArgument` when the client identifier is empty, longer than 1,024
     ///   bytes or not printable ASCII, the client secret is empty or longer than 1,024 bytes, `requestTimeout` is not
-    ///   above 0 and at most 60 s, or `expirationLeeway` or `clockTolerance` is negative.
+    ///   above 0 and at most 60 s, `expirationLeeway` or `clockTolerance` is negative, or a broker is set and the
+    ///   authority is not Entra ID's.
     public init(_ configuration: Configuration) throws {
         let clientID = configuration.clientID.rawValue
         guard !clientID.isEmpty, clientID.utf8.count <= 1024, clientID.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
@@ -49,6 +50,12 @@ public final class PublicClientApplication: Sendable {
             throw AuthenticationError(
                 .invalidArgument,
                 "The request time-out must be above 0 and at most 60 s, expiration leeway and clock tolerance not negative."
+            )
+        }
+        if configuration.broker.broker != nil, !configuration.authority.hasTenants {
+            throw AuthenticationError(
+                .invalidArgument,
+                "Identity brokers serve Entra ID only. Turn the broker off for this authority."
             )
         }
         self.configuration = configuration

@@ -60,6 +60,10 @@ public struct ClientConfiguration: Sendable {
     /// `.invalidArgument`. If a ``CurlTransport`` has a shorter `timeout` of its own, the request ends after that.
     public var requestTimeout: Duration = .seconds(30)
 
+    /// Whether an identity broker is asked for tokens. ``BrokerUse/off`` unless set. Only for Entra ID authorities:
+    /// with another one, ``PublicClientApplication/init(_:)`` throws `.invalidArgument`.
+    public var broker: BrokerUse = .off
+
     /// The client capabilities that the program supports, for example `cp1` for claims challenges (Microsoft's
     /// `xms_cc`).
     public var clientCapabilities: [String] = []

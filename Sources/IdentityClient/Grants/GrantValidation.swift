@@ -8,6 +8,10 @@ struct GrantValidation: Sendable {
     let context: RequestContext
 
     /// Decides about the response to an authorization code. An OpenID Connect provider must name the person.
+    ///
+    /// - Parameters:
+    ///   - subject: The `sub` that the ID token must repeat, if it is known.
+    ///   - checksTimes: Whether the ID token must not have expired.
     func signInGrant(
         _ response: TokenResponse,
         authority: Authority,
@@ -16,6 +20,8 @@ struct GrantValidation: Sendable {
         essentialACR: [String]? = nil,
         required: RequiredAuthentication = RequiredAuthentication(),
         maxAge: Int?,
+        subject: String? = nil,
+        checksTimes: Bool = true,
         requestedScopes: [String]
     ) async throws -> TokenGrant {
         let response = response.read(at: authority, asked: requestedScopes)
@@ -26,6 +32,8 @@ struct GrantValidation: Sendable {
             expectation.nonce = nonce
             expectation.essentialACR = essentialACR
             expectation.maxAge = maxAge
+            expectation.subject = subject
+            expectation.checksTimes = checksTimes
             claims = try await environment.verifier.claims(
                 of: idToken,
                 expecting: expectation,

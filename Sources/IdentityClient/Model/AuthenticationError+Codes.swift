@@ -158,6 +158,8 @@ extension AuthenticationError.Code {
     public static let fileUnavailable = Self(rawValue: "configuration.file_unavailable")
     /// No HTTP transport is available: libcurl (libcurl.so.4) could not be loaded.
     public static let transportUnavailable = Self(rawValue: "configuration.transport_unavailable")
+    /// No identity broker could be asked: none is installed, or it cannot be reached from here.
+    public static let brokerUnavailable = Self(rawValue: "configuration.broker_unavailable")
     /// The provider does not offer a required feature.
     public static let unsupported = Self(rawValue: "configuration.unsupported")
 }

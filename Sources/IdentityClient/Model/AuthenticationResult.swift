@@ -18,6 +18,8 @@ public struct AuthenticationResult: Sendable {
         case cache
         /// The identity provider, asked by the call that returned the token.
         case identityProvider
+        /// The computer's identity broker, asked by the call that returned the token.
+        case broker
     }
 
     /// The outcome of writing the tokens to the cache.

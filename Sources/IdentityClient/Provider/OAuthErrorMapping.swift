@@ -9,11 +9,14 @@ import OAuthWire
 /// text for too many requests. Without these members the status decides; an answer without an OAuth error is a refusal only
 /// if its status is one of OAuth's (``EndpointOutcome``).
 enum OAuthErrorMapping {
-    /// - Parameter grant: The redeemed grant, or `nil` if there was none.
+    /// - Parameters:
+    ///   - grant: The redeemed grant, or `nil` if there was none.
+    ///   - isThroughBroker: Whether an identity broker passes the refusal on.
     static func error(
         _ words: ErrorResponse?,
         status: Int?,
         grant: GrantType?,
+        isThroughBroker: Bool = false,
         context: RequestContext
     ) -> AuthenticationError {
         let server = ServerError(words, status: status)
@@ -23,7 +26,8 @@ enum OAuthErrorMapping {
         if grant == .refreshToken, .userCancelled ~= code { code = .signInExpired }
         return AuthenticationError(
             code,
-            advice[code] ?? "The server refused the request (\(server.error)).",
+            (wantsADevice(server) ? deviceAdvice(isThroughBroker) : nil) ?? advice[code]
+                ?? "The server refused the request (\(server.error)).",
             serverError: server,
             claims: words?.claims,
             correlationID: context.correlationID
@@ -86,10 +90,33 @@ enum OAuthErrorMapping {
         return nil
     }
 
+    /// Whether a policy of Entra ID's demands a computer that the organization manages, or an application that it protects.
+    private static func wantsADevice(_ server: ServerError) -> Bool {
+        server.suberror == "protection_policy_required" || server.suberror == "device_authentication_failed"
+            || [53000, 53001, 53002, 53009, 50097, 50129, 530_003].contains { number in
+                server.errorCodes.contains(number)
+                    || server.errorDescription?.hasPrefix("AADSTS\(number):") ?? false
+            }
+    }
+
+    private static func deviceAdvice(_ isThroughBroker: Bool) -> String {
+        isThroughBroker
+            ? """
+            The organization's policy does not accept this computer, or this program on it, although the identity broker \
+            was asked. Ask the organization's administrator whether the computer is enrolled and compliant.
+            """
+            : """
+            The organization's policy demands a computer that it manages, which only an identity broker can prove. On an \
+            enrolled computer, turn the broker on (Configuration.broker, identityctl --broker auto); otherwise ask the \
+            organization's administrator.
+            """
+    }
+
     private static let codeByEntraNumber: [(Int, AuthenticationError.Code)] = [
         (90094, .adminConsentRequired), (90093, .adminConsentRequired), (90095, .adminConsentRequired),
         (900941, .adminConsentRequired), (65001, .consentRequired),
         (53003, .blockedByPolicy), (53000, .blockedByPolicy), (53001, .blockedByPolicy),
+        (53002, .blockedByPolicy), (53009, .blockedByPolicy), (530_003, .blockedByPolicy), (50129, .blockedByPolicy),
         (7_000_218, .clientNotRegistered), (700_016, .clientNotRegistered),
         (50011, .redirectNotRegistered), (500_113, .redirectNotRegistered),
         (50196, .requestLoop),

@@ -69,10 +69,7 @@ struct AuthorizationCodeFlow: Sendable {
             asked: request.scopes,
             nonce: request.nonce,
             claims: request.claims,
-            required: RequiredAuthentication(
-                acrValues: request.parameters.requiresACR ? request.parameters.acrValues : nil,
-                amr: request.parameters.requiredAMR
-            ),
+            required: request.parameters.requiredAuthentication,
             maxAge: request.maxAge
         )
     }

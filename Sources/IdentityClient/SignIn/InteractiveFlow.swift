@@ -4,12 +4,16 @@ import FoundationEssentials
 import Logging
 import OAuthWire
 
-/// The flow that opens the browser, waits for the right redirect, and finishes the sign-in.
+/// The flow that opens the browser, waits for the right redirect, and finishes the sign-in. With an identity broker, that
+/// is asked first.
 struct InteractiveFlow: Sendable {
     let environment: FlowEnvironment
     let context: RequestContext
 
     func run(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
+        if let result = try await BrokerSignIn(environment: environment, context: context).run(parameters) {
+            return result
+        }
         let preparation = try await AuthorizationPreparation(
             environment: environment,
             parameters: parameters,

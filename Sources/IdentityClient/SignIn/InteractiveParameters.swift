@@ -91,7 +91,8 @@ public struct InteractiveParameters: Sendable {
     ///
     /// It is called for each phase in order, at most once, and never after the acquisition has ended. It may be called
     /// on any thread, and the sign-in waits for it to return. ``SignInPhase/browserUnavailable(message:)`` is reported
-    /// only if no browser could be opened. A sign-in that ends early, or is completed with
+    /// only if no browser could be opened. With an identity broker, ``SignInPhase/waitingForPerson(until:)`` is reported
+    /// again if the browser has to take over. A sign-in that ends early, or is completed with
     /// ``PublicClientApplication/completeAuthorization(_:with:)``, skips phases.
     public var onProgress: (@Sendable (SignInPhase) -> Void)?
 
@@ -145,6 +146,10 @@ public struct InteractiveParameters: Sendable {
         case fail
         /// The earlier sign-in fails with `.interactionSuperseded`.
         case supersede
+    }
+
+    var requiredAuthentication: RequiredAuthentication {
+        RequiredAuthentication(acrValues: requiresACR ? acrValues : nil, amr: requiredAMR)
     }
 }
 

@@ -13,6 +13,7 @@ struct SignInCommit: Sendable {
     let wanted: Account?
     /// The scopes that the program requested.
     let scopes: Set<Scope>
+    var source = AuthenticationResult.Source.identityProvider
 
     /// Validates and stores an answer.
     ///
@@ -56,7 +57,7 @@ struct SignInCommit: Sendable {
         let acquired = AcquiredToken(
             snapshot: stored,
             token: token,
-            source: .identityProvider,
+            source: source,
             correlationID: context.correlationID
         )
         let result = AuthenticationResult(acquired, requested: scopes, rule: rule)

@@ -17,6 +17,10 @@ public enum SignInPhase: Hashable, Sendable {
     /// device code. If the program set no handler for the address, the sign-in ends with `.browserUnavailable` instead.
     case browserUnavailable(message: String)
 
+    /// The identity broker could not be used, and the browser is opened instead: ``waitingForPerson(until:)`` follows
+    /// once more. The message tells the reason.
+    case brokerUnavailable(message: String)
+
     /// The program acts: the provider's answer, or its refusal, has arrived. The tokens are fetched, checked and
     /// stored; only then does the browser show how the sign-in ended.
     case redirectReceived

@@ -51,10 +51,12 @@ struct AccountRemoval: Sendable {
         }
         guard removed.wasThere else {
             if let failure = removed.failure { throw failure }
+            try await removeFromBroker(account)
             return removed
         }
         try await loggingFailure { try await environment.accountsInUse.update { $0.signOut(account) } }
         try await loggingFailure { try await environment.userData.remove(of: account.id) }
+        try await removeFromBroker(account)
         return removed
     }
 

@@ -24,7 +24,7 @@ struct SilentFlow: Sendable {
         let validity = try parameters.validitySeconds
         var stored = stuck(id, parameters, validity)
         if stored == nil { stored = try await environment.store.snapshot(for: id) }
-        guard let snapshot = stored else { throw Self.noTokens(parameters) }
+        guard let snapshot = stored else { return try await withoutRecord(parameters, id, validity) }
         let need = need(parameters, validity)  // after the wait, which would cost a copy
         switch snapshot.selection(for: need, at: environment.clock.unixSeconds) {
         case .valid(let token):
@@ -42,8 +42,22 @@ struct SilentFlow: Sendable {
             let acquired = try await refresh(token, request, snapshot, parameters)
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         case .unavailable:
-            throw Self.nothingToRenewWith(parameters)
+            guard environment.configuration.broker.broker != nil else { throw Self.nothingToRenewWith(parameters) }
+            let acquired = try await refresh(nil, try request(parameters, id, need), snapshot, parameters)
+            return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         }
+    }
+
+    /// Acquires a token for an account that is not signed in here, but may be with the broker.
+    private func withoutRecord(
+        _ parameters: SilentParameters,
+        _ id: RecordID,
+        _ validity: Int64
+    ) async throws -> AuthenticationResult {
+        guard environment.configuration.broker.broker != nil else { throw Self.noTokens(parameters) }
+        let request = try request(parameters, id, need(parameters, validity))
+        let acquired = try await refresh(nil, request, nil, parameters)
+        return AuthenticationResult(acquired, requested: parameters.scopes, rule: environment.scopeRule)
     }
 
     private func need(_ parameters: SilentParameters, _ validity: Int64) -> CredentialRequest {
@@ -99,25 +113,27 @@ struct SilentFlow: Sendable {
             .map { AcquiredToken(snapshot: snapshot, token: $0, source: .cache) }
     }
 
-    /// Waits for the refresh. If it fails, a token that is still valid is returned, unless the caller refuses cached
+    /// Waits for the refresh, or for the broker. If it fails, a token that is still valid is returned, unless the caller refuses cached
     /// tokens.
     private func refresh(
-        _ token: CachedRefreshToken,
+        _ token: CachedRefreshToken?,
         _ request: SilentRequest,
-        _ snapshot: CredentialSnapshot,
+        _ snapshot: CredentialSnapshot?,
         _ parameters: SilentParameters
     ) async throws -> AcquiredToken {
-        if let token = unexpiredToken(of: snapshot, request.need) { return token }
+        if let snapshot, let token = unexpiredToken(of: snapshot, request.need) { return token }
         let context = environment.context(parameters.correlationID)
         do {
-            try refresher.checkIsNotRefused(token, for: request, context)
+            if let token, environment.configuration.broker.broker == nil {
+                try refresher.checkIsNotRefused(token, for: request, context)
+            }
             return try await refresher.queue.run(
                 request,
-                of: snapshot.key,
+                of: snapshot?.key ?? environment.store.key(for: request.id),
                 isForced: request.isForced
-            ) { [refresher] in try await refresher.refresh(request, context) }
+            ) { [self] in try await renewed(request, token, for: parameters.account, before: snapshot, context) }
         } catch let error as AuthenticationError {
-            guard !request.need.skipsAccessToken, error.code != .accountRemoved,
+            guard let snapshot, !request.need.skipsAccessToken, error.code != .accountRemoved,
                 let token = snapshot.credentials.unexpiredToken(for: request.need, at: environment.clock.unixSeconds)
             else { throw error }
             if Self.mayHaveBurdened(error.code) {

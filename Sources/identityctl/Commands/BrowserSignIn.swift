@@ -66,7 +66,10 @@ extension PublicClientApplication {
             phase.withLock { $0 = new }
             let text = new.text(at: .now)
             console.progress(text)
-            if case .waitingForPerson = new { console.notice(text) }
+            switch new {
+            case .waitingForPerson, .brokerUnavailable: console.notice(text)
+            case .browserUnavailable, .redirectReceived: break
+            }
         }
         return try await console.showingProgress { _ in
             phase.withLock(\.self)?.text(at: .now) ?? "Preparing the sign-in…"
@@ -80,6 +83,7 @@ extension SignInPhase {
     func text(at now: ContinuousClock.Instant) -> String {
         switch self {
         case .browserUnavailable(let message): message.printable
+        case .brokerUnavailable(let message): "\(message.printable) The browser signs you in."
         case .waitingForPerson(let end):
             "Waiting until you have signed in… \((end - now).clockText) left. Ctrl-C gives up."
         case .redirectReceived: "Finishing the sign-in…"

@@ -119,7 +119,7 @@ struct LoginCommand: ToolCommand {
             return try await session.write(result, isPersistent: isPersistent)
         }
         if let failure = await session.storageFailure(of: result) { throw failure }
-        guard result.source == .identityProvider || session.console.isTerminal else { return }
+        guard result.source != .cache || session.console.isTerminal else { return }
         session.console.line("To print the access token, run: \(sharedOptions.command("token"))")
     }
 

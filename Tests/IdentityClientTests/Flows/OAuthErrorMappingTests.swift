@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import OAuthWire
 import Testing
 
@@ -20,6 +21,29 @@ import Testing
     func tellsAWrongSecretFromAnExpiredRefreshToken(_ status: Int, _ code: Code) throws {
         let words = #"{"error":"unauthorized_client"}"#
         #expect(try refusal(words, status: status, grant: .refreshToken).code == code)
+    }
+
+    /// A policy that demands a managed computer, which only a broker can prove.
+    @Test(
+        arguments: [
+            (#"{"error":"interaction_required","error_codes":[53000]}"#, Code.blockedByPolicy),
+            (#"{"error":"access_denied","error_description":"AADSTS53001: not domain joined"}"#, .blockedByPolicy),
+            (
+                #"{"error":"invalid_grant","error_codes":[53009],"suberror":"protection_policy_required"}"#,
+                .blockedByPolicy
+            ),
+            (
+                #"{"error":"invalid_grant","error_codes":[50097],"suberror":"device_authentication_failed"}"#,
+                .basicAction
+            ),
+        ]
+    )
+    func advisesABrokerWhereThePolicyDemandsADevice(words: String, code: Code) throws {
+        let error = try refusal(words, status: 400, grant: nil)
+        #expect(error.code == code && error.message.contains("turn the broker on (Configuration.broker"))
+        let response = try #require(ErrorResponse(try Fixture.json(words)))
+        let told = AuthenticationError.refusedThroughBroker(response, isSilent: true, correlationID: UUID())
+        #expect(told.code == code && told.message.contains("although the identity broker was asked"))
     }
 
     /// An answer, and its meaning for a refresh token, for a code, and through the browser.

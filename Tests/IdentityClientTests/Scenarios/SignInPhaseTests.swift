@@ -21,7 +21,7 @@ struct SignInPhaseTests {
             parameters.onProgress = { phase in
                 switch phase {
                 case .waitingForPerson: write("waiting")
-                case .browserUnavailable(let message): write(message)
+                case .browserUnavailable(let message), .brokerUnavailable(let message): write(message)
                 case .redirectReceived: write("received")
                 }
             }

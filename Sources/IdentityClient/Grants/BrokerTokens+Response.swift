@@ -1,0 +1,70 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import OAuthWire
+
+extension BrokerTokens {
+    /// The longest lifetime of an access token that is believed. Entra ID's longest is 28 hours.
+    private static let longestLifetime: Int64 = 48 * 3600
+    /// The lifetime of an access token whose own and whose broker's times are nonsense: the broker is asked again soon.
+    private static let unknownLifetime: Int64 = 300
+
+    /// Returns the answer in the form in which a token endpoint gives it, so that it passes the same checks.
+    ///
+    /// - Parameter account: The account that was asked for, which counts if the broker names none.
+    func response(for account: Account?, at now: Int64) -> TokenResponse {
+        var json = JSONObject([
+            ("access_token", .string(accessToken)), ("token_type", .string("Bearer")),
+            ("expires_in", .integer(lifetime(at: now))),
+        ])
+        json["scope"] = scopes.map { .string($0.joined(separator: " ")) }
+        json["id_token"] = idToken.map { .string($0) }
+        json["client_info"] = clientInfo(homeAccountID ?? account?.homeAccountID ?? personOfIDToken).map { .string($0) }
+        return TokenResponse(reading: json)
+    }
+
+    /// The lifetime in seconds: the shorter of what the broker and the token say, of those that can be true.
+    ///
+    /// Deviation: Himmelblau has written nonsense. The claims of an access token are not for its client; its `exp` can
+    /// only shorten what is believed.
+    func lifetime(at now: Int64) -> Int64 {
+        let own = (try? JSONWebToken(compact: accessToken))?.claims.roundedDown("exp")
+        let told = expiresOn.map { Int64($0.timeIntervalSince1970) }
+        let possible = [own, told].compactMap(\.self).map { $0 - now }.filter { $0 > 0 && $0 <= Self.longestLifetime }
+        return possible.min() ?? Self.unknownLifetime
+    }
+
+    /// The person in the tenant of the ID token, who is the same in the home tenant unless the person is a guest.
+    private var personOfIDToken: String? {
+        guard let claims = idToken.flatMap({ try? JSONWebToken(compact: $0) })?.claims,
+            let person = claims.string("oid"), let tenant = claims.string("tid")
+        else { return nil }
+        return "\(person).\(tenant)"
+    }
+
+    /// Returns `client_info` for an identifier of the form `uid.utid`.
+    private func clientInfo(_ homeAccountID: String?) -> String? {
+        guard let parts = homeAccountID?.split(separator: ".", omittingEmptySubsequences: false), parts.count == 2
+        else {
+            return nil
+        }
+        let json = JSONObject([("uid", .string(String(parts[0]))), ("utid", .string(String(parts[1])))])
+        return Base64URL.encode(json.serialized())
+    }
+}
+
+extension Set<Scope> {
+    /// The scopes that a broker is asked for. It adds those of OpenID Connect itself.
+    ///
+    /// - Throws: `.invalidArgument` for a scope that is none; `.unsupported` if none is left.
+    func checkedForBroker() throws -> [String] {
+        let scopes = try checked().filter { !ScopeRule.reserved.contains($0.lowercased()) }
+        guard !scopes.isEmpty else {
+            throw AuthenticationError(
+                .unsupported,
+                "An identity broker gives no token without a scope of an API, for example User.Read: request one."
+            )
+        }
+        return scopes
+    }
+}

@@ -1,0 +1,92 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Logging
+
+/// The sign-in through an identity broker.
+struct BrokerSignIn: Sendable {
+    let environment: FlowEnvironment
+    let context: RequestContext
+
+    /// Signs the person in.
+    ///
+    /// - Returns: `nil` if the configuration has no broker, or if it could not be used and the browser may be opened instead.
+    func run(_ parameters: InteractiveParameters) async throws -> AuthenticationResult? {
+        let use = environment.configuration.broker
+        guard let broker = use.broker else { return nil }
+        let (authority, metadata) = try await environment.signInTarget(
+            parameters.authority,
+            scopes: parameters.scopes,
+            requiresPersistence: parameters.requiresPersistence,
+            context
+        )
+        let request: BrokerRequest
+        let tokens: BrokerTokens
+        do {
+            request = try await self.request(parameters, authority)
+            parameters.onProgress?(.waitingForPerson(until: .now + parameters.timeout))
+            tokens = try await AuthenticationError.ofBroker(context) {
+                try await withDeadline(parameters.timeout) { try await broker.acquireTokenInteractively(request) }
+            }
+        } catch is DeadlineExceeded {
+            throw AuthenticationError(
+                .interactionTimedOut,
+                "Sign-in was not finished within \(parameters.timeout.components.seconds) seconds.",
+                correlationID: context.correlationID
+            )
+        } catch let error as AuthenticationError where !use.isRequired && error.leavesTheSignInToTheBrowser {
+            context.logger.notice(
+                "The identity broker cannot be used; the browser signs in",
+                metadata: ["identity.error": "\(error.shortDescription)"]
+            )
+            parameters.onProgress?(.brokerUnavailable(message: error.message))
+            return nil
+        }
+        parameters.onProgress?(.redirectReceived)
+        let commit = SignInCommit(
+            environment: environment,
+            context: context,
+            authority: authority,
+            metadata: metadata,
+            wanted: parameters.account,
+            scopes: parameters.scopes,
+            source: .broker
+        )
+        return try await commit.run(
+            tokens.response(for: nil, at: environment.clock.unixSeconds),
+            asked: request.scopes,
+            nonce: nil,
+            claims: request.claims,
+            required: parameters.requiredAuthentication,
+            maxAge: parameters.maxAge.map { Int($0.components.seconds) }
+        )
+    }
+
+    private func request(_ parameters: InteractiveParameters, _ authority: Authority) async throws -> BrokerRequest {
+        guard !parameters.requiresACR || !parameters.acrValues.isEmpty else {
+            throw AuthenticationError(.invalidArgument, "A required acr needs acrValues.")
+        }
+        var request = BrokerRequest(
+            clientID: environment.configuration.clientID,
+            authority: authority,
+            scopes: try parameters.scopes.checkedForBroker(),
+            correlationID: context.correlationID
+        )
+        let prompt = try await PromptChoice(environment: environment, context: context).prompt(parameters, authority)
+        request.prompt = prompt == .providerDefault ? nil : prompt.rawValue
+        request.account = prompt == .selectAccount ? nil : parameters.account
+        let hint = parameters.loginHint ?? parameters.account?.username
+        request.loginHint = prompt == .selectAccount ? nil : hint.flatMap { ExtraItems.fits($0) ? $0 : nil }
+        request.claims = try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities)
+        for (name, value) in try ExtraItems.checked(parameters.extraQueryItems) { request.queryItems[name] = value }
+        request.queryItems["domain_hint"] = parameters.domainHint
+        request.queryItems["max_age"] = parameters.maxAge.map { "\($0.components.seconds)" }
+        if !parameters.acrValues.isEmpty {
+            request.queryItems["acr_values"] = parameters.acrValues.joined(separator: " ")
+        }
+        if !parameters.uiLocales.isEmpty {
+            request.queryItems["ui_locales"] = parameters.uiLocales.joined(separator: " ")
+        }
+        return request
+    }
+}

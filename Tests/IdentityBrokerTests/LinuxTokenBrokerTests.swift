@@ -1,0 +1,137 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import IdentityClient
+import OAuthWire
+import Testing
+
+@testable import IdentityBroker
+
+@Suite(.enabled(if: startsBuses, "run Scripts/test-keyring"), .timeLimit(.minutes(1)))
+struct LinuxTokenBrokerTests {
+    private static let clientID = ClientID(rawValue: BrokerFixtures.client.clientID)
+
+    private static func request(for id: String? = BrokerFixtures.homeAccountID) throws -> BrokerRequest {
+        var request = BrokerRequest(
+            clientID: clientID,
+            authority: try .entra(.organizations),
+            scopes: ["User.Read"],
+            correlationID: BrokerFixtures.correlationID
+        )
+        request.account = id.map { Account(id: Account.ID(rawValue: $0), environment: "login.microsoftonline.com") }
+        return request
+    }
+
+    private static func failure(_ work: () async throws -> some Sendable) async -> AuthenticationError? {
+        await #expect(throws: AuthenticationError.self) { try await work() }
+    }
+
+    @Test(arguments: [BrokerFixtures.tokens201, BrokerFixtures.tokens301, BrokerFixtures.tokensHimmelblau])
+    func acquiresTokensSilentlyForAnAccountOfTheBroker(answer: String) async throws {
+        let session = try BrokerSession(["getAccounts": BrokerFixtures.accounts, "acquireTokenSilently": answer])
+        let tokens = try await session.broker().acquireTokenSilently(Self.request())
+        #expect(tokens.accessToken.hasPrefix("at-"))
+        let calls = try session.calls()
+        #expect(calls.map(\.[0]) == ["getAccounts", "acquireTokenSilently"])
+        #expect(
+            calls[1][2...4] == [
+                "com.microsoft.identity.Broker1", "0.0", BrokerFixtures.correlationID.uuidString.lowercased(),
+            ]
+        )
+        #expect(calls[1][5].contains(#""x-unknown":[1.50]"#))
+    }
+
+    @Test func tellsAnAccountThatTheBrokerDoesNotHave() async throws {
+        let session = try BrokerSession(["getAccounts": #"{"accounts":[]}"#])
+        let error = await Self.failure { try await session.broker().acquireTokenSilently(Self.request()) }
+        #expect(error?.code == .noTokensFound)
+    }
+
+    @Test func asksThePersonAndFindsTheAccountAfterwards() async throws {
+        let header = Base64URL.encode(Array(#"{"alg":"RS256"}"#.utf8))
+        let parts = BrokerFixtures.homeAccountID.split(separator: ".")
+        let claims = Base64URL.encode(Array(#"{"oid":"\#(parts[0])","tid":"\#(parts[1])"}"#.utf8))
+        let answer = BrokerFixtures.tokens301.replacing("h.p.s", with: "\(header).\(claims).AAAA")
+        let session = try BrokerSession(["getAccounts": BrokerFixtures.accounts, "acquireTokenInteractively": answer])
+        let tokens = try await session.broker().acquireTokenInteractively(Self.request(for: nil))
+        #expect(tokens.homeAccountID == BrokerFixtures.homeAccountID)
+        #expect(try session.calls().map(\.[0]) == ["acquireTokenInteractively", "getAccounts"])
+    }
+
+    @Test func cancelsTheDialogOfACancelledTask() async throws {
+        let session = try BrokerSession(["acquireTokenInteractively": "@cancel", "cancelInteractiveFlow": "{}"])
+        let request = try Self.request(for: nil)
+        let task = Task { try await session.broker().acquireTokenInteractively(request) }
+        try await session.waitForCall("acquireTokenInteractively")
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        let call = try await session.waitForCall("cancelInteractiveFlow")
+        #expect(call[4] == BrokerFixtures.correlationID.uuidString.lowercased())
+    }
+
+    @Test(
+        arguments: [
+            ("@drop", AuthenticationError.Code.serverUnavailable), ("@rename", .serverUnavailable),
+            ("@number", .malformedResponse), ("@large", .responseTooLarge), ("nonsense", .malformedResponse),
+        ]
+    )
+    func survivesABrokerThatMisbehaves(answer: String, code: AuthenticationError.Code) async throws {
+        let session = try BrokerSession(["getAccounts": answer, "acquireTokenInteractively": answer])
+        let broker = session.broker()
+        #expect(await Self.failure { try await broker.acquireTokenSilently(Self.request()) }?.code == code)
+        #expect(await Self.failure { try await broker.acquireTokenInteractively(Self.request(for: nil)) }?.code == code)
+    }
+
+    @Test func givesUpOnABrokerThatDoesNotAnswer() async throws {
+        let session = try BrokerSession(["getAccounts": "@never"])
+        let broker = session.broker(patience: .milliseconds(500))
+        #expect(await Self.failure { try await broker.accounts(for: Self.clientID) }?.code == .serverUnavailable)
+    }
+
+    @Test func tellsThatThereIsNoBroker() async throws {
+        let session = try BrokerSession(nil)
+        let error = await Self.failure { try await session.broker().accounts(for: Self.clientID) }
+        #expect(error?.code == .brokerUnavailable)
+        #expect(error?.message.contains("microsoft-identity-broker") == true)
+        var settings = BrokerSettings()
+        settings.busAddress = "unix:path=\(session.directory)/no-such-bus"
+        let other = LinuxTokenBroker(settings)
+        #expect(await Self.failure { try await other.accounts(for: Self.clientID) }?.code == .brokerUnavailable)
+        settings.library = "libno-such-gio.so.0"
+        let third = LinuxTokenBroker(settings)
+        #expect(await Self.failure { try await third.accounts(for: Self.clientID) }?.code == .brokerUnavailable)
+    }
+
+    @Test func removesTheAccountWhereTheBrokerCan() async throws {
+        let account = try #require(try Self.request().account)
+        let session = try BrokerSession(["getAccounts": BrokerFixtures.accounts, "removeAccount": "{}"])
+        try await session.broker().remove(account, for: Self.clientID)
+        #expect(try session.calls().map(\.[0]) == ["getAccounts", "removeAccount"])
+        let himmelblau = try BrokerSession([
+            "getAccounts": BrokerFixtures.accounts, "removeAccount": #"{"error":"Not implemented"}"#,
+        ])
+        let error = await Self.failure { try await himmelblau.broker().remove(account, for: Self.clientID) }
+        #expect(error?.code == .unsupported)
+    }
+
+    @Test func tellsVendorAndVersion() async throws {
+        let version = #"{"linuxBrokerVersion":"3.0.1"}"#
+        let microsoft = try BrokerSession(["getLinuxBrokerVersion": version])
+        #expect(try await microsoft.broker().information() == BrokerInformation(version: "3.0.1"))
+        let himmelblau = try BrokerSession(["getLinuxBrokerVersion": version, "product": "himmelblau_broker"])
+        #expect(try await himmelblau.broker().information().product == "himmelblau_broker")
+    }
+}
+
+extension BrokerSession {
+    /// Waits for a call, of which the stand-in writes only its log.
+    @discardableResult
+    func waitForCall(_ method: String) async throws -> [String] {
+        let end = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < end {
+            if let call = try calls().first(where: { $0.first == method }) { return call }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        throw Failed()
+    }
+}
