@@ -75,8 +75,8 @@ let package = Package(
         .executableTarget(
             name: "identityctl",
             dependencies: [
-                "IdentityClient", "IdentityResources", "IdentityKeyring", "OAuthWire", "LoopbackHTTP", "GLibSupport",
-                argumentParser, httpTypes, logging,
+                "IdentityClient", "IdentityResources", "IdentityKeyring", "IdentityBroker", "OAuthWire", "LoopbackHTTP",
+                "GLibSupport", argumentParser, httpTypes, logging,
             ]
         ),
         // What Scripts/demo runs, beside identityctl. It is no product.

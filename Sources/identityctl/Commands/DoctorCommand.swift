@@ -15,10 +15,11 @@ struct DoctorCommand: ToolCommand {
         abstract: "Checks this computer's means for signing in, and gives advice.",
         discussion: """
             The command changes nothing, asks no question, and opens no browser. If a provider is named, the command reads \
-            its published configuration and compares the clocks. Each tool that asks identityctl for tokens ('identityctl \
-            integrate') has a line, and so has the agent of IDENTITYCTL_AGENT. The status is 0, or that of the first lack: 8 \
-            browser or display, 4 keyring, its key, token files or agent, 3 network, 5 an answer that is not believed, or the clock, 2 the profile of a tool is not signed in, \
-            1 a helper's name does not lead here.
+            its published configuration and compares the clocks; with --broker, it asks the identity broker for its version. \
+            Each tool that asks identityctl for tokens ('identityctl integrate') has a line, and so has the agent of \
+            IDENTITYCTL_AGENT. The status is 0, or that of the first lack: 8 browser or display, 4 keyring, its key, token \
+            files or agent, 3 network, 5 an answer that is not believed, or the clock, 2 the profile of a tool is not signed \
+            in, 1 a helper's name does not lead here.
             """
     )
 
@@ -60,6 +61,13 @@ struct DoctorCommand: ToolCommand {
             findings.append(Examination.agent(at: socket.text, status))
         }
         findings.append(Examination.curl(try await Self.outcome { try await CurlTransport.libraryVersion() }))
+        switch try provider.brokerUse(environment) {
+        case .off: break
+        case .whenAvailable(let broker):
+            findings.append(Examination.broker(try await Self.outcome(broker.information), isRequired: false))
+        case .required(let broker):
+            findings.append(Examination.broker(try await Self.outcome(broker.information), isRequired: true))
+        }
         findings += try await provider(authority, session.logger)
         return findings + (try await IntegrationExamination(session)?.findings() ?? [])
     }

@@ -39,6 +39,7 @@ extension TokenCommand {
         provider.cache = values["--cache"]
         provider.defaultScopes = values["--default-scopes"]
         provider.clientCapabilities = values["--client-capabilities"]
+        provider.broker = values["--broker"]
         provider.group = values["--group"]
         provider.profile = values["--profile"]
         var token = TokenOptions()

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import IdentityBroker
 import IdentityClient
 import IdentityKeyring
 import Logging
@@ -98,6 +99,15 @@ struct ProviderOptions: ParsableArguments {
     )
     var clientCapabilities: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The use of this computer's identity broker (Entra ID): off (the default), auto (if it can be used), or required.",
+            valueName: "use"
+        ),
+        completion: .list(["off", "auto", "required"])
+    )
+    var broker: String?
+
     @Option(help: ArgumentHelp("Share the tokens with the programs that name the same group.", valueName: "name"))
     var group: String?
 
@@ -118,7 +128,7 @@ struct ProviderOptions: ParsableArguments {
         ("device-authorization-endpoint", { $0.deviceAuthorizationEndpoint }),
         ("revocation-endpoint", { $0.revocationEndpoint }), ("id-token-algorithms", { $0.idTokenAlgorithms }),
         ("cache", { $0.cache }), ("default-scopes", { $0.defaultScopes }),
-        ("client-capabilities", { $0.clientCapabilities }),
+        ("client-capabilities", { $0.clientCapabilities }), ("broker", { $0.broker }),
         ("group", { $0.group }), ("profile", { $0.profile }),
     ]
 }
@@ -152,6 +162,7 @@ extension ProviderOptions {
         configuration.clientSecret = try clientSecret(environment)
         configuration.cacheGroup = try namedGroup(environment)
         configuration.compatibility.defaultScopes = chosenDefaultScopes(environment)
+        configuration.broker = try brokerUse(environment)
         configuration.clientCapabilities = try environment.words(
             "client-capabilities",
             clientCapabilities.map { [$0] } ?? []
@@ -167,6 +178,18 @@ extension ProviderOptions {
             return nil
         }
         return Set(text.split(whereSeparator: \.isWhitespace).map { Scope(rawValue: String($0)) })
+    }
+
+    /// Returns the use of the identity broker.
+    func brokerUse(_ environment: Environment) throws -> BrokerUse {
+        guard let given = try environment.given("broker", broker) else { return .off }
+        switch given.text {
+        case "off": return .off
+        case "auto": return .whenAvailable(LinuxTokenBroker())
+        case "required": return .required(LinuxTokenBroker())
+        default:
+            throw given.error("'\(given.text.printable)' is no use of a broker. Possible are: off, auto, required.")
+        }
     }
 
     /// Returns the store for the tokens.

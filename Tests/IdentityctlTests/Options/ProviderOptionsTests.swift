@@ -57,6 +57,22 @@ import Testing
         #expect(options.command("login") == "identityctl login --client-capabilities cp1")
     }
 
+    @Test func asksABrokerOnlyWhereItIsToldTo() throws {
+        let entra = ["--authority", "https://login.microsoftonline.com/common"]
+        func use(_ arguments: [String], _ variables: [String: String] = ["IDENTITYCTL_CLIENT_ID": "c"]) throws -> String
+        {
+            switch try Self.configuration(entra + arguments, variables).broker {
+            case .off: "off"
+            case .whenAvailable: "auto"
+            case .required: "required"
+            }
+        }
+        #expect(try use([]) == "off")
+        for word in ["off", "auto", "required"] { #expect(try use(["--broker", word]) == word) }
+        #expect(try use([], ["IDENTITYCTL_CLIENT_ID": "c", "IDENTITYCTL_BROKER": "auto"]) == "auto")
+        #expect(throws: UsageError.self) { try use(["--broker", "on"]) }
+    }
+
     @Test func takesOptionsFromTheEnvironment() throws {
         var variables = Self.complete
         variables["IDENTITYCTL_CACHE"] = "memory"

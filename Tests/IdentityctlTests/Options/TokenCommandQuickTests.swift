@@ -12,7 +12,7 @@ import Testing
         "--group", "g", "--scope", "a", "--scope=b c", "--claims", #"{"a":1}"#, "--account", "é|x", "--log-level",
         "info",
         "--json", "--force-refresh", "--id-token", "--min-validity", "60", "--default-scopes=openid x",
-        "--client-capabilities", "cp1", "--timeout",
+        "--client-capabilities", "cp1", "--broker", "auto", "--timeout",
         "9", "--authorization-endpoint", "https://i.test/a", "--token-endpoint", "https://i.test/t",
         "--revocation-endpoint=https://i.test/r", "--id-token-algorithms", "RS256 ES256", "--profile", "work",
     ]
