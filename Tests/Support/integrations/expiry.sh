@@ -31,7 +31,7 @@ test_expiry() {
     expect "the requests to the provider" "$(($(renewals "$brief") - before))" 1
     expect "the tokens" "$(seen token service=git status=200 | wc -l)" 1
 
-    echo "    twenty helpers at once"
+    echo "    twenty-two helpers at once"
     old="$(identityctl token --profile brief)"
     wait_until_expired "$brief" "$old"
     before="$(renewals "$brief")"
@@ -41,10 +41,13 @@ test_expiry() {
     wait
     token="$(identityctl token --profile brief)"
     expect "the requests to the provider" "$(($(renewals "$brief") - before))" 1
-    expect "the answers" "$(find answers -name '*.out' -size +0 | wc -l)" 20
+    expect "the answers" "$(find answers -name '*.out' -size +0 | wc -l)" 22
+    expect "what AWS got" "$(seen token service=sts status=200)" \
+        "$(digest "$(identityctl token --profile brief --id-token)")"
     for count in answers/*.out; do
         case "$count" in
             */kubectl-*) expect_words "$count" "$(cat "$count")" "$(identityctl token --profile brief --id-token)" ;;
+            */aws-*) expect_words "$count" "$(cat "$count")" '"AccessKeyId":"ASIA' ;;
             */*oauth*) expect_words "$count" "$(base64 -d "$count" | tr '\1' ' ')" "auth=Bearer $token " ;;
             *) expect_words "$count" "$(cat "$count")" "$token" ;;
         esac
@@ -52,7 +55,7 @@ test_expiry() {
     token="$(identityctl token --profile work)"
 }
 
-# call_each_helper NUMBER: calls ten helpers in the background, as their programs do.
+# call_each_helper NUMBER: calls eleven helpers in the background, as their programs do.
 call_each_helper() {
     local place="localhost:$port/brief" n="$1"
     answer() {
@@ -71,4 +74,5 @@ call_each_helper() {
         cargo-credential-identityctl --cargo-plugin
     answer bazel "{\"uri\":\"https://$place/x\"}" bazel-credential-identityctl get
     answer pnpm "" env IDENTITYCTL_PROFILE=brief pnpm-token-identityctl
+    answer aws "" identityctl helper aws --profile brief --role-arn "$role" --sts-endpoint "https://$place/sts/"
 }

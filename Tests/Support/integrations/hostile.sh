@@ -40,6 +40,11 @@ test_hostile() {
     no_token "cargo, no end" "{\"v\":1,\"registry\":{\"index-url\":\"$long" cargo-credential-identityctl --cargo-plugin
     no_token "bazel, NUL" "\0" bazel-credential-identityctl get
     no_token "docker, nothing" "" docker-credential-identityctl get
+    no_token "pnpm, no profile" "" env IDENTITYCTL_PROFILE=none pnpm-token-identityctl
+    for name in $'a\nb' $'a\001auth=x' "$long"; do
+        no_token "mail, ${name:0:4}" "" identityctl helper xoauth2 --profile work --user "$name"
+        no_token "mail, ${name:0:4}" "" identityctl helper oauthbearer --profile work --user a --host "$name" --port 993
+    done
 
     # Git at another name of the same server, and led there: the helper is asked, and has nothing for it.
     forget
@@ -47,4 +52,20 @@ test_hostile() {
     refused git clone --quiet "https://localhost:$port/moved/one.git" elsewhere
     expect "the paths" "$(seen service host=127.*)" git
     expect "what another name got" "$(seen token)" null
+
+    # A registry that leads to another name, and that name itself.
+    forget
+    printf '{"credHelpers": {"localhost:%s": "identityctl", "127.0.0.1:%s": "identityctl"}}\n' "$port" "$port" >hostile.json
+    refused skopeo inspect --authfile hostile.json "docker://localhost:$port/thing:1"
+    expect_words "what the registry got" "$(seen token service=v2 host=localhost.*)" "$(digest "$token")"
+    refused skopeo inspect --authfile hostile.json "docker://127.0.0.1:$port/thing:1"
+    expect "what another registry got" "$(seen token service=v2 host=127.*)" null
+
+    # A token service that leads to another name gets the ID token, and no other name does.
+    forget
+    refused identityctl helper aws --profile work --sts-endpoint "https://localhost:$port/moved/"
+    expect_words "the refusal" "$said" "a token follows no redirect"
+    refused identityctl helper aws --profile work --sts-endpoint "http://localhost.example.test/"
+    expect_words "the refusal" "$said" "give an https address"
+    expect "where the ID token went" "$(seen host)" "localhost:$port"
 }

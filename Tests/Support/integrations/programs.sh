@@ -148,7 +148,16 @@ test_pip() {
 }
 
 test_uv() {
-    test_python uv uv pip install --quiet --no-cache --no-deps --python /usr/bin/python3 --keyring-provider subprocess
+    local install=(pip install --quiet --no-cache --no-deps --python /usr/bin/python3)
+    test_python uv uv "${install[@]}" --keyring-provider subprocess
+
+    # Without a username, for an index that is marked so.
+    forget
+    printf '%s\n' 'keyring-provider = "subprocess"' '[[index]]' "url = 'https://localhost:$port/python/simple/'" \
+        'default = true' 'authenticate = "always"' >uv.toml
+    env -u UV_NO_CONFIG PATH="$work/keyring:$PATH" uv --config-file uv.toml "${install[@]}" --target always private-thing
+    expect "the package" "$(cat always/private_thing.py)" "ANSWER = 42"
+    expect "what uv sent" "$(seen token service=python status=200)" "$(digest "$token")"
 }
 
 test_aws() {
