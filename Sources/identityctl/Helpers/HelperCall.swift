@@ -52,8 +52,8 @@ struct HelperCall {
     /// Returns what gives the token for an address, or `nil` if nothing serves the address.
     ///
     /// That is the client that an option, a variable or `--profile` names, if it serves the address, or else the profile
-    /// that does. With an agent it is the agent's profile. Kubectl's own file says which cluster a client is for, if neither `--serves` nor a line of the profile
-    /// does.
+    /// that does. With an agent it is the agent's profile. Kubectl's own file says which cluster a client is for, if neither
+    /// `--serves` nor a line of the profile does.
     func source(for address: ServedAddress?, in session: Session) throws -> HelperSource? {
         let (variables, options) = (session.environment, token.provider)
         let isNamed = try options.namesOne(variables) || variables.given("profile", options.profile) != nil
