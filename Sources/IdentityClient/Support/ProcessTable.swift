@@ -49,6 +49,9 @@ package enum ProcessTable {
         return status.isOver || status.startTime != process.startTime
     }
 
+    /// The time at which a process of this process namespace was started, in ticks since boot.
+    package static func startTime(of process: Int) -> String? { status(of: String(process))?.startTime }
+
     /// Milliseconds since boot, including sleep.
     static func bootTime() -> Int64 {
         var time = timespec()

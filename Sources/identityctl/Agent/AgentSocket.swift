@@ -1,6 +1,5 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
 import Glibc
 import IdentityClient
 import LoopbackHTTP
@@ -94,15 +93,7 @@ struct AgentPeer: Hashable, Sendable {
     }
 
     /// The time at which the process was started, in the kernel's ticks since the computer was.
-    ///
-    /// - SeeAlso: proc(5), `/proc/PID/stat`, field 22
-    var started: String? {
-        guard let bytes = FileManager.default.contents(atPath: "/proc/\(process)/stat") else { return nil }
-        // The second field is the program's name in parentheses, which may have anything in it.
-        let fields = bytes[bytes.index(after: bytes.lastIndex(of: UInt8(ascii: ")")) ?? bytes.startIndex)...]
-            .split(separator: UInt8(ascii: " "))
-        return fields.count > 19 ? String(decoding: fields[19], as: UTF8.self).printable : nil
-    }
+    var started: String? { ProcessTable.startTime(of: Int(process)) }
 
     /// The program's file, for people only: the process may have ended, and another may have its number.
     var program: String? {
