@@ -77,12 +77,16 @@ final class TokenFile: Sendable {
 
     /// A link could lead anywhere, and a device such as /dev/stdout would be replaced by a file.
     private func checkTarget() throws {
-        guard unsafe access(PlainFile.directory(of: path), W_OK | X_OK) == 0 else { throw failure(errno) }
         var status = stat()
-        guard unsafe lstat(path, &status) == 0 else {
-            guard errno == ENOENT, path.utf8.last != UInt8(ascii: "/") else { throw failure(errno) }
-            return
+        if unsafe lstat(path, &status) == 0 {
+            try check(status)
+        } else if errno != ENOENT || path.utf8.last == UInt8(ascii: "/") {
+            throw failure(errno)
         }
+        guard unsafe access(PlainFile.directory(of: path), W_OK | X_OK) == 0 else { throw failure(errno) }
+    }
+
+    private func check(_ status: stat) throws {
         let kind: String? =
             switch status.st_mode & S_IFMT {
             case S_IFREG: nil
