@@ -94,6 +94,8 @@ package final class ScriptedServer: Sendable {
             }
             Thread.detachNewThread { [self] in
                 serve(descriptor, number)
+                // The other side knows of the end before the connection counts as closed.
+                shutdown(descriptor, Int32(SHUT_RDWR))
                 state.withLock { _ = $0.open.remove(descriptor) }
                 Glibc.close(descriptor)
             }
