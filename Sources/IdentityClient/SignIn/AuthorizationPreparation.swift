@@ -28,16 +28,7 @@ struct AuthorizationPreparation: Sendable {
             requiresPersistence: parameters.requiresPersistence,
             context
         )
-        let requires = parameters.requiresACR || !parameters.requiredAMR.isEmpty
-        guard !requires || authority.issuesIDTokens, !parameters.requiresACR || !parameters.acrValues.isEmpty else {
-            throw AuthenticationError(
-                .invalidArgument,
-                """
-                A required acr needs acrValues, and a required acr or amr a provider with ID tokens: a plain OAuth 2.0 server \
-                does not say how the person authenticated.
-                """
-            )
-        }
+        try parameters.checkRequiredAuthentication(at: authority)
         prompt = try await PromptChoice(environment: environment, context: context).prompt(parameters, authority)
         guard metadata.codeChallengeMethods?.contains("S256") != false else {
             throw AuthenticationError(

@@ -63,9 +63,7 @@ struct BrokerSignIn: Sendable {
     }
 
     private func request(_ parameters: InteractiveParameters, _ authority: Authority) async throws -> BrokerRequest {
-        guard !parameters.requiresACR || !parameters.acrValues.isEmpty else {
-            throw AuthenticationError(.invalidArgument, "A required acr needs acrValues.")
-        }
+        try parameters.checkRequiredAuthentication(at: authority)
         var request = BrokerRequest(
             clientID: environment.configuration.clientID,
             authority: authority,

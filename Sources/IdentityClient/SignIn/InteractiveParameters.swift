@@ -151,6 +151,20 @@ public struct InteractiveParameters: Sendable {
     var requiredAuthentication: RequiredAuthentication {
         RequiredAuthentication(acrValues: requiresACR ? acrValues : nil, amr: requiredAMR)
     }
+
+    /// - Throws: `.invalidArgument` if the required authentication names no `acr`, or if the authority cannot tell how the
+    ///   person authenticated.
+    func checkRequiredAuthentication(at authority: Authority) throws {
+        guard requiredAuthentication.isAny || authority.issuesIDTokens, !requiresACR || !acrValues.isEmpty else {
+            throw AuthenticationError(
+                .invalidArgument,
+                """
+                A required acr needs acrValues, and a required acr or amr a provider with ID tokens: a plain OAuth 2.0 server \
+                does not say how the person authenticated.
+                """
+            )
+        }
+    }
 }
 
 /// A prompt: what the provider asks the person.
