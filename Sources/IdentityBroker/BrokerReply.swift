@@ -57,8 +57,7 @@ struct BrokerReply: Sendable {
         guard let accessToken = response.string("accessToken"), !accessToken.isEmpty else {
             throw refused("it has no access token")
         }
-        guard accessToken.utf8.count <= Self.maximumToken, accessToken.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else {
+        guard accessToken.utf8.count <= Self.maximumToken, WireText.isVisibleASCII(accessToken) else {
             throw refused("its access token is too long, or has characters that none has")
         }
         // Deviation: Himmelblau says 0 of every token. 1 is a token that is bound to a key, which was not asked for.
@@ -94,7 +93,7 @@ struct BrokerReply: Sendable {
         let scopes: [String]
         switch value {
         case nil, .null: return nil
-        case .string(let text): scopes = text.split(separator: " ").map(String.init)
+        case .string(let text): scopes = WireText.words(text)
         case .array(let values):
             scopes = values.compactMap(\.string)
             guard scopes.count == values.count else { throw refused("a scope is no text (grantedScopes)") }

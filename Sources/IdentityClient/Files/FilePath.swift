@@ -12,6 +12,12 @@ enum FilePath {
         path.utf8.split(separator: UInt8(ascii: "/")).compactMap { String($0) }
     }
 
+    /// The directory and the last name of an absolute path.
+    static func split(_ path: String) -> (directory: String, name: String) {
+        let parts = parts(of: path)
+        return ("/" + parts.dropLast().joined(separator: "/"), parts.last ?? "")
+    }
+
     /// The absolute path of a path that may begin at `directory`.
     static func absolute(_ path: String, in directory: String) -> String {
         normalized(path.hasPrefix("/") ? path : "\(directory)/\(path)")

@@ -21,7 +21,7 @@ enum SecureDirectory {
             // An existing entry may be anything; opening checks it.
             if try SystemCall.status(of: directory, followingLinks: true) != nil { continue }
             guard try SystemCall.makeDirectory(directory) else { continue }
-            try Descriptor.directory(parent(of: directory))?.synchronize()
+            try Descriptor.directory(FilePath.split(directory).directory)?.synchronize()
         }
     }
 
@@ -50,9 +50,5 @@ enum SecureDirectory {
     private static func ancestors(of path: String) -> [String] {
         let parts = FilePath.parts(of: path)
         return (1..<max(1, parts.count)).map { "/" + parts.prefix($0).joined(separator: "/") }
-    }
-
-    private static func parent(of path: String) -> String {
-        "/" + FilePath.parts(of: path).dropLast().joined(separator: "/")
     }
 }

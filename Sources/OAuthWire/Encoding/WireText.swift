@@ -30,7 +30,7 @@ package enum WireText {
     }
 
     /// Whether `text` is all visible ASCII without a space, as in a header or a URL.
-    static func isVisibleASCII(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+    package static func isVisibleASCII(_ text: String) -> Bool { text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 
     /// Whether two texts have the same bytes. `==` also treats canonically equivalent texts as equal.
     /// - SeeAlso: [OpenID Connect Core §14](https://openid.net/specs/openid-connect-core-1_0.html#StringOperations)
@@ -46,7 +46,7 @@ package enum WireText {
     }
 
     /// The words of a space-separated list.
-    static func words(_ text: String) -> [String] {
+    package static func words(_ text: String) -> [String] {
         text.split { $0 == " " || $0 == "\t" || $0 == "\n" || $0 == "\r" }.map(String.init)
     }
 }

@@ -116,11 +116,3 @@ struct MSALLock: ~Copyable {
         )
     }
 }
-
-extension FilePath {
-    /// The directory and the last part of an absolute path.
-    static func split(_ path: String) -> (directory: String, name: String) {
-        let parts = path.split(separator: "/")
-        return ("/" + parts.dropLast().joined(separator: "/"), parts.last.map(String.init) ?? "")
-    }
-}
