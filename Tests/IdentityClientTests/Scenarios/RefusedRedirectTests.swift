@@ -80,6 +80,19 @@ struct RefusedRedirectTests {
         #expect(try await setup.storedCredentials(of: application).isEmpty)
     }
 
+    /// RFC 6749 §3.1: a parameter occurs at most once.
+    @Test func refusesAnAnswerWithTwoCodes() async throws {
+        let setup = try TestSetup()
+        let application = try setup.application()
+        let request = try await application.prepareAuthorization(InteractiveParameters(scopes: ["api.read"]))
+        let items = try #require(URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems)
+        func sent(_ name: String) throws -> String { try #require(items.first { $0.name == name }?.value) }
+        let redirect = try "\(sent("redirect_uri"))?code=theirs&state=\(sent("state"))&code=ours"
+        let url = try #require(URL(string: redirect))
+        try await expectError(.malformedResponse) { try await application.completeAuthorization(request, with: url) }
+        #expect(setup.provider.count(of: .token) == 0)
+    }
+
     @Test func refusesAForeignCode() async throws {
         let setup = try TestSetup()
         setup.browser.redirectFaults = [.changing("code", to: "made-up")]

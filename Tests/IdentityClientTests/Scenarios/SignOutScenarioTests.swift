@@ -141,7 +141,7 @@ struct SignOutScenarioTests {
         #expect(shown.value.count == 1)
     }
 
-    /// `rp-init-logout-other-state` and `-no-state` of the OpenID Foundation's suite.
+    /// A forged return: the right one may come, but nothing waits for it any more.
     @Test(arguments: ["wrong", nil]) func aReturnWithoutTheStateConfirmsNothingAndEndsTheWait(state: String?)
         async throws
     {
