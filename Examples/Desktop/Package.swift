@@ -5,6 +5,7 @@ import PackageDescription
 
 // A user's package for the desktop: Swift 6 mode, GTK 4.8 and libadwaita 1.2.
 let identityClient = Target.Dependency.product(name: "IdentityClient", package: "swift-identity-client")
+let identityBroker = Target.Dependency.product(name: "IdentityBroker", package: "swift-identity-client")
 let identityResources = Target.Dependency.product(name: "IdentityResources", package: "swift-identity-client")
 let identityKeyring = Target.Dependency.product(name: "IdentityKeyring", package: "swift-identity-client")
 let identityTesting = Target.Dependency.product(name: "IdentityTesting", package: "swift-identity-client")
@@ -33,12 +34,15 @@ let package = Package(
         .target(
             name: "DesktopKit",
             dependencies: [
-                "CAdwaita", "StandIn", identityClient, identityKeyring, identityWebView, argumentParser, httpTypes,
+                "CAdwaita", "StandIn", identityBroker, identityClient, identityKeyring, identityWebView, argumentParser,
+                httpTypes,
             ]
         ),
         .testTarget(
             name: "DesktopKitTests",
-            dependencies: ["DesktopKit", "TestSupport", identityClient, argumentParser, httpTypes]
+            dependencies: [
+                "DesktopKit", "TestSupport", identityBroker, identityClient, argumentParser, httpTypes,
+            ]
         ),
 
         // The GTK thread for tests.

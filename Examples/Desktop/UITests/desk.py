@@ -6,7 +6,10 @@ would: by what their widgets are called (AT-SPI), and by keys.
 
 Needs Xvfb, xdotool, dbus-run-session, at-spi2-core, gnome-keyring, ImageMagick's import and convert, python3-pyatspi.
 """
+import base64
 import contextlib
+import hashlib
+import http.server
 import json
 import os
 import pathlib
@@ -15,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 import urllib.request
 
 TIMEOUT = 60.0
@@ -123,6 +127,69 @@ class Desk:
         if not line.startswith("STAND_IN="):
             raise Failure("the stand-in did not start")
         return line.split("=", 1)[1]
+
+    def install_broker(self, username, password):
+        """Installs an identity broker on the person's bus. It has the tokens of one account, from a sign-in of its own."""
+        known = self.fetch(self.stand_in + "/stand-in")
+        metadata = self.fetch(known["authority"].rstrip("/") + "/v2.0/.well-known/openid-configuration")
+        client, verifier = "7d1f0f5c-5a3e-4a0e-9c41-2f0d3f6f9a10", "v" * 43
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+        answers = {}
+
+        class Redirect(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                answers.update(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.HTTPServer(("127.0.0.1", 0), Redirect) as listener:
+            listener.timeout = 20
+            redirect = f"http://127.0.0.1:{listener.server_port}"
+            request = {
+                "client_id": client, "response_type": "code", "redirect_uri": redirect, "state": "s",
+                "scope": "User.Read openid profile offline_access", "code_challenge": challenge,
+                "code_challenge_method": "S256",
+            }
+            address = metadata["authorization_endpoint"] + "?" + urllib.parse.urlencode(request)
+            person = {**os.environ, "PERSON_USERNAME": username, "PERSON_PASSWORD": password}
+            self.spawn("broker-person", [SUPPORT / "browser" / "form-person", address], env=person)
+            listener.handle_request()
+        tokens = self.fetch(metadata["token_endpoint"], {
+            "client_id": client, "grant_type": "authorization_code", "code": answers["code"], "redirect_uri": redirect,
+            "code_verifier": verifier,
+        })
+        claims = json.loads(base64.urlsafe_b64decode(tokens["id_token"].split(".")[1] + "=="))
+        account = {
+            "environment": urllib.parse.urlsplit(known["authority"]).netloc, "realm": claims["tid"],
+            "homeAccountId": f"{claims['oid']}.{claims['tid']}", "localAccountId": claims["oid"],
+            "name": claims["name"], "username": claims["preferred_username"],
+        }
+        token = {
+            "accessToken": tokens["access_token"], "accessTokenType": 0, "account": account,
+            "expiresOn": int((time.time() + 3000) * 1000), "grantedScopes": tokens["scope"], "idToken": tokens["id_token"],
+            "refreshToken": "",
+        }
+        (self.home / "answers").write_text(json.dumps({
+            "getLinuxBrokerVersion": json.dumps({"linuxBrokerVersion": "2.0.1"}),
+            "getAccounts": json.dumps({"accounts": [account]}),
+            "acquireTokenSilently": json.dumps({"brokerTokenResponse": token}),
+            "removeAccount": "{}",
+        }))
+        services = pathlib.Path(os.environ["XDG_RUNTIME_DIR"], "dbus-1", "services")
+        services.mkdir(parents=True, exist_ok=True)
+        name, broker = "com.microsoft.identity.broker1", SUPPORT / "broker" / "stand-in"
+        (services / f"{name}.service").write_text(f"[D-BUS Service]\nName={name}\nExec={broker} {self.home}\n")
+        bus = ["--session", "--dest", "org.freedesktop.DBus", "--object-path", "/org/freedesktop/DBus"]
+        subprocess.run(["gdbus", "call", *bus, "--method", "org.freedesktop.DBus.ReloadConfig"], stdout=subprocess.DEVNULL, check=True)
+
+    def fetch(self, address, form=None):
+        """The JSON at an address of the stand-in."""
+        body = form and urllib.parse.urlencode(form).encode()
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(address, body, timeout=20) as answer:
+            return json.load(answer)
 
     def install(self, name):
         """Installs a program in the person's home, so that the desktop opens its addresses with it."""

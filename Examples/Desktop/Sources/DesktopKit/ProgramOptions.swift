@@ -5,7 +5,8 @@ import FoundationEssentials
 public import IdentityClient
 import IdentityKeyring
 
-/// The options of all programs: the cloud, the redirect, the place of the sign-in page, and the token cache.
+/// The options of all programs: the cloud, the redirect, the place of the sign-in page, the broker, and the token
+/// cache.
 public struct ProgramOptions: ParsableArguments, Sendable {
     /// The client id of a registration.
     @Option(help: ArgumentHelp("The client id of your registration; needs --authority too.", valueName: "id"))
@@ -35,6 +36,10 @@ public struct ProgramOptions: ParsableArguments, Sendable {
     /// The place where the sign-in page is shown.
     @Option(help: "Where the sign-in page is shown: browser (the system's) or embedded (a window of the program).")
     public var page = PageChoice.browser
+
+    /// The use of the computer's identity broker.
+    @Option(help: "Ask this computer's identity broker (Entra ID): off, auto (if it can be used) or required.")
+    public var broker = BrokerChoice.off
 
     /// The token cache.
     @Option(help: "Where tokens rest: desktop (the keyring protects them), file or memory.")
@@ -124,11 +129,12 @@ public struct ProgramOptions: ParsableArguments, Sendable {
         }
     }
 
-    /// Applies the chosen group, redirect URI and page to a configuration with a program's own settings.
+    /// Applies the chosen group, redirect URI, page and broker to a configuration with a program's own settings.
     public func configure(_ configuration: inout PublicClientApplication.Configuration) throws {
         configuration.cacheGroup = try cacheGroup ?? configuration.cacheGroup
         configuration.redirectURI = try namedRedirectURI ?? configuration.redirectURI
         configuration.show(page)
+        configuration.broker = broker.use
     }
 
     /// Returns the chosen cache.

@@ -9,6 +9,8 @@ import IdentityKeyring
 struct DeviceInfo: Sendable {
     var store: String
     var keyring: String
+    /// The identity broker, if the program asks it.
+    var broker: String
     /// The program that shows the sign-in page.
     var browser: String
     var display: String
@@ -20,18 +22,20 @@ struct DeviceInfo: Sendable {
             tr("Device mode: {0}", isSharedDevice ? tr("shared") : tr("private")),
             tr("Tokens: {0}", store),
             tr("Keyring: {0}", keyring),
+            tr("Broker: {0}", broker),
             tr("Browser: {0}", browser),
             tr("Display: {0}", display),
         ]
     }
 
-    /// Inspects the computer. Asks the keyring, for at most five seconds; does not unlock it and makes no lasting
-    /// choice.
+    /// Inspects the computer. Asks the keyring, for at most five seconds, and the broker if the person has chosen it; unlocks
+    /// nothing and makes no lasting choice.
     @MainContext
     static func found(cache: any TokenCache, clientID: ClientID, _ choices: Choices) async throws -> DeviceInfo {
         DeviceInfo(
             store: try await store(cache, group: choices.program.cacheGroup ?? .application(clientID)),
             keyring: try await keyring(),
+            broker: try await broker(choices.program.broker.use),
             browser: choices.program.page == .embedded
                 ? tr("none: the page is shown in a window of this program")
                 : browser(variable: ProcessInfo.processInfo.environment["BROWSER"], desktop: Desktop.browserName),
@@ -57,6 +61,21 @@ struct DeviceInfo: Sendable {
         case is FileTokenCache: return tr("in files in clear text, which only you may read")
         case is InMemoryTokenCache: return tr("in memory, until the program ends")
         default: return tr("in a store of the program's own")
+        }
+    }
+
+    private static func broker(_ use: BrokerUse) async throws -> String {
+        let broker: any TokenBroker
+        switch use {
+        case .off: return tr("not asked")
+        case .whenAvailable(let found), .required(let found): broker = found
+        }
+        do {
+            let facts = try await broker.information()
+            let version = facts.version ?? tr("unknown")
+            return facts.product.map { tr("{0}, version {1}", $0, version) } ?? tr("version {0}", version)
+        } catch let error as AuthenticationError {
+            return error.message
         }
     }
 

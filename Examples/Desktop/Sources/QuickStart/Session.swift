@@ -100,7 +100,11 @@ struct GraphAnswer: Sendable {
 
     /// The log line about the source.
     var sourceText: String {
-        source == .cache ? tr("The token came from the cache.") : tr("The token came from the identity provider.")
+        switch source {
+        case .cache: tr("The token came from the cache.")
+        case .broker: tr("The token came from the identity broker.")
+        case .identityProvider: tr("The token came from the identity provider.")
+        }
     }
 
     /// The body in readable form: JSON with one line for each member, ordered by name; any other body unchanged.

@@ -3,6 +3,7 @@
 import ArgumentParser
 import DesktopKit
 import Foundation
+import IdentityBroker
 import IdentityClient
 import Testing
 
@@ -81,6 +82,28 @@ import Testing
         #expect(configuration.redirectURI == (try .loopback(host: .localhost, ports: 9000...9000)))
         #expect(configuration.redirectReceiver is LoopbackRedirectReceiver)
     }
+
+    @Test func asksTheBrokerIfTold() throws {
+        func use(_ arguments: [String]) throws -> BrokerUse {
+            var configuration = PublicClientApplication.Configuration(
+                clientID: "abc",
+                authority: try .entra(.common),
+                cache: InMemoryTokenCache()
+            )
+            try ProgramOptions.parse(arguments).configure(&configuration)
+            return configuration.broker
+        }
+        guard case .off = try use([]) else { throw Unexpected() }
+        guard case .whenAvailable(let broker) = try use(["--broker", "auto"]), broker is LinuxTokenBroker else {
+            throw Unexpected()
+        }
+        guard case .required(let broker) = try use(["--broker", "required"]), broker is LinuxTokenBroker else {
+            throw Unexpected()
+        }
+        #expect(throws: (any Error).self) { try ProgramOptions.parse(["--broker", "on"]) }
+    }
+
+    private struct Unexpected: Error {}
 
     @Test func isOpenedWithRedirectsAlone() throws {
         #expect(try ProgramOptions.parse(["com.example.app://auth?code=a&state=b"]).redirect != nil)
