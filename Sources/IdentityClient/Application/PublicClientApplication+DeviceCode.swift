@@ -28,11 +28,8 @@ extension PublicClientApplication {
         _ parameters: DeviceCodeParameters,
         prompt: @Sendable (DeviceCodePrompt) -> Void
     ) async throws -> AuthenticationResult {
-        let flow = DeviceAuthorizationFlow(
-            environment: environment,
-            context: environment.context(parameters.correlationID),
-            parameters: parameters
-        )
-        return try await flow.run(prompt: prompt)
+        let context = environment.context(parameters.correlationID)
+        let flow = DeviceAuthorizationFlow(environment: environment, context: context, parameters: parameters)
+        return try await environment.observing(.deviceCode, context) { try await flow.run(prompt: prompt) }
     }
 }

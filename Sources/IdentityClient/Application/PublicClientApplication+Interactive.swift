@@ -20,8 +20,11 @@ extension PublicClientApplication {
         guard parameters.timeout > .zero, parameters.timeout <= .seconds(86_400) else {
             throw AuthenticationError(.invalidArgument, "The sign-in's time-out must be above 0 and at most a day.")
         }
-        let flow = InteractiveFlow(environment: environment, context: environment.context(parameters.correlationID))
-        return try await gate.run(parameters.whenPending) { try await flow.run(parameters) }
+        let context = environment.context(parameters.correlationID)
+        let flow = InteractiveFlow(environment: environment, context: context)
+        return try await environment.observing(.interactive, context) {
+            try await gate.run(parameters.whenPending) { try await flow.run(parameters) }
+        }
     }
 
     /// Signs a person in through the system's browser, with defaults for everything except the scopes.
@@ -64,10 +67,18 @@ extension PublicClientApplication {
         _ request: AuthorizationRequest,
         with redirectURL: URL
     ) async throws -> AuthenticationResult {
-        let flow = AuthorizationCodeFlow(
-            environment: environment,
-            context: environment.context(request.correlationID)
-        )
+        let context = environment.context(request.correlationID)
+        return try await environment.observing(.prepared, context) {
+            try await complete(request, with: redirectURL, context)
+        }
+    }
+
+    private func complete(
+        _ request: AuthorizationRequest,
+        with redirectURL: URL,
+        _ context: RequestContext
+    ) async throws -> AuthenticationResult {
+        let flow = AuthorizationCodeFlow(environment: environment, context: context)
         guard let response = try flow.response(in: redirectURL.absoluteString, to: request) else {
             throw AuthenticationError(
                 .stateMismatch,

@@ -77,6 +77,9 @@ public struct ClientConfiguration: Sendable {
     /// The logger; `nil` means the task's current logger.
     public var logger: Logger?
 
+    /// The record of the exchange for a support case, without secrets; `nil`, the default, for none.
+    public var capture: ExchangeCapture?
+
     /// The header fields that are sent with every request to the provider, from an ``AccountType``.
     var extraHeaderFields: [HTTPField] = []
 

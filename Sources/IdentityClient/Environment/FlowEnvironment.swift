@@ -30,7 +30,8 @@ final class FlowEnvironment: Sendable {
             extraFields: configuration.extraHeaderFields,
             credentials: configuration.clientSecret.map {
                 ClientCredentials(clientID: configuration.clientID.rawValue, secret: $0)
-            }
+            },
+            capture: configuration.capture
         )
         store = CredentialStore(
             cache: configuration.cache,
@@ -57,7 +58,11 @@ final class FlowEnvironment: Sendable {
     var clock: any WallClock { configuration.clock }
 
     func context(_ correlationID: UUID?) -> RequestContext {
-        RequestContext(correlationID: correlationID, logger: configuration.logger)
+        let logger = configuration.logger
+        return RequestContext(
+            correlationID: correlationID,
+            logger: configuration.capture?.logger(beside: logger ?? Logger.current) ?? logger
+        )
     }
 }
 

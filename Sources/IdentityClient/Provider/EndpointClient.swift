@@ -35,17 +35,20 @@ package struct EndpointClient: Sendable {
     let extraFields: [HTTPField]
     /// The client's credentials, if it has a secret.
     let credentials: ClientCredentials?
+    let capture: ExchangeCapture?
 
     package init(
         transport: any HTTPTransport,
         deadline: Duration = .seconds(30),
         extraFields: [HTTPField] = [],
-        credentials: ClientCredentials? = nil
+        credentials: ClientCredentials? = nil,
+        capture: ExchangeCapture? = nil
     ) {
         self.transport = transport
         self.deadline = deadline
         self.extraFields = extraFields
         self.credentials = credentials
+        self.capture = capture
     }
 
     /// Fetches a document. The answer is unchecked.
@@ -115,11 +118,14 @@ package struct EndpointClient: Sendable {
             request.headerFields[.clientRequestID] = context.correlationID.uuidString.lowercased()
             request.headerFields[.returnClientRequestID] = "true"
         }
+        request = request.withUserAgent
+        let begin = ContinuousClock.now
         do {
             let transport = transport
-            let (response, bytes) = try await withDeadline(deadline) { [request = request.withUserAgent] in
+            let (response, bytes) = try await withDeadline(deadline) { [request] in
                 try await transport.send(request, body: body)
             }
+            note(request, body: body, since: begin, .success((response, bytes)), context)
             context.logger.trace(
                 "Endpoint answered",
                 metadata: [
@@ -129,8 +135,20 @@ package struct EndpointClient: Sendable {
             )
             return (response, bytes)
         } catch {
-            throw networkError(error, host: address.host, context: context)
+            let error = networkError(error, host: address.host, context: context)
+            note(request, body: body, since: begin, .failure(error), context)
+            throw error
         }
+    }
+
+    private func note(
+        _ request: HTTPRequest,
+        body: [UInt8]?,
+        since begin: ContinuousClock.Instant,
+        _ outcome: Result<(HTTPResponse, body: [UInt8]), any Error>,
+        _ context: RequestContext
+    ) {
+        capture?.note(request, body: body, took: begin.duration(to: .now), outcome, context.correlationID)
     }
 
     private func networkError(_ error: any Error, host: String, context: RequestContext) -> any Error {

@@ -14,7 +14,9 @@ struct AuthorizationCodeFlow: Sendable {
     /// - Returns: `nil` if it answers another request or none: the wait goes on.
     func response(in redirect: String, to request: AuthorizationRequest) throws -> AuthorizationResponse? {
         let address = RedirectAddress(redirect)
-        guard request.isAnswered(byStates: address.states) else { return nil }
+        let isAwaited = request.isAnswered(byStates: address.states)
+        environment.configuration.capture?.note(redirect: address.items, isAwaited: isAwaited, context.correlationID)
+        guard isAwaited else { return nil }
         do {
             return try AuthorizationResponse.parse(query: address.items)
         } catch {

@@ -80,6 +80,7 @@ struct AuthorizationPreparation: Sendable {
         message.clientInfo = authority.hasHomeAccounts
         message.extra = try ExtraItems.checked(parameters.extraQueryItems)
         let address = try await address(for: message)
+        environment.configuration.capture?.note(authorization: address.url, context.correlationID)
         return AuthorizationRequest(
             url: address.url,
             expiresOn: address.expiresOn,

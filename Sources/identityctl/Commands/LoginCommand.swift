@@ -24,6 +24,7 @@ struct LoginCommand: ToolCommand {
     @OptionGroup var account: AccountOption
     @OptionGroup var signIn: SignInOptions
     @OptionGroup var browser: BrowserOption
+    @OptionGroup var record: RecordOption
     @OptionGroup var output: OutputOptions
 
     @Flag(help: "Sign in only if 'identityctl token' would end with status 2; of several commands, one signs in.")
@@ -54,6 +55,7 @@ struct LoginCommand: ToolCommand {
 
     var clientOptions: ProviderOptions? { provider }
     var isAboutSignIns: Bool { true }
+    func recording() throws -> Recording? { try record.recording(of: "login") }
 
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 

@@ -55,6 +55,8 @@ extension TokenCommand {
         var file = TokenFileOptions()
         file.output = nil
         file.watch = false
+        var record = RecordOption()
+        record.record = nil
         var output = OutputOptions()
         output.json = flags.contains("--json")
         output.logLevel = values["--log-level"]
@@ -64,6 +66,7 @@ extension TokenCommand {
         self.account = account
         self.silent = silent
         self.file = file
+        self.record = record
         self.output = output
     }
 

@@ -21,16 +21,21 @@ struct TokenCommand: ToolCommand {
     @OptionGroup var account: AccountOption
     @OptionGroup var silent: SilentOptions
     @OptionGroup var file: TokenFileOptions
+    @OptionGroup var record: RecordOption
     @OptionGroup var output: OutputOptions
 
     var clientOptions: ProviderOptions? { provider }
     var asksAgent: Bool { true }
+    func recording() throws -> Recording? { try record.recording(of: "token") }
 
     var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
 
     func advice(on error: any Error, in session: Session) -> String? { SilentOptions.advice(on: error) }
 
     func run(in session: Session) async throws {
+        if session.recording != nil, try session.environment.given("agent", nil) != nil {
+            throw UsageError("--record: the agent exchanges nothing here. Unset IDENTITYCTL_AGENT.")
+        }
         if try file.isGiven { return try await write(in: session) }
         let environment = session.environment
         let wanted = try WantedToken(token, account, silent, environment)

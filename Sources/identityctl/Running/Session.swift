@@ -13,15 +13,19 @@ final class Session: Sendable {
     /// Whether results and errors are written as JSON.
     let isJSON: Bool
     let passPhrases = PassPhrasePrompt()
+    /// The capture of the exchange, if one is wanted.
+    let recording: Recording?
     private let logLevel: Logger.Level
     private let desktop = Mutex<(cache: DesktopTokenCache, group: CacheGroup)?>(nil)
     private let application = Mutex<PublicClientApplication?>(nil)
 
-    init(environment: Environment, console: Console, isJSON: Bool, logLevel: Logger.Level) {
+    init(environment: Environment, console: Console, isJSON: Bool, logLevel: Logger.Level, recording: Recording? = nil)
+    {
         self.environment = environment
         self.console = console
         self.isJSON = isJSON
         self.logLevel = logLevel
+        self.recording = recording
     }
 
     /// The logger that the library uses.
@@ -36,6 +40,7 @@ final class Session: Sendable {
     ) throws -> PublicClientApplication {
         var configuration = configuration
         configuration.logger = logger
+        configuration.capture = recording?.capture
         let made = try PublicClientApplication(configuration)
         application.withLock { $0 = made }
         if let cache = configuration.cache as? DesktopTokenCache { uses(cache, configuration.group) }
@@ -57,6 +62,19 @@ final class Session: Sendable {
             return try await application.finishPendingRefreshes(within: .seconds(5))
         } catch {
             return false
+        }
+    }
+
+    /// Writes the capture, if one is wanted. That it cannot be written does not change the command's status.
+    func endRecording(_ status: ExitStatus, _ error: (any Error)?) async {
+        guard let recording else { return }
+        do {
+            try await recording.end(status, error)
+            console.line(
+                "The exchange is in \(recording.path.printable), without secrets and names. Read the file before you send it."
+            )
+        } catch {
+            console.line("Warning: the record could not be written. \(PlainReport.sentence(error))")
         }
     }
 

@@ -23,6 +23,9 @@ protocol ToolCommand: AsyncParsableCommand, Sendable {
     /// Whether everything is logged, regardless of `--log-level`. `false` by default.
     var isVerbose: Bool { get }
 
+    /// The capture of the exchange that the options ask for. `nil` by default.
+    func recording() throws -> Recording?
+
     /// Does the command's work. It ends soon after its task is cancelled.
     func run(in session: Session) async throws
 
@@ -48,6 +51,8 @@ extension ToolCommand {
 
     var isVerbose: Bool { false }
 
+    func recording() throws -> Recording? { nil }
+
     func advice(on error: any Error, in session: Session) -> String? { nil }
 
     /// Returns what went wrong and what to do about it, in a line, for a command that goes on.
@@ -72,8 +77,10 @@ extension ToolCommand {
                 environment: environment,
                 console: console,
                 isJSON: try environment.isOn("json", output.json),
-                logLevel: isVerbose ? .trace : level
+                logLevel: isVerbose ? .trace : level,
+                recording: try recording()
             )
+            try session.recording?.begin()
         } catch {
             let isJSON = variables.isJSON(output.json)
             Session(environment: variables, console: console, isJSON: isJSON, logLevel: .critical).report(error)
@@ -90,11 +97,14 @@ extension ToolCommand {
         signals.stop()
         console.clearProgress()
         switch outcome {
-        case .success: return .done
+        case .success:
+            await session.endRecording(.done, nil)
+            return .done
         case .failure(let ended as Ended): return ended.status
         case .failure(let failure as SystemFailure) where failure.isBrokenPipe && signals.endsByBrokenPipe:
             Signals.endByBrokenPipe()
         case .failure(let error):
+            await session.endRecording(ExitStatus(for: error), error)
             let advice =
                 await session.adviceOnStore(error, sharedOptions) ?? session.adviceOnProvider(error)
                 ?? self.advice(on: error, in: session) ?? PlainReport.advice(error, sharedOptions)

@@ -124,7 +124,7 @@ import Testing
     }
 
     /// Content that the server sends beside or instead of the expected answer.
-    @Test(arguments: [
+    private static let answers: [(Int, String)] = [
         (200, #"{"access_token":"c4n4ry","token_type":7,"refresh_token":"c4n4ry","id_token":"c4n4ry"}"#),
         (200, #"{"access_token":"c4n4ry x","token_type":"Bearer"}"#),
         (200, #"{"access_token":"c4n4ry","token_type":"Bearer","expires_in":"c4n4ry"}"#), (200, "c4n4ry"),
@@ -132,7 +132,9 @@ import Testing
         (200, #"{"error":"invalid_grant","access_token":"c4n4ry","refresh_token":"c4n4ry"}"#),
         (400, #"{"error":"invalid_grant","code":"c4n4ry"}"#),
         (400, "<html>c4n4ry</html>"), (500, "c4n4ry"), (302, "c4n4ry"), (429, #"{"refresh_token":"c4n4ry"}"#),
-    ])
+    ]
+
+    @Test(arguments: answers)
     func errorsMadeFromAnswersShowNoSecret(status: Int, body: String) {
         for grant in [GrantType.refreshToken, .authorizationCode] {
             let outcome = EndpointOutcome<TokenResponse>(
@@ -149,6 +151,27 @@ import Testing
                 #expect(!everythingSaid(about: error).contains(Self.secret))
             }
         }
+    }
+
+    @Test(arguments: answers) func capturesOfAnswersShowNoSecret(status: Int, body: String) throws {
+        let capture = ExchangeCapture()
+        var request = HTTPRequest(method: .post, scheme: "https", authority: "h", path: "/token?code=" + Self.secret)
+        request.headerFields[.authorization] = "Basic " + Self.secret
+        var response = HTTPResponse(status: .init(code: status))
+        response.headerFields[.location] = "https://h/" + Self.secret
+        response.headerFields[.contentType] = "text/html; " + Self.secret
+        let form = "grant_type=authorization_code&client_secret=\(Self.secret)&\(Self.secret)=1"
+        capture.note(
+            request,
+            body: Array(form.utf8),
+            took: .zero,
+            .success((response, Array(body.utf8))),
+            Fixture.context.correlationID
+        )
+        let text = String(decoding: capture.json(), as: UTF8.self)
+        #expect(text.contains("authorization_code") && text.contains(#""status":\#(status)"#))
+        #expect(!text.contains(Self.secret), "\(text)")
+        #expect(!everythingSaid(about: capture).contains(Self.secret))
     }
 
     @Test(arguments: [#"{"secret":"c4n4ry""#, #"{"c4n4ry":"#, #"{"v":1,"incarnation":["c4n4ry"]}"#, "c4n4ry"])

@@ -90,9 +90,11 @@ struct SecretsScenarioTests {
         let journal = Journal()
         let wiretap = Wiretap(setup.transport)
         let pages = Journal()
+        let capture = ExchangeCapture(maximumBytes: 16 * 1024 * 1024)
         let application = try setup.application {
             $0.transport = wiretap
             $0.logger = journal.logger()
+            $0.capture = capture
         }
         let scopes: Set<Scope> = ["api.read"]
         func attempt(_ fault: TestIdentityProvider.Fault?, _ work: () async throws -> AuthenticationResult) async {
@@ -158,6 +160,10 @@ struct SecretsScenarioTests {
         #expect(secrets.contains(first.accessToken))
         check(journal.text, secrets, "a log, an error or a description")
         check(pages.text, secrets, "a page")
+        let captured = String(decoding: capture.json(), as: UTF8.self)
+        #expect(captured.contains("authorization_code") && captured.contains("<code 9>"))
+        check(captured, secrets, "a capture")
+        #expect(!captured.contains("@"), "A name is in the capture.")
     }
 
     @Test func showsNoSecretThatAServerSendsBack() async throws {

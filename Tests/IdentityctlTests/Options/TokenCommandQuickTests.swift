@@ -46,7 +46,7 @@ import Testing
         let others: [String?] = [
             command.token.scopes.joined(separator: "\n"), command.token.claims, command.account.account,
             command.output.logLevel, "\(command.output.json)", "\(command.silent.forceRefresh)",
-            command.silent.minValidity, "\(command.silent.idToken)", command.silent.timeout,
+            command.silent.minValidity, "\(command.silent.idToken)", command.silent.timeout, command.record.record,
         ]
         return (provider + others).map { $0 ?? "-" }
     }

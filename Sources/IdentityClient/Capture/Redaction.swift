@@ -1,0 +1,177 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+/// Replaces every value that is not known to be harmless by a placeholder. The same value always becomes the same
+/// placeholder, such as `<state 1>`, so that a reader sees where it returns.
+struct Redaction {
+    /// By the digests of the values.
+    private var placeholders: [String: String] = [:]
+    private var counts: [String: Int] = [:]
+    /// The secrets, which ``withoutSecrets(_:)`` looks for, by their first bytes.
+    private var secrets: [UInt64: [(text: [UInt8], placeholder: String)]] = [:]
+    /// The client's identifier and the scopes of this program's own requests.
+    private var known: Set<String> = []
+
+    private static let maximumPlaceholders = 5_000
+    /// A shorter value is kept or replaced by its name alone: it would be found in every text.
+    private static let minimumSecret = 6
+    private static let maximumItems = 200
+
+    /// Replaces the values of a request's or an answer's parameters.
+    ///
+    /// - Parameter isOurs: Whether this program chose the values.
+    mutating func items(_ items: [(String, String)], isOurs: Bool) -> JSONValue {
+        var rows = items.prefix(Self.maximumItems).map { item in
+            JSONValue.strings([name(item.0), text(item.1, named: item.0.lowercased(), isOurs: isOurs)])
+        }
+        if items.count > rows.count { rows.append(.string("and \(items.count - rows.count) more")) }
+        return .array(rows)
+    }
+
+    /// Replaces the values in a JSON object.
+    mutating func object(_ object: JSONObject) -> JSONObject {
+        var copy = JSONObject()
+        for member in object.members.prefix(Self.maximumItems) {
+            copy[name(member.name)] = value(member.value, named: member.name.lowercased())
+        }
+        if object.members.count > Self.maximumItems { copy["…"] = .integer(object.members.count - Self.maximumItems) }
+        return copy
+    }
+
+    private mutating func value(_ value: JSONValue, named name: String) -> JSONValue {
+        switch value {
+        case .null, .bool: value
+        case .number(let text):
+            RedactionRule.named(name).map { $0.allows(text) } == true ? value : .string(placeholder(text, named: name))
+        case .string(let text):
+            (name == "id_token" ? token(text) : nil) ?? .string(self.text(text, named: name, isOurs: false))
+        case .array(let values):
+            .array(
+                values.prefix(Self.maximumItems).map { self.value($0, named: name) }
+                    + (values.count > Self.maximumItems ? [.string("and more")] : [])
+            )
+        case .object(let object): .object(self.object(object))
+        }
+    }
+
+    /// The parts of an ID token, whose values are replaced likewise. Its nonce has the placeholder of the request's.
+    private mutating func token(_ text: String) -> JSONValue? {
+        guard let token = try? JSONWebToken(compact: text) else { return nil }
+        return .object(
+            JSONObject([
+                ("token", .string(placeholder(text, named: "id_token"))),
+                ("header", .object(object(token.header))),
+                ("claims", .object(object(token.claims))),
+            ])
+        )
+    }
+
+    /// Replaces a value, or the parts of it that are not harmless.
+    ///
+    /// - Parameter name: The value's name, in lower case.
+    mutating func text(_ text: String, named name: String, isOurs: Bool) -> String {
+        guard !text.isEmpty else { return "" }
+        if text.utf8.count >= Self.minimumSecret, let known = placeholders[Self.digest(text)] { return known }
+        guard let rule = RedactionRule.named(name) else {
+            return placeholder(text, named: name) + (name == "error_description" ? Self.numbers(in: text) : "")
+        }
+        switch rule {
+        case .address: return address(text, isOurs: isOurs)
+        case .clientID:
+            if isOurs, RedactionRule.isPlain(text) { known.insert(text) }
+            return known.contains(text) ? text : placeholder(text, named: name)
+        case .scopes:
+            let scopes = WireText.words(text).prefix(Self.maximumItems).map { scope in
+                if isOurs, RedactionRule.isPlain(scope) { known.insert(scope) }
+                let isHarmless = known.contains(scope) || RedactionRule.isWord(scope)
+                return isHarmless ? scope : placeholder(scope, named: name)
+            }
+            return scopes.joined(separator: " ")
+        case .mediaTypes:
+            let types = text.split(separator: ",").prefix(10).map { type in
+                let essence = type.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+                let isHarmless = essence.split(separator: "/").allSatisfy {
+                    $0 == "*" || $0.split(separator: "+").allSatisfy(RedactionRule.isWord)
+                }
+                return isHarmless ? essence : placeholder(essence, named: name)
+            }
+            return types.joined(separator: ", ")
+        case .product where !isOurs: return placeholder(text, named: name)
+        default: return rule.allows(text) ? text : placeholder(text, named: name)
+        }
+    }
+
+    /// The scheme, host, port and path of an address, and its query with the values replaced.
+    mutating func address(_ text: String, isOurs: Bool) -> String {
+        let base = String(text.prefix { $0 != "?" && $0 != "#" })
+        let query = String(text.drop { $0 != "?" && $0 != "#" }.dropFirst())
+        let isHarmless = RedactionRule.isPlain(base) && (isOurs || WebAddress(base) != nil)
+        let start = isHarmless ? base : placeholder(base, named: "address")
+        guard !query.isEmpty else { return start }
+        guard let items = try? FormURLEncoded.decode(query) else {
+            return "\(start)?\(placeholder(query, named: "query"))"
+        }
+        let parts = items.map { "\(name($0.0))=\(self.text($0.1, named: $0.0.lowercased(), isOurs: isOurs))" }
+        return "\(start)?\(parts.joined(separator: "&"))"
+    }
+
+    /// The name, or a placeholder if it has characters that names of parameters do not have.
+    private mutating func name(_ name: String) -> String {
+        RedactionRule.isName(name) ? name : placeholder(name, named: "name")
+    }
+
+    private mutating func placeholder(_ text: String, named name: String) -> String {
+        let digest = Self.digest(text)
+        if let placeholder = placeholders[digest] { return placeholder }
+        let label = RedactionRule.isName(name) ? name : "value"
+        guard placeholders.count < Self.maximumPlaceholders else { return "<\(label)>" }
+        let number = counts[label, default: 0] + 1
+        counts[label] = number
+        let placeholder = "<\(label) \(number)>"
+        placeholders[digest] = placeholder
+        if RedactionRule.secretNames.contains(name), (Self.minimumSecret...16_384).contains(text.utf8.count) {
+            let first = text.utf8.prefix(Self.minimumSecret).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            secrets[first, default: []].append((Array(text.utf8), placeholder))
+        }
+        return placeholder
+    }
+
+    private static func digest(_ text: String) -> String { Digest.hexadecimal(of: [text]) }
+
+    /// Microsoft's numbers in a description, such as ` AADSTS50076`.
+    private static func numbers(in text: String) -> String {
+        let words = text.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
+        let numbers = words.filter { word in
+            ["AADSTS", "AADB2C"].contains { word.hasPrefix($0) } && word.utf8.count <= 16
+                && word.dropFirst(6).allSatisfy(\.isNumber)
+        }
+        return numbers.prefix(5).map { " \($0)" }.joined()
+    }
+}
+
+extension Redaction {
+    /// Replaces the secrets in texts that were kept before the secret was known, or that contain it.
+    func withoutSecrets(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .string(let text): .string(withoutSecrets(text))
+        case .array(let values): .array(values.map(withoutSecrets))
+        case .object(let object):
+            .object(JSONObject(object.members.map { (withoutSecrets($0.name), withoutSecrets($0.value)) }))
+        case .null, .bool, .number: value
+        }
+    }
+
+    private func withoutSecrets(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        let mask: UInt64 = 1 << (8 * UInt64(Self.minimumSecret)) - 1
+        var window: UInt64 = 0
+        for (index, byte) in bytes.enumerated() {
+            window = (window << 8 | UInt64(byte)) & mask
+            guard index + 1 >= Self.minimumSecret, let candidates = secrets[window] else { continue }
+            let rest = bytes[(index + 1 - Self.minimumSecret)...]
+            if let found = candidates.first(where: { rest.starts(with: $0.text) }) { return found.placeholder }
+        }
+        return text
+    }
+}
