@@ -68,8 +68,8 @@ enum RedactionRule {
         return Dictionary(uniqueKeysWithValues: names.flatMap { rule, list in WireText.words(list).map { ($0, rule) } })
     }()
 
-    /// The names of values that are secrets wherever they stand. Whatever the rules say, none of these values is left in a
-    /// capture under another name or as a part of another text.
+    /// The names of values that are secrets wherever they stand. None of these values is left in a capture under another
+    /// name, or as a part of another text, even if a rule would keep that.
     static let secretNames: Set<String> = [
         "access_token", "assertion", "authorization", "client_assertion", "client_secret", "code", "code_challenge",
         "code_verifier", "cookie", "device_code", "email", "id_token", "id_token_hint", "login_hint", "nonce",
