@@ -22,6 +22,32 @@ struct IDTokenModuleTests {
         #expect(asked["response_type"] == "code" && asked["scope"]?.split(separator: " ").contains("openid") == true)
     }
 
+    /// The suite's issuers end with a slash. It names no issuer in its answers and no method of PKCE, and it publishes
+    /// algorithms and methods that a public client cannot use.
+    @Test(arguments: ResponseMode.allCases)
+    func signsInWithTheSuitesConfiguration(_ mode: ResponseMode) async throws {
+        let issuer = "https://login.example.test/"
+        let setup = try TestSetup {
+            ($0.namesIssuerInResponse, $0.advertisesS256, $0.issuesRefreshTokens) = (false, false, false)
+        }
+        let algorithms = #"["none","HS256","HS384","HS512","RS256","ES256","PS256"]"#
+        let methods = #"["client_secret_basic","client_secret_post","client_secret_jwt","private_key_jwt"]"#
+        setup.provider.failAlways(
+            .discovery,
+            with: .all(
+                .changing("issuer", to: "\"\(issuer)\""),
+                .changing("response_types_supported", to: #"["code","id_token code","token"]"#),
+                .changing("response_modes_supported", to: #"["query","fragment","form_post"]"#),
+                .changing("grant_types_supported", to: #"["authorization_code","implicit"]"#),
+                .changing("token_endpoint_auth_methods_supported", to: methods),
+                .changing("id_token_signing_alg_values_supported", to: algorithms)
+            )
+        )
+        setup.provider.tamperNextIDToken(with: .issuer(issuer))
+        let authority = try Authority.openIDConnect(issuer: issuer)
+        try await setup.completeModule(mode) { $0.authority = authority }
+    }
+
     @Test(arguments: ResponseMode.allCases)
     func test_invalid_iss(_ mode: ResponseMode) async throws {
         try await TestSetup().refuseIDToken(.issuer("https://login.example.test/other"), mode, for: "(iss)")
