@@ -29,10 +29,10 @@ extension AccountCredentials {
         return result.tidied(at: now)
     }
 
-    /// Returns the credentials without expired access tokens, and below the size limit.
+    /// Returns the credentials without access tokens that are of no use any more, and below the size limit.
     package func tidied(at now: Int64) -> AccountCredentials {
         var result = self
-        result.accessTokens.removeAll { !$0.isAlive(at: now) }
+        result.accessTokens.removeAll { !$0.isAlive(at: now) && !$0.isInExtendedLifetime(at: now) }
         var size = result.approximateSize
         result.accessTokens.sort { $0.expiresOn > $1.expiresOn }
         while size > Self.softLimit, result.accessTokens.count > 1, let last = result.accessTokens.popLast() {
@@ -87,6 +87,7 @@ extension TokenGrant {
             cachedAt: now,
             expiresOn: now + Int64(response.expiresIn ?? unstatedLifetime),
             refreshOn: response.refreshIn.map { now + Int64($0) },
+            extendedExpiresOn: response.extendedExpiresIn.map { now + Int64($0) },
             rule: rule
         )
     }

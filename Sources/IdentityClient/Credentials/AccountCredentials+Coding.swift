@@ -138,7 +138,8 @@ extension AccountCredentials {
                 "requested_target": token.requestedScopes == token.scopes
                     ? nil : token.requestedScopes.joined(separator: " "),
                 "token_type": token.tokenType, "cached_at": String(token.cachedAt),
-                "expires_on": String(token.expiresOn), "extended_expires_on": String(token.expiresOn),
+                "expires_on": String(token.expiresOn),
+                "extended_expires_on": String(token.extendedExpiresOn ?? token.expiresOn),
                 "refresh_on": token.refreshOn.map(String.init),
             ]
         )

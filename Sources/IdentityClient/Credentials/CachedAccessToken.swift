@@ -18,6 +18,9 @@ package final class CachedAccessToken: Sendable {
     package let cachedAt: Int64
     package let expiresOn: Int64
     package let refreshOn: Int64?
+    /// The end of the time in which the token may be used while the server cannot issue another one; `nil` if that is
+    /// not after `expiresOn`.
+    package let extendedExpiresOn: Int64?
     /// Members that another version or library wrote.
     package let unknown: JSONObject
 
@@ -39,6 +42,7 @@ package final class CachedAccessToken: Sendable {
         cachedAt: Int64,
         expiresOn: Int64,
         refreshOn: Int64? = nil,
+        extendedExpiresOn: Int64? = nil,
         unknown: JSONObject = JSONObject(),
         rule: ScopeRule
     ) {
@@ -51,6 +55,7 @@ package final class CachedAccessToken: Sendable {
         self.cachedAt = cachedAt
         self.expiresOn = expiresOn
         self.refreshOn = refreshOn
+        self.extendedExpiresOn = extendedExpiresOn.flatMap { $0 > expiresOn ? $0 : nil }
         self.unknown = unknown
         scopeSet = Set(scopes.map(Scope.init(rawValue:)))
         granted = rule.matchable(scopes)
@@ -77,6 +82,12 @@ package final class CachedAccessToken: Sendable {
         isUsable(at: now, leeway: 0)
     }
 
+    /// Returns whether the token has expired, and may still be used while the server cannot issue another one.
+    package func isInExtendedLifetime(at now: Int64) -> Bool {
+        guard let extendedExpiresOn, cachedAt <= now + 300 else { return false }
+        return (expiresOn..<extendedExpiresOn).contains(now)
+    }
+
     /// Returns whether the server wants the token renewed although it is still valid.
     package func isDueForRefresh(at now: Int64) -> Bool {
         refreshOn.map { $0 <= now } ?? false
@@ -90,7 +101,8 @@ extension CachedAccessToken: Hashable {
                 && first.authorityTenant == second.authorityTenant && first.scopes == second.scopes
                 && first.requestedScopes == second.requestedScopes && first.tokenType == second.tokenType
                 && first.cachedAt == second.cachedAt && first.expiresOn == second.expiresOn
-                && first.refreshOn == second.refreshOn && first.unknown == second.unknown)
+                && first.refreshOn == second.refreshOn && first.extendedExpiresOn == second.extendedExpiresOn
+                && first.unknown == second.unknown)
     }
 
     package func hash(into hasher: inout Hasher) {

@@ -79,7 +79,6 @@ extension CachedAccessToken {
     convenience init(decoding entity: JSONObject, rule: ScopeRule) throws {
         var json = entity
         json.dropCommonFields()
-        json["extended_expires_on"] = nil
         let scopes = Self.split(try json.takeString("target"))
         self.init(
             secret: try json.takeString("secret"),
@@ -91,6 +90,7 @@ extension CachedAccessToken {
             cachedAt: try json.takeTime("cached_at"),
             expiresOn: try json.takeTime("expires_on"),
             refreshOn: try? json.takeTime("refresh_on"),  // written where the server sent refresh_in
+            extendedExpiresOn: try? json.takeTime("extended_expires_on"),  // a hint for outages
             unknown: json,
             rule: rule
         )

@@ -75,6 +75,16 @@ extension AccountCredentials {
         bestToken(for: request, at: now, leeway: 0)
     }
 
+    /// A token in its extended lifetime, for when the provider cannot give a new one.
+    package func extendedToken(for request: CredentialRequest, at now: Int64) -> CachedAccessToken? {
+        accessTokens.filter { $0.isInExtendedLifetime(at: now) && answers($0, request) }
+            .max { $0.expiresOn < $1.expiresOn }
+    }
+
+    private func answers(_ token: CachedAccessToken, _ request: CredentialRequest) -> Bool {
+        token.fits(request) || token.fits(request, declined: refreshToken?.declinedScopes ?? [])
+    }
+
     /// Returns the matching token that expires last.
     private func bestToken(
         for request: CredentialRequest,
@@ -85,8 +95,7 @@ extension AccountCredentials {
         var best: Int?
         for index in accessTokens.indices {
             guard accessTokens[index].isUsable(at: now, leeway: leeway, minimumValidity: minimumValidity),
-                accessTokens[index].fits(request)
-                    || accessTokens[index].fits(request, declined: refreshToken?.declinedScopes ?? [])
+                answers(accessTokens[index], request)
             else { continue }
             if let other = best, accessTokens[other].expiresOn >= accessTokens[index].expiresOn { continue }
             best = index

@@ -54,6 +54,14 @@ public struct ClientConfiguration: Sendable {
     /// 60 s there.
     public var expirationLeeway: Duration = .seconds(300)
 
+    /// Whether an expired access token is handed out while the provider cannot issue another one, for as long as the
+    /// provider allowed when it issued the token (Microsoft's `ext_expires_in`). Off unless set.
+    ///
+    /// An outage is a network failure other than an untrusted certificate, a status of 5xx or 408, or a request to wait
+    /// (429). A refusal, a demand for a sign-in and a forced refresh never yield such a token. The result says so in
+    /// ``AuthenticationResult/isExtendedLifetimeToken``; an API may still refuse the token.
+    public var allowsExtendedLifetime = false
+
     /// The longest time for one request to the provider.
     ///
     /// 30 s unless set; above 0 and at most 60 s, otherwise ``PublicClientApplication/init(_:)`` throws

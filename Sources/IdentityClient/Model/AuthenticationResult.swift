@@ -74,6 +74,12 @@ public struct AuthenticationResult: Sendable {
     /// The identifier of the request on both sides, for support; `nil` for a token from the cache.
     public var correlationID: UUID? { parts.values.correlationID }
 
+    /// Whether the token has expired, and was handed out because the provider cannot issue another one now.
+    ///
+    /// Only with `ClientConfiguration.allowsExtendedLifetime`. ``expiresOn`` is then in the past. An API decides itself
+    /// whether it accepts such a token: some answer 401.
+    public var isExtendedLifetimeToken: Bool { parts.values.isExtendedLifetimeToken }
+
     /// Creates a result, for a program's tests.
     public init(
         accessToken: String,
@@ -86,7 +92,8 @@ public struct AuthenticationResult: Sendable {
         idToken: String? = nil,
         source: Source,
         persistence: Persistence = .persisted,
-        correlationID: UUID? = nil
+        correlationID: UUID? = nil,
+        isExtendedLifetimeToken: Bool = false
     ) {
         let values = Values(
             accessToken: accessToken,
@@ -99,7 +106,8 @@ public struct AuthenticationResult: Sendable {
             idToken: idToken,
             source: source,
             persistence: persistence,
-            correlationID: correlationID
+            correlationID: correlationID,
+            isExtendedLifetimeToken: isExtendedLifetimeToken
         )
         parts = Parts(values)
     }
@@ -128,6 +136,7 @@ extension AuthenticationResult {
         let source: Source
         let persistence: Persistence
         let correlationID: UUID?
+        let isExtendedLifetimeToken: Bool
     }
 }
 

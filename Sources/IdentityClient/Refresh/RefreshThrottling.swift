@@ -42,11 +42,16 @@ final class RefreshThrottling: Sendable {
 
     /// Returns whether a valid token may be renewed early.
     func mayRenew(_ key: CacheKey, at now: Int64) -> Bool {
-        entry(.renewal(key), at: now) == nil
+        failedRenewal(key, at: now) == nil
     }
 
-    func renewalFailed(_ key: CacheKey, at now: Int64) {
-        entries.withLock { $0[.renewal(key)] = Entry(times: [now], pause: Self.pause) }
+    /// Returns the error of the renewal that failed within the last minute.
+    func failedRenewal(_ key: CacheKey, at now: Int64) -> AuthenticationError? {
+        entry(.renewal(key), at: now)?.0.error
+    }
+
+    func renewalFailed(_ key: CacheKey, _ error: AuthenticationError, at now: Int64) {
+        entries.withLock { $0[.renewal(key)] = Entry(times: [now], pause: Self.pause, error: error) }
     }
 
     /// - Throws: `.throttled` while the server accepts no such request.

@@ -104,24 +104,39 @@ struct SilentFlow: Sendable {
         )
     }
 
-    /// A token that is still alive, where renewing it has just failed: some servers count how often they are asked too
-    /// early, and one that is silent would hold up each call.
-    private func unexpiredToken(of snapshot: CredentialSnapshot, _ need: CredentialRequest) -> AcquiredToken? {
+    /// A token of the cache in place of one that could not be renewed: a token that is still alive, or in an outage a
+    /// token in its extended lifetime. `nil` if the caller refuses cached tokens.
+    private func substitute(
+        after error: AuthenticationError,
+        of snapshot: CredentialSnapshot,
+        _ need: CredentialRequest
+    ) -> AcquiredToken? {
+        guard !need.skipsAccessToken, error.code != .accountRemoved else { return nil }
         let now = environment.clock.unixSeconds
-        guard !need.skipsAccessToken, !refresher.throttling.mayRenew(snapshot.key, at: now) else { return nil }
-        return snapshot.credentials.unexpiredToken(for: need, at: now)
-            .map { AcquiredToken(snapshot: snapshot, token: $0, source: .cache) }
+        if let token = snapshot.credentials.unexpiredToken(for: need, at: now) {
+            return AcquiredToken(snapshot: snapshot, token: token, source: .cache)
+        }
+        guard environment.configuration.allowsExtendedLifetime, error.isOutage,
+            let token = snapshot.credentials.extendedToken(for: need, at: now)
+        else { return nil }
+        return AcquiredToken(snapshot: snapshot, token: token, source: .cache, isInExtendedLifetime: true)
     }
 
-    /// Waits for the refresh, or for the broker. If it fails, a token that is still valid is returned, unless the caller refuses cached
-    /// tokens.
+    /// The substitute where a renewal has just failed: some servers count how often they are asked too early, and one
+    /// that is silent would hold up each call.
+    private func substitute(of snapshot: CredentialSnapshot, _ need: CredentialRequest) -> AcquiredToken? {
+        refresher.throttling.failedRenewal(snapshot.key, at: environment.clock.unixSeconds)
+            .flatMap { substitute(after: $0, of: snapshot, need) }
+    }
+
+    /// Waits for the refresh, or for the broker. If it fails, a substitute from the cache is returned if there is one.
     private func refresh(
         _ token: CachedRefreshToken?,
         _ request: SilentRequest,
         _ snapshot: CredentialSnapshot?,
         _ parameters: SilentParameters
     ) async throws -> AcquiredToken {
-        if let snapshot, let token = unexpiredToken(of: snapshot, request.need) { return token }
+        if let snapshot, let token = substitute(of: snapshot, request.need) { return token }
         let context = environment.context(parameters.correlationID)
         do {
             if let token, environment.configuration.broker.broker == nil {
@@ -133,17 +148,19 @@ struct SilentFlow: Sendable {
                 isForced: request.isForced
             ) { [self] in try await renewed(request, token, for: parameters.account, before: snapshot, context) }
         } catch let error as AuthenticationError {
-            guard let snapshot, !request.need.skipsAccessToken, error.code != .accountRemoved,
-                let token = snapshot.credentials.unexpiredToken(for: request.need, at: environment.clock.unixSeconds)
-            else { throw error }
+            guard let snapshot, let substitute = substitute(after: error, of: snapshot, request.need) else {
+                throw error
+            }
             if Self.mayHaveBurdened(error.code) {
-                refresher.throttling.renewalFailed(snapshot.key, at: environment.clock.unixSeconds)
+                refresher.throttling.renewalFailed(snapshot.key, error, at: environment.clock.unixSeconds)
             }
             context.logger.debug(
-                "A refresh failed; the token in the cache is still good",
+                substitute.isInExtendedLifetime
+                    ? "A refresh failed; the token in the cache has expired, and is in its extended lifetime"
+                    : "A refresh failed; the token in the cache is still good",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )
-            return AcquiredToken(snapshot: snapshot, token: token, source: .cache)
+            return substitute
         }
     }
 
@@ -159,7 +176,7 @@ struct SilentFlow: Sendable {
             try await refresher.refresh(request, context)
         } failed: { error in
             guard let error = error as? AuthenticationError else { return }
-            refresher.throttling.renewalFailed(key, at: environment.clock.unixSeconds)
+            refresher.throttling.renewalFailed(key, error, at: environment.clock.unixSeconds)
             context.logger.debug(
                 "A background refresh failed; the token in the cache is still good",
                 metadata: ["identity.error": "\(error.shortDescription)"]

@@ -8,12 +8,16 @@ struct AcquiredToken: Sendable {
     let token: CachedAccessToken
     let source: AuthenticationResult.Source
     var correlationID: UUID?
+    /// Whether the token has expired and is used because the provider cannot give another one.
+    var isInExtendedLifetime = false
 }
 
 extension AuthenticationResult {
     init(_ acquired: AcquiredToken, requested: Set<Scope>, rule: ScopeRule) {
         let (token, snapshot) = (acquired.token, acquired.snapshot)
-        if acquired.source == .cache, token.declinesNothing, let result = snapshot.result(for: token) {
+        if acquired.source == .cache, token.declinesNothing, !acquired.isInExtendedLifetime,
+            let result = snapshot.result(for: token)
+        {
             self = result
             return
         }
@@ -24,7 +28,8 @@ extension AuthenticationResult {
             declinedScopes: Self.declined(requested, token: token, rule: rule),
             source: acquired.source,
             persistence: snapshot.persistence,
-            correlationID: acquired.correlationID
+            correlationID: acquired.correlationID,
+            isExtendedLifetimeToken: acquired.isInExtendedLifetime
         )
     }
 

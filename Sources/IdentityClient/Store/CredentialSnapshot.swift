@@ -53,7 +53,8 @@ extension AuthenticationResult {
         declinedScopes: Set<Scope> = [],
         source: Source,
         persistence: Persistence,
-        correlationID: UUID? = nil
+        correlationID: UUID? = nil,
+        isExtendedLifetimeToken: Bool = false
     ) {
         let index = credentials.profiles.firstIndex { $0.realm == token.realm }
         self.init(
@@ -67,7 +68,8 @@ extension AuthenticationResult {
             idToken: index.flatMap { credentials.profiles[$0].idToken },
             source: source,
             persistence: persistence,
-            correlationID: correlationID
+            correlationID: correlationID,
+            isExtendedLifetimeToken: isExtendedLifetimeToken
         )
     }
 }

@@ -19,6 +19,9 @@ extension TestIdentityProvider {
         /// The time after which a client should fetch a new access token (`refresh_in`). The default, `nil`, leaves the
         /// member out.
         public var refreshIn: Duration?
+        /// The time for which an access token may be used in an outage (`ext_expires_in`). The default, `nil`, means
+        /// ``accessTokenLifetime`` with the profile for Entra ID, and no member with the others.
+        public var extendedLifetime: Duration?
 
         /// Whether each refresh returns a new refresh token. The old token then counts as stolen if it arrives again.
         public var rotatesRefreshTokens = true

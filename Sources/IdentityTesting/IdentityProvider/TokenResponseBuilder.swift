@@ -16,7 +16,10 @@ struct TokenResponseBuilder: Sendable {
             body["access_token"] = .string(token)
             body["expires_in"] = .integer(settings.accessTokenLifetime.components.seconds)
         }
-        if state.profile.isEntra { body["ext_expires_in"] = .integer(settings.accessTokenLifetime.components.seconds) }
+        // Entra ID sends it always, mostly with the lifetime itself.
+        if let extended = settings.extendedLifetime ?? (state.profile.isEntra ? settings.accessTokenLifetime : nil) {
+            body["ext_expires_in"] = .integer(extended.components.seconds)
+        }
         if let refreshIn = settings.refreshIn { body["refresh_in"] = .integer(refreshIn.components.seconds) }
         if let token = issue.refreshToken {
             body["refresh_token"] = .string(token)

@@ -11,6 +11,8 @@ package struct TokenResponse: Hashable, Sendable {
     package var expiresIn: Int?
     /// The seconds after which the server recommends a new token.
     package var refreshIn: Int?
+    /// `ext_expires_in`: the seconds for which the token may be used while the server cannot issue another one.
+    package var extendedExpiresIn: Int?
     /// The granted scopes; `nil` if the server did not send them, which means the requested scopes.
     package var scopes: [String]?
     /// Whether the server wrote them as an array, which the protocol does not.
@@ -52,6 +54,8 @@ package struct TokenResponse: Hashable, Sendable {
         tokenType = try json.optionalString("token_type")
         expiresIn = try Self.lifetime(json)
         refreshIn = try json.optionalDuration("refresh_in")
+        // A hint for outages; a wrong one does not cost the tokens.
+        extendedExpiresIn = try? json.optionalDuration("ext_expires_in")
         scopes = try Self.scopes(json)
         writesScopesAsArray = json.strings("scope") != nil
         refreshToken = try json.optionalString("refresh_token")

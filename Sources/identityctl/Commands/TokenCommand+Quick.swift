@@ -40,6 +40,7 @@ extension TokenCommand {
         provider.defaultScopes = values["--default-scopes"]
         provider.clientCapabilities = values["--client-capabilities"]
         provider.broker = values["--broker"]
+        provider.extendedLifetime = flags.contains("--extended-lifetime")
         provider.group = values["--group"]
         provider.profile = values["--profile"]
         var token = TokenOptions()
@@ -70,7 +71,7 @@ extension TokenCommand {
         self.output = output
     }
 
-    private static let flagNames: Set<String> = ["--json", "--force-refresh", "--id-token"]
+    private static let flagNames: Set<String> = ["--json", "--extended-lifetime", "--force-refresh", "--id-token"]
     private static let optionNames = Set(ProviderOptions.named.map { "--\($0.name)" }).union([
         "--scope", "--claims", "--account", "--log-level", "--min-validity", "--timeout",
     ])

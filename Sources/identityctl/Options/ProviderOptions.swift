@@ -108,6 +108,9 @@ struct ProviderOptions: ParsableArguments {
     )
     var broker: String?
 
+    @Flag(help: "In an outage, use an expired token for as long as the provider allowed (Entra ID).")
+    var extendedLifetime = false
+
     @Option(help: ArgumentHelp("Share the tokens with the programs that name the same group.", valueName: "name"))
     var group: String?
 
@@ -163,6 +166,7 @@ extension ProviderOptions {
         configuration.cacheGroup = try namedGroup(environment)
         configuration.compatibility.defaultScopes = chosenDefaultScopes(environment)
         configuration.broker = try brokerUse(environment)
+        configuration.allowsExtendedLifetime = try environment.isOn("extended-lifetime", extendedLifetime)
         configuration.clientCapabilities = try environment.words(
             "client-capabilities",
             clientCapabilities.map { [$0] } ?? []

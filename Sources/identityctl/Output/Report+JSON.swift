@@ -8,7 +8,7 @@ import OAuthWire
 /// The documented JSON objects.
 enum JSONReport {
     static func result(_ result: AuthenticationResult, persisted: Bool) -> JSONObject {
-        JSONObject([
+        var report = JSONObject([
             ("accessToken", .string(result.accessToken)),
             ("tokenType", .string(result.tokenType)),
             ("expiresOn", .string(result.expiresOn.utcText)),
@@ -18,6 +18,8 @@ enum JSONReport {
             ("persisted", .bool(persisted)),
             ("correlationID", text(result.correlationID?.text)),
         ])
+        if result.isExtendedLifetimeToken { report["isExtendedLifetimeToken"] = .bool(true) }
+        return report
     }
 
     static func accounts(_ accounts: [Account], default chosen: Account? = nil) -> [JSONObject] {

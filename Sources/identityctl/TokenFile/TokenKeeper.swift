@@ -87,7 +87,7 @@ struct TokenKeeper: Sendable {
     }
 
     private func margin(of token: SourcedToken) -> Duration {
-        let left = token.left(at: clock.now)
+        let left = max(.zero, token.left(at: clock.now))  // an expired token is handed out in an outage
         return validity.map { min($0, left * 9 / 10) } ?? min(Self.usualValidity, left / 2)
     }
 

@@ -127,6 +127,12 @@ extension AgentRequest.Token {
 extension Console {
     /// Warns of a token that is good for a shorter time than wanted.
     func warn(ofShortLife left: Duration, below wanted: Duration) {
+        guard left > .zero else {
+            return line(
+                "Warning: the token expired \(-left.components.seconds) s ago. The provider gives no new one now, and allows "
+                    + "the use of this one in an outage; an API may refuse it."
+            )
+        }
         guard left < wanted else { return }
         line("Warning: the token is good for \(left.components.seconds) s only. No longer one could be had.")
     }

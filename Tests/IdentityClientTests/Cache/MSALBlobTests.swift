@@ -42,6 +42,19 @@ import Testing
         #expect(account.accessTokens[0].realm == Self.tenant && account.accessTokens[0].refreshOn == 1_700_001_800)
     }
 
+    @Test(
+        arguments: [
+            (#""extended_expires_on":"1700007200""#, 1_700_007_200),
+            (#""extended_expires_on":1700007200.5"#, 1_700_007_200),
+            (#""ext_expires_on":"1700007200""#, 1_700_007_200), (#""extended_expires_on":"x""#, nil),
+        ] as [(String, Int64?)]
+    )
+    func readsTheExtendedLifetimeOfAllLibraries(member: String, expected: Int64?) throws {
+        let text = MSALSamples.family.replacing(#""extended_expires_on":"1700003599""#, with: member)
+        let token = try #require(try only(blob(text)).credentials.accessTokens.first)
+        #expect(token.extendedExpiresOn == expected)
+    }
+
     @Test func findsAPersonalAccountOfConsumers() throws {
         let account = try only(blob(MSALSamples.personal)).credentials
         #expect(account.accessTokens.map(\.realm) == [CloudInstances.consumersTenantID])

@@ -41,6 +41,23 @@ import Testing
         #expect(after.signInID == before.signInID)
     }
 
+    /// The end of the token's life, and of the time in which it may be used in an outage.
+    @Test func keepsATokenUntilTheEndOfItsExtendedLifetime() throws {
+        let grant = try Fixture.grant(#"{"access_token":"a","expires_in":3600,"ext_expires_in":"7200"}"#)
+        let after = Fixture.credentials().applying(grant, at: Self.now)
+        let request = CredentialRequest(scopes: ["read"])
+        let ages = [(3599, true, false), (3600, true, true), (7199, true, true), (7200, false, false)]
+        for (age, isKept, isExtended) in ages {
+            let time = Self.now + Int64(age)
+            #expect(after.tidied(at: time).accessTokens.isEmpty != isKept, "\(age)")
+            #expect((after.extendedToken(for: request, at: time) != nil) == isExtended, "\(age)")
+            #expect((after.unexpiredToken(for: request, at: time) != nil) == (age < 3600), "\(age)")
+        }
+        // A clock that was set back.
+        #expect(after.extendedToken(for: request, at: Self.now - 400) == nil)
+        #expect(after.extendedToken(for: CredentialRequest(scopes: ["write"]), at: Self.now + 3600) == nil)
+    }
+
     @Test func mergesProfilesTheNewestFirst() throws {
         var before = Fixture.credentials()
         before.profiles = [CachedProfile(realm: "other", localAccountID: "o", isHomeTenant: false), profile]

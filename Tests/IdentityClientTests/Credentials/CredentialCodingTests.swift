@@ -78,6 +78,23 @@ import Testing
         #expect(!String(decoding: credentials.encoded(), as: UTF8.self).contains("declined_target"))
     }
 
+    /// Earlier versions wrote the time of expiry here.
+    @Test(
+        arguments: [
+            ("1700007200", 1_700_007_200), ("1700003600", nil), ("1600000000", nil), ("soon", nil),
+            ("9223372036854775807", nil),
+        ] as [(String, Int64?)]
+    )
+    func readsTheExtendedLifetime(text: String, expected: Int64?) throws {
+        let end = #""expires_on":"1700003600""#
+        let credentials = try decode(Self.record.replacing(end, with: end + #","extended_expires_on":"\#(text)""#))
+        let token = try #require(credentials.accessTokens.first)
+        #expect(token.extendedExpiresOn == expected)
+        let written = String(decoding: credentials.encoded(), as: UTF8.self)
+        #expect(written.contains(#""extended_expires_on":"\#(expected ?? 1_700_003_600)""#))
+        #expect(try decode(written) == credentials)
+    }
+
     @Test func keepsANewerVersion() throws {
         for spelled in ["2", #""2""#] {
             let credentials = try decode(Self.record.replacing(#""v":1"#, with: #""v":\#(spelled)"#))

@@ -49,7 +49,7 @@ import Testing
     func renewsNoValidTokenForAMinuteAfterAFailure(later: Int64, mayRenew: Bool) throws {
         let throttling = RefreshThrottling()
         let key = CacheKey(group: try CacheGroup("group"), kind: .account, name: "name")
-        throttling.renewalFailed(key, at: Fixture.now)
+        throttling.renewalFailed(key, AuthenticationError(.serverUnavailable, "Down."), at: Fixture.now)
         #expect(throttling.mayRenew(key, at: Fixture.now + later) == mayRenew)
     }
 }

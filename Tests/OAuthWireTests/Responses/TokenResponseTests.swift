@@ -34,6 +34,7 @@ import Testing
         #expect(response.scopes == ["User.Read", "openid"])
         #expect(response.expiresIn == 3_599)
         #expect(response.refreshIn == 1_800)
+        #expect(response.extendedExpiresIn == nil)
         #expect(response.idToken == "i")
         #expect(response.clientInfo == "ci")
         #expect(response.familyID == "1")
@@ -50,6 +51,16 @@ import Testing
     )
     func acceptsTheFormsOfScope(source: String, expected: [String]?) throws {
         #expect(try TokenResponse(json(source)).scopes == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("7200", 7200), (#""7200""#, 7200), ("99999999999", 315_360_000), ("-1", nil), ("null", nil), ("[]", nil),
+        ] as [(String, Int?)]
+    )
+    func readsTheExtendedLifetime(source: String, expected: Int?) throws {
+        let response = try TokenResponse(json(#"{"access_token":"a","ext_expires_in":\#(source)}"#))
+        #expect(response.extendedExpiresIn == expected)
     }
 
     @Test func anIDTokenAloneIsEnough() throws {

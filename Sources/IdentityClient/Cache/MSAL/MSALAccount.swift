@@ -111,7 +111,8 @@ extension MSALAccount {
             json["authority_tenant"] = .string(realm.lowercased())
         }
         json["realm"] = .string(tenant)
-        for time in ["cached_at", "expires_on", "refresh_on"] { json.makeText(time) }
+        if json["extended_expires_on"] == nil { json["extended_expires_on"] = json["ext_expires_on"] }  // MSAL.NET
+        for time in ["cached_at", "expires_on", "refresh_on", "extended_expires_on"] { json.makeText(time) }
         // An odd entity stays, and is not used.
         return try? CachedAccessToken(decoding: json, rule: Authority.scopeRule(forPartition: name.partition))
     }

@@ -190,7 +190,7 @@ extension MSALBlob {
         json["token_type"] = .string(token.tokenType)
         json["cached_at"] = .string(String(token.cachedAt))
         json["expires_on"] = .string(String(token.expiresOn))
-        json["extended_expires_on"] = .string(String(token.expiresOn))
+        json["extended_expires_on"] = .string(String(token.extendedExpiresOn ?? token.expiresOn))
         json["refresh_on"] = token.refreshOn.map { .string(String($0)) }
         json["authority_tenant"] = token.authorityTenant.map { .string($0) }
         if requested != target { json["requested_target"] = .string(requested) }
