@@ -83,6 +83,7 @@ extension AccountType {
 
     private static let reservedHeaders: Set<String> = [
         "accept", "authorization", "client-request-id", "connection", "cookie", "dpop", "expect", "host", "keep-alive",
-        "return-client-request-id", "te", "trailer", "transfer-encoding", "upgrade",
+        "return-client-request-id", "te", "trailer", "transfer-encoding", "upgrade", "x-client-cpu", "x-client-os",
+        "x-client-sku", "x-client-ver", "x-ms-lib-capability",
     ]
 }

@@ -118,6 +118,9 @@ package struct EndpointClient: Sendable {
             request.headerFields[.clientRequestID] = context.correlationID.uuidString.lowercased()
             request.headerFields[.returnClientRequestID] = "true"
         }
+        if authority.hasHomeAccounts {
+            for field in Self.libraryFields { request.headerFields[field.name] = field.value }
+        }
         request = request.withUserAgent
         let begin = ContinuousClock.now
         do {
@@ -177,6 +180,24 @@ package struct EndpointClient: Sendable {
             )
         }
     }
+}
+
+extension EndpointClient {
+    /// The header fields that tell Microsoft's services which library asks, and what it obeys.
+    ///
+    /// They say nothing about the person, the program or the computer but its architecture; see decision 45.
+    static let libraryFields = {
+        var values = [
+            ("x-client-SKU", "swift-identity-client"), ("x-client-Ver", LibraryVersion.current),
+            ("x-client-OS", "Linux"), ("x-ms-lib-capability", "retry-after, h429"),
+        ]
+        #if arch(x86_64)
+        values.append(("x-client-CPU", "x64"))
+        #elseif arch(arm64)
+        values.append(("x-client-CPU", "arm64"))
+        #endif
+        return values.compactMap { name, value in HTTPField.Name(name).map { HTTPField(name: $0, value: value) } }
+    }()
 }
 
 extension HTTPField.Name {
