@@ -82,6 +82,11 @@ package final class CachedAccessToken: Sendable {
         isUsable(at: now, leeway: 0)
     }
 
+    /// Returns whether the token's time is over. Of a token from the future, whose clock was set back, that is not known.
+    package func hasExpired(at now: Int64) -> Bool {
+        cachedAt <= now + 300 && expiresOn <= now
+    }
+
     /// Returns whether the token has expired, and may still be used while the server cannot issue another one.
     package func isInExtendedLifetime(at now: Int64) -> Bool {
         guard let extendedExpiresOn, cachedAt <= now + 300 else { return false }

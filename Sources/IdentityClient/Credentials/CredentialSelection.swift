@@ -81,6 +81,11 @@ extension AccountCredentials {
             .max { $0.expiresOn < $1.expiresOn }
     }
 
+    /// The matching token that expired last, for when no better one can be had and the caller accepts it.
+    package func expiredToken(for request: CredentialRequest, at now: Int64) -> CachedAccessToken? {
+        accessTokens.filter { $0.hasExpired(at: now) && answers($0, request) }.max { $0.expiresOn < $1.expiresOn }
+    }
+
     private func answers(_ token: CachedAccessToken, _ request: CredentialRequest) -> Bool {
         token.fits(request) || token.fits(request, declined: refreshToken?.declinedScopes ?? [])
     }

@@ -78,6 +78,8 @@ extension AuthenticationError.Code {
     public static let networkTimedOut = Self(rawValue: "network.timed_out")
     /// The server's name could not be resolved.
     public static let nameNotResolved = Self(rawValue: "network.name_not_resolved")
+    /// A token must be renewed, and the call may use the cache only: call again without `usesCacheOnly`.
+    public static let networkNotAllowed = Self(rawValue: "network.not_allowed")
     /// There was no connection to the server, or the connection broke.
     public static let connectionFailed = Self(rawValue: "network.connection_failed")
     /// The server's certificate is not trusted, or TLS failed.

@@ -74,10 +74,16 @@ public struct AuthenticationResult: Sendable {
     /// The identifier of the request on both sides, for support; `nil` for a token from the cache.
     public var correlationID: UUID? { parts.values.correlationID }
 
-    /// Whether the token has expired, and was handed out because the provider cannot issue another one now.
+    /// The time since the token expired, at the moment of the call; `nil` for a valid token.
     ///
-    /// Only with `ClientConfiguration.allowsExtendedLifetime`. ``expiresOn`` is then in the past. An API decides itself
-    /// whether it accepts such a token: some answer 401.
+    /// Expired tokens are handed out only with `ClientConfiguration.allowsExtendedLifetime` or
+    /// `SilentParameters.allowsExpiredToken`.
+    public var expiredFor: Duration? { parts.values.expiredFor }
+
+    /// Whether the token has expired, and the provider allowed its use in an outage such as now.
+    ///
+    /// Only with `ClientConfiguration.allowsExtendedLifetime`. An API decides itself whether it accepts such a token: some
+    /// answer 401.
     public var isExtendedLifetimeToken: Bool { parts.values.isExtendedLifetimeToken }
 
     /// Creates a result, for a program's tests.
@@ -93,6 +99,7 @@ public struct AuthenticationResult: Sendable {
         source: Source,
         persistence: Persistence = .persisted,
         correlationID: UUID? = nil,
+        expiredFor: Duration? = nil,
         isExtendedLifetimeToken: Bool = false
     ) {
         let values = Values(
@@ -107,6 +114,7 @@ public struct AuthenticationResult: Sendable {
             source: source,
             persistence: persistence,
             correlationID: correlationID,
+            expiredFor: expiredFor,
             isExtendedLifetimeToken: isExtendedLifetimeToken
         )
         parts = Parts(values)
@@ -136,6 +144,7 @@ extension AuthenticationResult {
         let source: Source
         let persistence: Persistence
         let correlationID: UUID?
+        let expiredFor: Duration?
         let isExtendedLifetimeToken: Bool
     }
 }

@@ -7,7 +7,7 @@ import OAuthWire
 struct SilentFlow: Sendable {
     let refresher: TokenRefresher
     /// The refresher's. A hit reads it several times, and counts one reference for all of them.
-    private let environment: FlowEnvironment
+    let environment: FlowEnvironment
 
     init(refresher: TokenRefresher) {
         self.refresher = refresher
@@ -22,28 +22,36 @@ struct SilentFlow: Sendable {
             accountID: parameters.account.id.rawValue
         )
         let validity = try parameters.validitySeconds
+        let end = try parameters.timeout.map { ContinuousClock.now + (try SilentParameters.checked($0)) }
         var stored = stuck(id, parameters, validity)
-        if stored == nil { stored = try await environment.store.snapshot(for: id) }
-        guard let snapshot = stored else { return try await withoutRecord(parameters, id, validity) }
+        if stored == nil {
+            // Without a time limit directly, because another closure would cost a hit more.
+            stored = end == nil ? try await environment.store.snapshot(for: id) : try await snapshot(id, until: end)
+        }
+        guard let snapshot = stored else { return try await withoutRecord(parameters, id, validity, until: end) }
         let need = need(parameters, validity)  // after the wait, which would cost a copy
         switch snapshot.selection(for: need, at: environment.clock.unixSeconds) {
         case .valid(let token):
             let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         case .stale(let token):
-            let request = try request(parameters, id, need)
-            if refresher.throttling.mayRenew(snapshot.key, at: environment.clock.unixSeconds) {
-                refreshInBackground(request, key: snapshot.key, parameters)
+            if !parameters.usesCacheOnly,
+                refresher.throttling.mayRenew(snapshot.key, at: environment.clock.unixSeconds)
+            {
+                refreshInBackground(try request(parameters, id, need), key: snapshot.key, parameters)
             }
             let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         case .refreshable(let token):
+            if parameters.usesCacheOnly { return try fromCache(snapshot, need, parameters, isRenewable: true) }
             let request = try request(parameters, id, need)
-            let acquired = try await refresh(token, request, snapshot, parameters)
+            let acquired = try await refresh(token, request, snapshot, parameters, until: end)
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         case .unavailable:
-            guard environment.configuration.broker.broker != nil else { throw Self.nothingToRenewWith(parameters) }
-            let acquired = try await refresh(nil, try request(parameters, id, need), snapshot, parameters)
+            let hasBroker = environment.configuration.broker.broker != nil
+            if parameters.usesCacheOnly { return try fromCache(snapshot, need, parameters, isRenewable: hasBroker) }
+            guard hasBroker else { throw Self.nothingToRenewWith(parameters) }
+            let acquired = try await refresh(nil, try request(parameters, id, need), snapshot, parameters, until: end)
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
         }
     }
@@ -52,11 +60,13 @@ struct SilentFlow: Sendable {
     private func withoutRecord(
         _ parameters: SilentParameters,
         _ id: RecordID,
-        _ validity: Int64
+        _ validity: Int64,
+        until end: ContinuousClock.Instant?
     ) async throws -> AuthenticationResult {
         guard environment.configuration.broker.broker != nil else { throw Self.noTokens(parameters) }
+        if parameters.usesCacheOnly { throw Self.networkNotAllowed(parameters) }
         let request = try request(parameters, id, need(parameters, validity))
-        let acquired = try await refresh(nil, request, nil, parameters)
+        let acquired = try await refresh(nil, request, nil, parameters, until: end)
         return AuthenticationResult(acquired, requested: parameters.scopes, rule: environment.scopeRule)
     }
 
@@ -104,60 +114,39 @@ struct SilentFlow: Sendable {
         )
     }
 
-    /// A token of the cache in place of one that could not be renewed: a token that is still alive, or in an outage a
-    /// token in its extended lifetime. `nil` if the caller refuses cached tokens.
-    private func substitute(
-        after error: AuthenticationError,
-        of snapshot: CredentialSnapshot,
-        _ need: CredentialRequest
-    ) -> AcquiredToken? {
-        guard !need.skipsAccessToken, error.code != .accountRemoved else { return nil }
-        let now = environment.clock.unixSeconds
-        if let token = snapshot.credentials.unexpiredToken(for: need, at: now) {
-            return AcquiredToken(snapshot: snapshot, token: token, source: .cache)
-        }
-        guard environment.configuration.allowsExtendedLifetime, error.isOutage,
-            let token = snapshot.credentials.extendedToken(for: need, at: now)
-        else { return nil }
-        return AcquiredToken(snapshot: snapshot, token: token, source: .cache, isInExtendedLifetime: true)
-    }
-
-    /// The substitute where a renewal has just failed: some servers count how often they are asked too early, and one
-    /// that is silent would hold up each call.
-    private func substitute(of snapshot: CredentialSnapshot, _ need: CredentialRequest) -> AcquiredToken? {
-        refresher.throttling.failedRenewal(snapshot.key, at: environment.clock.unixSeconds)
-            .flatMap { substitute(after: $0, of: snapshot, need) }
-    }
-
     /// Waits for the refresh, or for the broker. If it fails, a substitute from the cache is returned if there is one.
     private func refresh(
         _ token: CachedRefreshToken?,
         _ request: SilentRequest,
         _ snapshot: CredentialSnapshot?,
-        _ parameters: SilentParameters
+        _ parameters: SilentParameters,
+        until end: ContinuousClock.Instant?
     ) async throws -> AcquiredToken {
-        if let snapshot, let token = substitute(of: snapshot, request.need) { return token }
+        if let snapshot, let token = substitute(of: snapshot, request.need, parameters) { return token }
         let context = environment.context(parameters.correlationID)
         do {
             if let token, environment.configuration.broker.broker == nil {
                 try refresher.checkIsNotRefused(token, for: request, context)
             }
-            return try await refresher.queue.run(
-                request,
-                of: snapshot?.key ?? environment.store.key(for: request.id),
-                isForced: request.isForced
-            ) { [self] in try await renewed(request, token, for: parameters.account, before: snapshot, context) }
+            return try await bounded(until: end, timingOut: Self.timedOut(parameters, context)) { [self] in
+                try await refresher.queue.run(
+                    request,
+                    of: snapshot?.key ?? environment.store.key(for: request.id),
+                    isForced: request.isForced
+                ) { [self] in try await renewed(request, token, for: parameters.account, before: snapshot, context) }
+            }
         } catch let error as AuthenticationError {
-            guard let snapshot, let substitute = substitute(after: error, of: snapshot, request.need) else {
+            guard let snapshot, let substitute = substitute(after: error, of: snapshot, request.need, parameters) else {
                 throw error
             }
-            if Self.mayHaveBurdened(error.code) {
+            // A time limit of the caller's own says nothing about the server.
+            if Self.mayHaveBurdened(error.code), !(error.underlyingError is DeadlineExceeded) {
                 refresher.throttling.renewalFailed(snapshot.key, error, at: environment.clock.unixSeconds)
             }
             context.logger.debug(
-                substitute.isInExtendedLifetime
-                    ? "A refresh failed; the token in the cache has expired, and is in its extended lifetime"
-                    : "A refresh failed; the token in the cache is still good",
+                substitute.expiredFor == nil
+                    ? "A refresh failed; the token in the cache is still good"
+                    : "A refresh failed; an expired token of the cache is handed out",
                 metadata: ["identity.error": "\(error.shortDescription)"]
             )
             return substitute
@@ -186,7 +175,7 @@ struct SilentFlow: Sendable {
 
     /// The error for a signed-in account without a refresh token, whose access token is not sufficient or was refused
     /// by a resource.
-    private static func nothingToRenewWith(_ parameters: SilentParameters) -> AuthenticationError {
+    static func nothingToRenewWith(_ parameters: SilentParameters) -> AuthenticationError {
         AuthenticationError(
             .noTokensFound,
             "Nothing is kept that would give this account a new token: sign in interactively, for this account.",

@@ -35,8 +35,32 @@ public struct SilentParameters: Sendable {
     ///
     /// A cached token with less remaining validity is renewed. The returned token may still be valid for less time: see
     /// the result's `expiresOn`. This happens in the first tenth of a token's lifetime, in which no token is renewed,
-    /// without a refresh token, and if the provider cannot be reached.
+    /// without a refresh token, with ``usesCacheOnly``, and if the provider cannot be reached.
     public var minimumValidity: Duration
+
+    /// Whether only the cache is asked: no request is sent, now or in the background, and no broker is asked. Off unless
+    /// set.
+    ///
+    /// A token counts until it expires. If there is none, the call throws `.networkNotAllowed`; a later call without this
+    /// setting can renew it. Without an account or anything that could renew a token, the call throws `.noTokensFound`, as
+    /// always. Together with `forcesRefresh` or `claims`, it throws `.invalidArgument`.
+    public var usesCacheOnly: Bool
+
+    /// Whether an expired token of the cache is returned if no new one can be had because the network or the provider is
+    /// down, or because of ``usesCacheOnly``. Off unless set.
+    ///
+    /// The result says for how long the token has expired (``AuthenticationResult/expiredFor``). APIs refuse such a token; it
+    /// serves a program that works offline and shows the account, or reads the ID token. A refusal of the provider is
+    /// thrown all the same. The cache drops an expired token when it stores another token of the account.
+    public var allowsExpiredToken: Bool
+
+    /// The longest time that the call waits for the cache, the provider and other processes; `nil` for no limit but those of
+    /// the single steps. If it is over, the call returns a token of the cache that is still valid, and otherwise throws
+    /// `.networkTimedOut`, or `.cacheBusy` if the cache did not answer. A refresh that has begun goes on, and a later call
+    /// finds its token.
+    ///
+    /// Measured in real time; a value that is not above zero throws `.invalidArgument`.
+    public var timeout: Duration?
 
     /// The identifier of the request in the provider's logs; `nil` means a new identifier if a request is made.
     public var correlationID: UUID?
@@ -49,6 +73,9 @@ public struct SilentParameters: Sendable {
         claims: String? = nil,
         forcesRefresh: Bool = false,
         minimumValidity: Duration = .zero,
+        usesCacheOnly: Bool = false,
+        allowsExpiredToken: Bool = false,
+        timeout: Duration? = nil,
         correlationID: UUID? = nil
     ) {
         self.scopes = scopes
@@ -57,6 +84,9 @@ public struct SilentParameters: Sendable {
         self.claims = claims
         self.forcesRefresh = forcesRefresh
         self.minimumValidity = minimumValidity
+        self.usesCacheOnly = usesCacheOnly
+        self.allowsExpiredToken = allowsExpiredToken
+        self.timeout = timeout
         self.correlationID = correlationID
     }
 }

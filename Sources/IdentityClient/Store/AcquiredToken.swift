@@ -8,14 +8,16 @@ struct AcquiredToken: Sendable {
     let token: CachedAccessToken
     let source: AuthenticationResult.Source
     var correlationID: UUID?
-    /// Whether the token has expired and is used because the provider cannot give another one.
+    /// The seconds since the token expired; `nil` for a valid token.
+    var expiredFor: Int64?
+    /// Whether the provider allows the use of the expired token in an outage.
     var isInExtendedLifetime = false
 }
 
 extension AuthenticationResult {
     init(_ acquired: AcquiredToken, requested: Set<Scope>, rule: ScopeRule) {
         let (token, snapshot) = (acquired.token, acquired.snapshot)
-        if acquired.source == .cache, token.declinesNothing, !acquired.isInExtendedLifetime,
+        if acquired.source == .cache, token.declinesNothing, acquired.expiredFor == nil,
             let result = snapshot.result(for: token)
         {
             self = result
@@ -29,6 +31,7 @@ extension AuthenticationResult {
             source: acquired.source,
             persistence: snapshot.persistence,
             correlationID: acquired.correlationID,
+            expiredFor: acquired.expiredFor.map { .seconds($0) },
             isExtendedLifetimeToken: acquired.isInExtendedLifetime
         )
     }

@@ -54,6 +54,7 @@ extension AuthenticationResult {
         source: Source,
         persistence: Persistence,
         correlationID: UUID? = nil,
+        expiredFor: Duration? = nil,
         isExtendedLifetimeToken: Bool = false
     ) {
         let index = credentials.profiles.firstIndex { $0.realm == token.realm }
@@ -69,6 +70,7 @@ extension AuthenticationResult {
             source: source,
             persistence: persistence,
             correlationID: correlationID,
+            expiredFor: expiredFor,
             isExtendedLifetimeToken: isExtendedLifetimeToken
         )
     }

@@ -119,6 +119,9 @@ extension AgentRequest.Token {
                 """
             )
         }
+        guard !provider.extendedLifetime else {
+            throw UsageError("--extended-lifetime: \(socket.origin) is set, and the agent's profile decides this.")
+        }
         self.init()
         profile = try environment.given("profile", provider.profile)?.text
         if profile == ProfileName.none { profile = nil }
@@ -132,6 +135,8 @@ extension AgentRequest.Token {
         minimumValidity = Int(wanted.minimumValidity.wholeSeconds)
         forcesRefresh = wanted.forcesRefresh
         wantsIDToken = wanted.isIDToken
+        usesCacheOnly = wanted.usesCacheOnly
+        allowsExpiredToken = wanted.allowsExpiredToken
         hint = "identityctl \(command)"
     }
 }

@@ -40,6 +40,8 @@ enum AgentRequest: Hashable, Sendable {
         var minimumValidity = 0
         var forcesRefresh = false
         var wantsIDToken = false
+        var usesCacheOnly = false
+        var allowsExpiredToken = false
         /// The name that the program gives itself, which proves nothing.
         var hint: String?
     }
@@ -109,6 +111,8 @@ extension AgentRequest.Token {
         scopes = Set(words.map { Scope(rawValue: String($0)) })
         forcesRefresh = try Self.flag("force_refresh", of: object)
         wantsIDToken = try Self.flag("id_token", of: object)
+        usesCacheOnly = try Self.flag("cache_only", of: object)
+        allowsExpiredToken = try Self.flag("allow_expired", of: object)
         if let value = object["min_valid_period"], !value.isNull {
             guard let seconds = value.integer, (0...86_400).contains(seconds) else {
                 throw UsageError("Bad request: 'min_valid_period' is not a number of seconds from 0 to 86400.")
@@ -133,6 +137,8 @@ extension AgentRequest.Token {
         object["min_valid_period"] = .integer(minimumValidity)
         if forcesRefresh { object["force_refresh"] = .bool(true) }
         if wantsIDToken { object["id_token"] = .bool(true) }
+        if usesCacheOnly { object["cache_only"] = .bool(true) }
+        if allowsExpiredToken { object["allow_expired"] = .bool(true) }
         object["application_hint"] = hint.map { .string($0) }
         return object
     }

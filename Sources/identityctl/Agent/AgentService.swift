@@ -169,7 +169,9 @@ final class AgentService: Sendable {
                 account: try await application.chosenAccount(wanted),
                 claims: try request.claims ?? profile.environment.given("claims", nil)?.text,
                 forcesRefresh: request.forcesRefresh,
-                minimumValidity: .seconds(request.minimumValidity)
+                minimumValidity: .seconds(request.minimumValidity),
+                usesCacheOnly: request.usesCacheOnly,
+                allowsExpiredToken: request.allowsExpiredToken
             )
             let (result, idToken) = try await withDeadline(Self.patience) {
                 let result = try await application.acquireTokenSilently(parameters)
@@ -287,6 +289,8 @@ extension AgentService {
     ) {
         var parameters = parameters
         parameters.forcesRefresh = false
+        parameters.usesCacheOnly = false
+        parameters.allowsExpiredToken = false
         parameters.minimumValidity = max(parameters.minimumValidity, Self.keepsFresh.before)
         let asked = "\(Self.text(parameters.scopes))\n\(parameters.claims ?? "")"
         let key = "\(profile.name)\n\(parameters.account.id.rawValue)\n\(asked)"

@@ -47,6 +47,16 @@ extension PublicClientApplication {
         let token = IDToken(of: result)
         if let token, token.isGood(for: parameters.minimumValidity, at: .now) { return (result, token) }
         let alive = token.flatMap { $0.isAlive(at: .now) ? $0 : nil }
+        let expired = parameters.allowsExpiredToken ? token : nil
+        if parameters.usesCacheOnly {
+            guard let token = alive ?? expired else {
+                throw AuthenticationError(
+                    .networkNotAllowed,
+                    "The cache has no ID token that is still good, and this call may not ask the provider."
+                )
+            }
+            return (result, token)
+        }
         // A result that has just come cannot be newer.
         if result.source == .cache {
             var parameters = parameters
@@ -55,6 +65,7 @@ extension PublicClientApplication {
                 let renewed = try await acquireTokenSilently(parameters)
                 if let token = IDToken(of: renewed), token.isAlive(at: .now) { return (renewed, token) }
             } catch let error as AuthenticationError {
+                if let expired, [.network, .serverUnavailable].contains(error.family) { return (result, expired) }
                 if alive == nil { throw error }
             }
         }

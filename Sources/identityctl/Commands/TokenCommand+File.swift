@@ -47,6 +47,9 @@ extension TokenCommand {
             try file.check()
             return try file.write(try await source.token().text)
         }
+        guard try !session.environment.isOn("cache-only", silent.cacheOnly) else {
+            throw UsageError("--cache-only: a token that is kept fresh is renewed. Leave out --watch.")
+        }
         source.hideMemory()
         var isReady = false
         let manager = session.environment["NOTIFY_SOCKET"]

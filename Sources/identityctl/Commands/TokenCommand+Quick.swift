@@ -50,6 +50,8 @@ extension TokenCommand {
         account.account = values["--account"]
         var silent = SilentOptions()
         silent.forceRefresh = flags.contains("--force-refresh")
+        silent.cacheOnly = flags.contains("--cache-only")
+        silent.allowExpired = flags.contains("--allow-expired")
         silent.minValidity = values["--min-validity"]
         silent.idToken = flags.contains("--id-token")
         silent.timeout = values["--timeout"]
@@ -71,7 +73,9 @@ extension TokenCommand {
         self.output = output
     }
 
-    private static let flagNames: Set<String> = ["--json", "--extended-lifetime", "--force-refresh", "--id-token"]
+    private static let flagNames: Set<String> = [
+        "--json", "--allow-expired", "--cache-only", "--extended-lifetime", "--force-refresh", "--id-token",
+    ]
     private static let optionNames = Set(ProviderOptions.named.map { "--\($0.name)" }).union([
         "--scope", "--claims", "--account", "--log-level", "--min-validity", "--timeout",
     ])

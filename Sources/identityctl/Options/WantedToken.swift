@@ -9,6 +9,12 @@ struct SilentOptions: ParsableArguments {
     @Flag(help: "Ask the provider for a new token even if the cached one is still good.")
     var forceRefresh = false
 
+    @Flag(help: "Take the token from the cache, and never ask the provider.")
+    var cacheOnly = false
+
+    @Flag(help: "Take an expired token, with a warning, if no new one can be had without the network.")
+    var allowExpired = false
+
     @Option(
         help: ArgumentHelp("Renew a token that is good for less than this, 0 unless given.", valueName: "seconds")
     )
@@ -30,6 +36,9 @@ struct SilentOptions: ParsableArguments {
 
     static func advice(on error: any Error) -> String? {
         if let advice = AgentAdvice.text(of: error) { return advice }
+        if case AuthenticationError.Code.networkNotAllowed = error {
+            return "To renew the token, leave out --cache-only. To take an expired token, give --allow-expired."
+        }
         guard case AuthenticationError.Code.networkTimedOut = error else { return nil }
         return "To allow more time, give --timeout SECONDS."
     }
@@ -49,6 +58,8 @@ struct WantedToken: Sendable {
     let scopes: Set<Scope>
     let claims: String?
     var forcesRefresh: Bool
+    let usesCacheOnly: Bool
+    let allowsExpiredToken: Bool
     var minimumValidity: Duration
     var isIDToken: Bool
     let timeout: Duration
@@ -67,6 +78,8 @@ struct WantedToken: Sendable {
         scopes = try token.scopes(environment)
         claims = try token.claims(environment)
         forcesRefresh = try environment.isOn("force-refresh", silent.forceRefresh)
+        usesCacheOnly = try environment.isOn("cache-only", silent.cacheOnly)
+        allowsExpiredToken = try environment.isOn("allow-expired", silent.allowExpired)
         minimumValidity = try environment.given("min-validity", silent.minValidity)?.seconds(from: 0) ?? usual
         isIDToken = try environment.isOn("id-token", silent.idToken)
         timeout = try silent.wait()
@@ -80,9 +93,13 @@ struct WantedToken: Sendable {
             account: try await application.chosenAccount(account),
             claims: claims,
             forcesRefresh: forcesRefresh,
-            minimumValidity: minimumValidity
+            minimumValidity: minimumValidity,
+            usesCacheOnly: usesCacheOnly,
+            allowsExpiredToken: allowsExpiredToken,
+            timeout: timeout
         )
-        return try await session.bounded(by: timeout) {
+        // The call itself ends in time, with a token of the cache if there is one to take.
+        return try await session.bounded(by: timeout + .seconds(1)) {
             let result = try await application.acquireTokenSilently(parameters)
             guard isIDToken else { return HandedToken(result: result, idToken: nil) }
             let (renewed, idToken) = try await application.renewingIDToken(of: result, parameters)

@@ -18,6 +18,7 @@ enum JSONReport {
             ("persisted", .bool(persisted)),
             ("correlationID", text(result.correlationID?.text)),
         ])
+        report["expiredFor"] = result.expiredFor.map { .integer($0.wholeSeconds) }
         if result.isExtendedLifetimeToken { report["isExtendedLifetimeToken"] = .bool(true) }
         return report
     }

@@ -52,7 +52,8 @@ struct Profile: Sendable {
 
     /// The names whose value is `on` or `off`.
     static let switches: Set = [
-        "device-code", "end-session", "extended-lifetime", "force-refresh", "id-token", "if-needed", "json", "manual", "print-token", "push",
+        "allow-expired", "cache-only", "device-code", "end-session", "extended-lifetime", "force-refresh", "id-token",
+        "if-needed", "json", "manual", "print-token", "push",
         "revoke", "without-browser",
     ]
 

@@ -129,8 +129,7 @@ extension Console {
     func warn(ofShortLife left: Duration, below wanted: Duration) {
         guard left > .zero else {
             return line(
-                "Warning: the token expired \(-left.components.seconds) s ago. The provider gives no new one now, and allows "
-                    + "the use of this one in an outage; an API may refuse it."
+                "Warning: the token expired \(-left.components.seconds) s ago, and no new one could be had. An API may refuse it."
             )
         }
         guard left < wanted else { return }
