@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Logging
+import OAuthWire
 
 extension PublicClientApplication {
     /// Returns the accounts that are signed in at this provider in the cache's group, sorted by username.
@@ -27,12 +28,46 @@ extension PublicClientApplication {
         return try await allAccounts().first { $0.id == id }
     }
 
-    /// Returns the accounts with a username, compared case-insensitively. There may be several.
+    /// Returns the accounts with a username. There may be several.
+    ///
+    /// The case of ASCII letters does not count. All other characters are compared by their bytes, so that a letter that
+    /// only looks the same names another person.
     ///
     /// - Throws: The errors of ``allAccounts()``.
     public func accounts(withUsername username: String) async throws -> [Account] {
-        let username = username.lowercased()
-        return try await allAccounts().filter { $0.username?.lowercased() == username }
+        try await allAccounts().filter { $0.hasUsername(username) }
+    }
+
+    /// Returns the account that a login hint names: the one with this username, otherwise the one whose ID token has the
+    /// hint as its `login_hint` claim.
+    ///
+    /// Usernames are compared as in ``accounts(withUsername:)``, and the claim by its bytes. Costs one sweep of the cache and
+    /// no network.
+    ///
+    /// ```swift
+    /// let account = try await app.account(matching: "alice@example.com")
+    /// ```
+    /// - Throws: `.noTokensFound` when no account matches: sign in with the hint. `.accountSelectionRequired` when several
+    ///   match: choose one of the error's ``AuthenticationError/matchingAccounts`` with ``account(withID:)``. The errors of
+    ///   ``allAccounts()``.
+    public func account(matching loginHint: String) async throws -> Account {
+        let accounts = try await allAccounts()
+        var matches = accounts.filter { $0.hasUsername(loginHint) }
+        if matches.isEmpty { matches = accounts.filter { $0.hasLoginHint(loginHint) } }
+        guard let match = matches.first else {
+            throw AuthenticationError(
+                .noTokensFound,
+                "No account with this login hint is signed in here. Sign in interactively, with the hint."
+            )
+        }
+        guard matches.count == 1 else {
+            throw AuthenticationError(
+                .accountSelectionRequired,
+                "\(matches.count) accounts match the login hint: choose one by its identifier, or let the person choose.",
+                matchingAccounts: matches.map(\.id)
+            )
+        }
+        return match
     }
 
     /// Returns the account with Microsoft's home account identifier (`uid.utid`), compared case-insensitively.
@@ -72,6 +107,27 @@ extension PublicClientApplication {
     }
 }
 
+extension Account {
+    fileprivate func hasUsername(_ name: String) -> Bool {
+        guard let username else { return false }
+        return username.utf8.elementsEqual(name.utf8) { Self.lowercased($0) == Self.lowercased($1) }
+    }
+
+    /// Whether an ID token of the account names the hint with which its person is found at the provider.
+    func hasLoginHint(_ hint: String) -> Bool {
+        tenantProfiles.contains { profile in
+            guard let claims = profile.idTokenClaims, let json = try? JSONObject(parsing: Array(claims.utf8)),
+                let known = json.string("login_hint")
+            else { return false }  // claims that cannot be read have no hint
+            return WireText.areSame(known, hint)
+        }
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+}
+
 // The current account, for programs in which one person works at a time.
 extension PublicClientApplication {
     /// Returns the account to work with, and the previous account.
@@ -83,7 +139,7 @@ extension PublicClientApplication {
     /// show. The call changes nothing, and costs one sweep of the cache.
     ///
     /// - Throws: `AuthenticationError.Code.accountSelectionRequired` when several accounts are signed in and none was
-    ///   chosen: choose an account, or let the person choose. `.cache` when the cache cannot be read;
+    ///   chosen: choose one of the error's ``AuthenticationError/matchingAccounts``, or let the person choose. `.cache` when the cache cannot be read;
     ///   `CancellationError`.
     public func currentAccount() async throws -> CurrentAccount {
         let signedIn = try await allAccounts()
@@ -91,7 +147,8 @@ extension PublicClientApplication {
         guard let accounts = inUse.accounts(among: signedIn) else {
             throw AuthenticationError(
                 .accountSelectionRequired,
-                "\(signedIn.count) accounts are signed in, and none was chosen: set the current account."
+                "\(signedIn.count) accounts are signed in, and none was chosen: set the current account.",
+                matchingAccounts: signedIn.map(\.id)
             )
         }
         return accounts

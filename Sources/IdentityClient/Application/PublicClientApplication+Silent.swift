@@ -23,4 +23,11 @@ extension PublicClientApplication {
     public func acquireTokenSilently(scopes: Set<Scope>, account: Account) async throws -> AuthenticationResult {
         try await acquireTokenSilently(SilentParameters(scopes: scopes, account: account))
     }
+
+    /// Acquires an access token without asking the person, for the signed-in account that a login hint names.
+    ///
+    /// - Throws: The errors of ``account(matching:)`` and ``acquireTokenSilently(_:)``.
+    public func acquireTokenSilently(scopes: Set<Scope>, loginHint: String) async throws -> AuthenticationResult {
+        try await acquireTokenSilently(scopes: scopes, account: try await account(matching: loginHint))
+    }
 }

@@ -24,7 +24,8 @@ extension AuthenticationError.Code {
     public static let passwordExpired = Self(rawValue: "interaction_required.password_expired")
     /// The person chose "forgot password" (B2C): start the password-reset policy.
     public static let passwordResetRequired = Self(rawValue: "interaction_required.password_reset")
-    /// The person must choose an account.
+    /// Several accounts are possible, named by the error's `matchingAccounts` if they are signed in here: choose one, or let
+    /// the person choose.
     public static let accountSelectionRequired = Self(rawValue: "interaction_required.account_selection")
     /// The account was signed out while its token was refreshed.
     public static let accountRemoved = Self(rawValue: "interaction_required.account_removed")

@@ -34,6 +34,9 @@ public struct AuthenticationError: Error, Sendable {
     /// `InteractiveParameters(scopes:account:meeting:)`.
     public let challenge: ResourceChallenge?
 
+    /// The identifiers of the accounts to choose from, with the code `.accountSelectionRequired`; otherwise empty.
+    public let matchingAccounts: [Account.ID]
+
     /// The time to wait before the next attempt, if the server or the library's own loop protection sets one.
     public let retryAfter: Duration?
 
@@ -58,6 +61,7 @@ public struct AuthenticationError: Error, Sendable {
         serverError: ServerError? = nil,
         claims: String? = nil,
         challenge: ResourceChallenge? = nil,
+        matchingAccounts: [Account.ID] = [],
         retryAfter: Duration? = nil,
         correlationID: UUID? = nil,
         underlyingError: (any Error)? = nil,
@@ -68,6 +72,7 @@ public struct AuthenticationError: Error, Sendable {
         self.serverError = serverError
         self.claims = claims
         self.challenge = challenge
+        self.matchingAccounts = matchingAccounts
         self.retryAfter = retryAfter
         self.correlationID = correlationID
         self.underlyingError = underlyingError
