@@ -24,6 +24,14 @@ extension PublicClientApplication {
         try await acquireTokenSilently(SilentParameters(scopes: scopes, account: account))
     }
 
+    /// Returns the access tokens of a program that runs for long: the token of now, and a new one before each ends.
+    ///
+    /// Nothing is acquired before the first element is awaited. `forcesRefresh` and `claims` apply to the first token, and
+    /// `allowsExpiredToken` to none; with `usesCacheOnly` the first element throws `.invalidArgument`.
+    public func liveTokens(_ parameters: SilentParameters) -> LiveTokens {
+        LiveTokens(application: self, parameters: parameters, draw: RenewalSchedule.draw(for:))
+    }
+
     /// Acquires an access token without asking the person, for the signed-in account that a login hint names.
     ///
     /// - Throws: The errors of ``account(matching:)`` and ``acquireTokenSilently(_:)``.

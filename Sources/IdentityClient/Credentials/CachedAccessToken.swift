@@ -18,6 +18,8 @@ package final class CachedAccessToken: Sendable {
     package let cachedAt: Int64
     package let expiresOn: Int64
     package let refreshOn: Int64?
+    /// When the token is renewed because of `refreshOn`.
+    private let renewsOn: Int64?
     /// The end of the time in which the token may be used while the server cannot issue another one; `nil` if that is
     /// not after `expiresOn`.
     package let extendedExpiresOn: Int64?
@@ -55,6 +57,7 @@ package final class CachedAccessToken: Sendable {
         self.cachedAt = cachedAt
         self.expiresOn = expiresOn
         self.refreshOn = refreshOn
+        renewsOn = refreshOn.map { RenewalSchedule.renewal(of: secret, from: $0, expiresOn: expiresOn) }
         self.extendedExpiresOn = extendedExpiresOn.flatMap { $0 > expiresOn ? $0 : nil }
         self.unknown = unknown
         scopeSet = Set(scopes.map(Scope.init(rawValue:)))
@@ -93,9 +96,9 @@ package final class CachedAccessToken: Sendable {
         return (expiresOn..<extendedExpiresOn).contains(now)
     }
 
-    /// Returns whether the server wants the token renewed although it is still valid.
+    /// Returns whether the server wants the token renewed although it is still valid, and its turn has come.
     package func isDueForRefresh(at now: Int64) -> Bool {
-        refreshOn.map { $0 <= now } ?? false
+        renewsOn.map { $0 <= now } ?? false
     }
 }
 

@@ -11,16 +11,14 @@ struct TokenKeeper: Sendable {
     /// How long the token in the file stays good at least, as far as the tokens' lifetime allows; `nil` for five minutes,
     /// or the second half of a shorter life.
     let validity: Duration?
+    /// The draw that spreads the renewals of many programs, for a token.
+    let draw: @Sendable (String) -> Double
     /// Whether an error that does not pass by itself ends the work. Otherwise a person can repair it meanwhile.
     let endsOnLastingErrors: Bool
     /// Returns the first token for `nil`.
     let acquire: @Sendable (TokenSource.Renewal?) async throws -> SourcedToken
     /// Returns the text of an error for a person.
     let describe: @Sendable (any Error) -> String
-
-    static let usualValidity = Duration.seconds(300)
-    /// The longest time between two looks at the file and the account.
-    static let beat = Duration.seconds(60)
 
     /// Works until the task is cancelled, and removes the file at the end.
     ///
@@ -33,19 +31,19 @@ struct TokenKeeper: Sendable {
         defer { file.remove() }
         try file.write(token.text)
         ready(token)
-        var margin = self.margin(of: token)
+        var schedule = self.schedule(of: token)
         var failures = 0
         while true {
-            try await clock.sleep(for: wait(for: token, margin, failures))
+            try await clock.sleep(for: schedule.wait(left: token.left(at: clock.now), failures: failures))
             try Task.checkCancellation()
             // Another process that took the file over is left alone.
             try file.checkIsNotKept()
-            let isDue = token.left(at: clock.now) <= margin
+            let isDue = schedule.isDue(left: token.left(at: clock.now))
             do {
-                let next = try await self.next(after: token, isDue ? margin + .seconds(1) : .zero, failures)
+                let next = try await self.next(after: token, isDue ? schedule.margin + .seconds(1) : .zero, failures)
                 if next.text != token.text {
                     try file.write(next.text)
-                    (token, margin) = (next, self.margin(of: next))
+                    (token, schedule) = (next, self.schedule(of: next))
                 } else if !file.isInPlace {
                     try file.write(next.text)
                 }
@@ -86,14 +84,8 @@ struct TokenKeeper: Sendable {
         return forced
     }
 
-    private func margin(of token: SourcedToken) -> Duration {
-        let left = max(.zero, token.left(at: clock.now))  // an expired token is handed out in an outage
-        return validity.map { min($0, left * 9 / 10) } ?? min(Self.usualValidity, left / 2)
-    }
-
-    private func wait(for token: SourcedToken, _ margin: Duration, _ failures: Int) -> Duration {
-        guard failures == 0 else { return min(Self.beat, .seconds(5 << min(failures - 1, 4))) }
-        return max(.seconds(1), min(Self.beat, token.left(at: clock.now) - margin))
+    private func schedule(of token: SourcedToken) -> RenewalSchedule {
+        RenewalSchedule(left: token.left(at: clock.now), validity: validity, draw: draw(token.text))
     }
 
     private func report(_ error: any Error, _ token: SourcedToken) {
@@ -131,6 +123,7 @@ extension TokenKeeper {
             clock: SystemClock(),
             console: console,
             validity: source.minimumValidity > .zero ? source.minimumValidity : nil,
+            draw: RenewalSchedule.draw(for:),
             endsOnLastingErrors: endsOnLastingErrors,
             acquire: { renewal in
                 guard let renewal else { return try await source.token() }

@@ -25,8 +25,8 @@ struct CacheOnlyTests {
         let setup = try TestSetup { $0.refreshIn = .seconds(1800) }
         let (application, first) = try await setup.signedIn()
         setup.provider.forgetRequests()
-        for age in [0, 1900, 3599] {
-            setup.clock.advance(by: .seconds(age == 0 ? 0 : age == 1900 ? 1900 : 1699))
+        for wait in [0, 2000, 1599] {
+            setup.clock.advance(by: .seconds(wait))
             let hit = try await call(application, first) { $0.usesCacheOnly = true }
             #expect(hit.accessToken == first.accessToken && hit.source == .cache && hit.expiredFor == nil)
         }

@@ -24,7 +24,7 @@ struct QuietTests {
         cache.refusedWrites = [.account, .application]
         let account = try await application.acquireTokenInteractively(scopes: ["api.read"]).account
         cache.refusedWrites = [.application]
-        setup.clock.advance(by: .seconds(120))
+        setup.clock.advance(by: .seconds(360))
         setup.provider.failAlways(.token, with: .serverError())
         #expect(try await application.acquireTokenSilently(scopes: ["api.read"], account: account).source == .cache)
         try await application.finishPendingRefreshes()

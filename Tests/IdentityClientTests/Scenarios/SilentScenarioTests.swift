@@ -135,7 +135,7 @@ struct SilentScenarioTests {
     @Test func renewsInTheBackgroundWhenTheServerWishes() async throws {
         let setup = try TestSetup { $0.refreshIn = .seconds(1800) }
         let (application, first) = try await setup.signedIn()
-        setup.clock.advance(by: .seconds(1801))
+        setup.clock.advance(by: .seconds(1980))
         let gate = Gate()
         setup.provider.failNext(.token, with: .held(by: gate))
         for _ in 0..<10 {
@@ -152,7 +152,7 @@ struct SilentScenarioTests {
     @Test func staysQuietWhenABackgroundRenewalFails() async throws {
         let setup = try TestSetup { $0.refreshIn = .seconds(1800) }
         let (application, first) = try await setup.signedIn()
-        setup.clock.advance(by: .seconds(1801))
+        setup.clock.advance(by: .seconds(1980))
         setup.transport.isOffline = true
         let hit = try await application.acquireTokenSilently(scopes: ["api.read"], account: first.account)
         #expect(hit.accessToken == first.accessToken)
@@ -169,7 +169,7 @@ struct SilentScenarioTests {
     @Test func triesToRenewInTheBackgroundOnceAMinute() async throws {
         let setup = try TestSetup { $0.refreshIn = .seconds(1800) }
         let (application, first) = try await setup.signedIn()
-        setup.clock.advance(by: .seconds(1801))
+        setup.clock.advance(by: .seconds(1980))
         setup.provider.failAlways(.token, with: .refusal("temporarily_unavailable", status: 400))
         for minute in 1...2 {
             for _ in 0..<5 {
@@ -185,7 +185,7 @@ struct SilentScenarioTests {
     @Test func triesToRenewInTheBackgroundOnceAMinuteWhereTheNetworkIsSilent() async throws {
         let setup = try TestSetup { $0.refreshIn = .seconds(1800) }
         let (application, first) = try await setup.signedIn { $0.compatibility.retriesUnansweredRefreshes = false }
-        setup.clock.advance(by: .seconds(1801))
+        setup.clock.advance(by: .seconds(1980))
         let gate = Gate()
         setup.provider.failNext(.token, with: .held(by: gate, then: .drop))
         let forced = Task.immediate {

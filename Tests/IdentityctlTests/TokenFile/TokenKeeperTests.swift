@@ -84,6 +84,7 @@ import Testing
             clock: clock,
             console: screen.console(columns: nil, isTerminal: false),
             validity: validity,
+            draw: { _ in 0 },
             endsOnLastingErrors: endsOnLastingErrors,
             acquire: { try source.token($0) },
             describe: { PlainReport.sentence($0) }
@@ -218,6 +219,7 @@ import Testing
             clock: clock,
             console: screen.console(columns: nil, isTerminal: false),
             validity: nil,
+            draw: { _ in 0 },
             endsOnLastingErrors: false,
             acquire: { [source] in try source.token($0) },
             describe: { "\($0)" }
