@@ -54,6 +54,16 @@ public struct ClientConfiguration: Sendable {
     /// 60 s there.
     public var expirationLeeway: Duration = .seconds(300)
 
+    /// Whether a sign-in at Entra ID may find that the person's account belongs to another of Microsoft's clouds, such as
+    /// that of the US government (`instance_aware`). Off unless set; without effect at other providers.
+    ///
+    /// Such a sign-in throws `.accountInAnotherCloud`. The error's ``AuthenticationError/redirectedAuthority`` is the authority
+    /// to sign in at, with an application object of its own: the clouds share neither accounts nor tokens, and the program
+    /// is registered in each of them. Only a cloud that the library knows, or a host in ``knownHosts``, is named.
+    ///
+    /// - SeeAlso: [National clouds](https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud)
+    public var isInstanceAware = false
+
     /// Whether an expired access token is handed out while the provider cannot issue another one, for as long as the
     /// provider allowed when it issued the token (Microsoft's `ext_expires_in`). Off unless set.
     ///

@@ -37,6 +37,9 @@ public struct AuthenticationError: Error, Sendable {
     /// The identifiers of the accounts to choose from, with the code `.accountSelectionRequired`; otherwise empty.
     public let matchingAccounts: [Account.ID]
 
+    /// The authority of the cloud that the account belongs to, with the code `.accountInAnotherCloud`; otherwise `nil`.
+    public let redirectedAuthority: Authority?
+
     /// The time to wait before the next attempt, if the server or the library's own loop protection sets one.
     public let retryAfter: Duration?
 
@@ -62,6 +65,7 @@ public struct AuthenticationError: Error, Sendable {
         claims: String? = nil,
         challenge: ResourceChallenge? = nil,
         matchingAccounts: [Account.ID] = [],
+        redirectedAuthority: Authority? = nil,
         retryAfter: Duration? = nil,
         correlationID: UUID? = nil,
         underlyingError: (any Error)? = nil,
@@ -73,6 +77,7 @@ public struct AuthenticationError: Error, Sendable {
         self.claims = claims
         self.challenge = challenge
         self.matchingAccounts = matchingAccounts
+        self.redirectedAuthority = redirectedAuthority
         self.retryAfter = retryAfter
         self.correlationID = correlationID
         self.underlyingError = underlyingError

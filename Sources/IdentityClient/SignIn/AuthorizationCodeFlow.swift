@@ -34,6 +34,7 @@ struct AuthorizationCodeFlow: Sendable {
     {
         try request.markAnswered()
         try checkIssuer(response, request)
+        try checkCloud(response, request)
         let code: String
         switch response.outcome {
         case .code(let value): code = value
@@ -96,5 +97,33 @@ struct AuthorizationCodeFlow: Sendable {
                 correlationID: context.correlationID
             )
         }
+    }
+}
+
+// The clouds of Entra ID.
+extension AuthorizationCodeFlow {
+    /// Throws if the person's account belongs to another cloud, where this program's code cannot be redeemed.
+    ///
+    /// The redirect can be forged, so that it only names a cloud and never makes this program send anything there.
+    private func checkCloud(_ response: AuthorizationResponse, _ request: AuthorizationRequest) throws {
+        guard environment.configuration.isInstanceAware, let named = response.cloudHost?.lowercased(),
+            let authority = request.authority.inCloud(of: named), authority.partition != request.authority.partition
+        else { return }
+        guard CloudInstances.isKnown(named) || environment.configuration.knownHosts.contains(named) else {
+            throw AuthenticationError(
+                .untrustedAuthority,
+                """
+                The answer names '\(WireText.clean(named).prefix(100))' as the cloud of the account, which is not a known cloud of \
+                Microsoft. Nothing was sent there. If it is one, add it to the known hosts.
+                """,
+                correlationID: context.correlationID
+            )
+        }
+        throw AuthenticationError(
+            .accountInAnotherCloud,
+            "This account belongs to another cloud: sign in at \(authority.url), with this program's registration there.",
+            redirectedAuthority: authority,
+            correlationID: context.correlationID
+        )
     }
 }

@@ -78,6 +78,7 @@ struct AuthorizationPreparation: Sendable {
         message.uiLocales = parameters.uiLocales
         message.correlationID = authority.isMicrosoft ? context.correlationID.uuidString.lowercased() : nil
         message.clientInfo = authority.hasHomeAccounts
+        message.isInstanceAware = environment.configuration.isInstanceAware && authority.hasTenants
         message.extra = try ExtraItems.checked(parameters.extraQueryItems)
         let address = try await address(for: message)
         environment.configuration.capture?.note(authorization: address.url, context.correlationID)

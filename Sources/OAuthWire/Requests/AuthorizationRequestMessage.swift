@@ -24,6 +24,8 @@ package struct AuthorizationRequestMessage: Sendable {
     package var correlationID: String?
     /// Whether to request `client_info`, in which Microsoft names the home account.
     package var clientInfo = false
+    /// `instance_aware`: whether Microsoft may name the cloud of the person's account.
+    package var isInstanceAware = false
     /// The program's additional parameters; reserved names are not sent.
     package var extra: [(String, String)] = []
 
@@ -57,6 +59,7 @@ package struct AuthorizationRequestMessage: Sendable {
             ("ui_locales", uiLocales.joined(separator: " ")),
             ("client-request-id", correlationID),
             ("client_info", clientInfo ? "1" : nil),
+            ("instance_aware", isInstanceAware ? "true" : nil),
         ])
         return own + extra.filter { !Self.reservedNames.contains($0.0) }
     }
@@ -65,7 +68,8 @@ package struct AuthorizationRequestMessage: Sendable {
     package static let reservedNames: Set<String> = [
         "client_id", "response_type", "redirect_uri", "scope", "state", "nonce", "code_challenge",
         "code_challenge_method", "response_mode", "prompt", "login_hint", "domain_hint", "claims", "max_age",
-        "acr_values", "ui_locales", "client-request-id", "client_info", "request", "request_uri", "code",
+        "acr_values", "ui_locales", "client-request-id", "client_info", "instance_aware", "request", "request_uri",
+        "code",
         "code_verifier", "client_secret", "grant_type", "refresh_token", "device_code", "username", "password",
         "assertion", "assertion_type", "client_assertion", "client_assertion_type",
     ]

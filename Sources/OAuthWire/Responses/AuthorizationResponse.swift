@@ -18,6 +18,8 @@ package struct AuthorizationResponse: Sendable {
     /// As received; see ``ClientInfo``.
     package var clientInfo: String?
     package var outcome: Outcome
+    /// `cloud_instance_host_name`: the host of the cloud that the person's account belongs to.
+    package var cloudHost: String?
 
     /// Reads the parameters of a query or of a posted form.
     /// - Throws: `WireError`: a required parameter occurs twice, there is neither code nor error, there are both, or
@@ -45,7 +47,8 @@ package struct AuthorizationResponse: Sendable {
             state: try value("state"),
             issuer: try value("iss"),
             clientInfo: try value("client_info"),
-            outcome: outcome
+            outcome: outcome,
+            cloudHost: try value("cloud_instance_host_name")
         )
     }
 }

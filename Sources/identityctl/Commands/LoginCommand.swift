@@ -77,6 +77,7 @@ struct LoginCommand: ToolCommand {
         )
         configuration.redirectURI = try signIn.redirect(environment, isManual: method == .manual)
         configuration.requestTimeout = min(configuration.requestTimeout, parameters.timeout)
+        configuration.isInstanceAware = try environment.isOn("instance-aware", signIn.instanceAware)
         configuration.compatibility.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
         configuration.browser = ReportingBrowser(
             launcher: SystemBrowserLauncher(command: command, withholding: ProviderOptions.secretVariables),
@@ -182,7 +183,8 @@ extension LoginCommand {
                 ("--response-mode", signIn.responseMode), ("--redirect-uri", signIn.redirectURI),
                 ("--redirect-ports", signIn.redirectPorts), ("--browser", browser.browser),
             ]
-            let ignored = values.filter { $0.1 != nil }.map(\.0) + (signIn.push ? ["--push"] : [])
+            let flags = [("--push", signIn.push), ("--instance-aware", signIn.instanceAware)]
+            let ignored = values.filter { $0.1 != nil }.map(\.0) + flags.filter(\.1).map(\.0)
             let name = deviceCode ? "--device-code" : Environment.variable(for: "device-code")
             try refuse(ignored, beside: name, which: "shows no page here")
         }

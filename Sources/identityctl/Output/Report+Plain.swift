@@ -100,6 +100,10 @@ enum PlainReport {
             let login = options.replacing("--default-scopes", with: "openid")
             return "If it is one that is added by default, leave it out, for example: \(login.command("login"))"
         }
+        if let authority = known.redirectedAuthority {
+            let login = options.replacing("--authority", with: authority.url)
+            return "To sign in at the account's cloud, run: \(login.command("login"))"
+        }
         guard .interactionRequired ~= known.code else { return nil }
         var login = known.claims.map { options.replacing("--claims", with: $0) } ?? options
         if known.code == .accountMismatch { login = login.replacing("--prompt", with: "select_account") }

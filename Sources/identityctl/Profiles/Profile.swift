@@ -53,8 +53,7 @@ struct Profile: Sendable {
     /// The names whose value is `on` or `off`.
     static let switches: Set = [
         "allow-expired", "cache-only", "device-code", "end-session", "extended-lifetime", "force-refresh", "id-token",
-        "if-needed", "json", "manual", "print-token", "push",
-        "revoke", "without-browser",
+        "if-needed", "instance-aware", "json", "manual", "print-token", "push", "revoke", "without-browser",
     ]
 
     /// The names that may stand in several lines.

@@ -29,6 +29,26 @@ import Testing
         #expect(try await setup.run("token", "--min-validity=86401").status == 64)
     }
 
+    @Test(.timeLimit(.minutes(1))) func takesAnExpiredTokenOnlyIfTold() async throws {
+        let setup = try ToolSetup()
+        let login = try await setup.login()
+        #expect(try await setup.run("token", "--cache-only").output == login.output)
+        #expect(try await setup.run("token", "--cache-only", "--force-refresh").status == 64)
+        setup.provider.settings.accessTokenLifetime = .seconds(1)
+        let short = try await setup.run("token", "--force-refresh")
+        setup.provider.close()
+        var spent = short
+        while spent.status == 0 { spent = try await setup.run("token", "--cache-only") }
+        #expect(spent.status == 3 && spent.output.isEmpty, "\(spent.errors)")
+        #expect(spent.errors.contains("network.not_allowed") && spent.errors.contains("leave out --cache-only"))
+        let json = try await setup.run("token", "--cache-only", "--allow-expired", "--json")
+        let result = try JSONObject(parsing: Array(json.output.utf8))
+        #expect(result.string("accessToken").map { $0 + "\n" } == short.output && result.integer("expiredFor") != nil)
+        #expect(json.status == 0 && json.errors.hasPrefix("Warning: the token expired "), "\(json.errors)")
+        #expect(try await setup.run("token", "--allow-expired").output == short.output)
+        #expect(try await setup.run("token").status == 3)
+    }
+
     @Test(.timeLimit(.minutes(1))) func printsAnIDTokenThatHasNotExpired() async throws {
         let setup = try ToolSetup()
         setup.provider.settings.idTokenLifetime = .seconds(-10)
