@@ -59,15 +59,17 @@ struct ConfigModuleTests {
         #expect(setup.provider.count(of: .keys) == 2)
     }
 
+    /// The program has the keys already; they are replaced while its token request is answered.
     @Test func test_signing_key_rotation_just_before_signing() async throws {
         let setup = try TestSetup()
+        let (application, _) = try await setup.signedIn()
         let gate = Gate()
         setup.provider.failNext(.token, with: .held(by: gate))
-        let application = try setup.application()
         let task = Task { try await application.acquireTokenInteractively(scopes: ["api.read"]) }
-        try await setup.provider.waitForRequest(.token)
+        try await setup.provider.waitForRequest(.token, count: 2)
         setup.provider.rotateSigningKey()
         gate.open()
         #expect(try await application.userInfo(for: task.value.account).subject == "subject-alice")
+        #expect(setup.provider.count(of: .keys) == 2)
     }
 }
