@@ -178,12 +178,15 @@ extension LoginCommand {
         case .deviceCode:
             let values = [
                 ("--prompt", signIn.prompt), ("--login-hint", signIn.loginHint), ("--domain-hint", signIn.domainHint),
-                ("--acr-values", signIn.acrValues),
+                ("--acr-values", signIn.acrValues), ("--require-amr", signIn.requireAMR),
                 ("--max-age", signIn.maxAge), ("--ui-locales", signIn.uiLocales),
                 ("--response-mode", signIn.responseMode), ("--redirect-uri", signIn.redirectURI),
                 ("--redirect-ports", signIn.redirectPorts), ("--browser", browser.browser),
             ]
-            let flags = [("--push", signIn.push), ("--instance-aware", signIn.instanceAware)]
+            let flags = [
+                ("--push", signIn.push), ("--instance-aware", signIn.instanceAware),
+                ("--require-acr", signIn.requireACR),
+            ]
             let ignored = values.filter { $0.1 != nil }.map(\.0) + flags.filter(\.1).map(\.0)
             let name = deviceCode ? "--device-code" : Environment.variable(for: "device-code")
             try refuse(ignored, beside: name, which: "shows no page here")

@@ -51,6 +51,17 @@ struct SignInOptions: ParsableArguments {
     )
     var acrValues: String?
 
+    @Flag(help: "Refuse the sign-in unless the provider says that it was one of --acr-values.")
+    var requireACR = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Refuse the sign-in unless the provider names all these methods of authentication, such as mfa.",
+            valueName: "methods"
+        )
+    )
+    var requireAMR: String?
+
     @Option(help: ArgumentHelp("The maximum age of your authentication.", valueName: "seconds"))
     var maxAge: String?
 
@@ -89,6 +100,11 @@ extension SignInOptions {
         parameters.loginHint = try environment.given("login-hint", loginHint)?.text
         parameters.domainHint = try environment.given("domain-hint", domainHint)?.text
         parameters.acrValues = try environment.words("acr-values", acrValues.map { [$0] } ?? [])
+        parameters.requiresACR = try environment.isOn("require-acr", requireACR)
+        guard !parameters.requiresACR || !parameters.acrValues.isEmpty else {
+            throw UsageError("--require-acr needs --acr-values: give the kinds of authentication that you accept.")
+        }
+        parameters.requiredAMR = Set(try environment.words("require-amr", requireAMR.map { [$0] } ?? []))
         parameters.maxAge = try environment.given("max-age", maxAge)?.seconds(from: 0)
         parameters.uiLocales = try environment.words("ui-locales", uiLocales.map { [$0] } ?? [])
         parameters.responseMode = try chosenResponseMode(environment)
@@ -100,8 +116,8 @@ extension SignInOptions {
     /// Returns the parameters of a sign-in on another device.
     ///
     /// - Parameter wanted: The value of `--account`.
-    /// - Throws: `UsageError` if that account is not signed in yet. A device code carries no hint, so that any account
-    ///   could sign in.
+    /// - Throws: `UsageError` if that account is not signed in yet: a device code carries no hint, so that any account
+    ///   could sign in. Likewise if a kind of authentication is required, wherever that is said.
     func deviceParameters(
         _ parameters: InteractiveParameters,
         _ environment: Environment,
@@ -113,6 +129,12 @@ extension SignInOptions {
                 '\(wanted.text.printable)' is not signed in here, and a device code cannot ask for another account. Leave it out, \
                 or sign in without --device-code.
                 """
+            )
+        }
+        guard !parameters.requiresACR, parameters.requiredAMR.isEmpty else {
+            throw UsageError(
+                "A sign-in with a device code cannot require a kind of authentication. Leave --require-acr and --require-amr out, "
+                    + "also of the environment and the profile, or sign in without --device-code."
             )
         }
         var device = DeviceCodeParameters(scopes: parameters.scopes)

@@ -53,14 +53,14 @@ struct Profile: Sendable {
     /// The names whose value is `on` or `off`.
     static let switches: Set = [
         "allow-expired", "cache-only", "device-code", "end-session", "extended-lifetime", "force-refresh", "id-token",
-        "if-needed", "instance-aware", "json", "manual", "print-token", "push", "revoke", "without-browser",
+        "if-needed", "instance-aware", "json", "manual", "print-token", "push", "require-acr", "revoke",
+        "without-browser",
     ]
 
     /// The names that may stand in several lines.
     static let lists: Set = [
         "acr-values", "agent-audience", "agent-scope", "client-capabilities", "id-token-algorithms", "parameter",
-        "scope",
-        "serves", "ui-locales",
+        "require-amr", "scope", "serves", "ui-locales",
     ]
 
     let name: ProfileName

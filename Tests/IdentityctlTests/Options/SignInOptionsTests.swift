@@ -55,6 +55,7 @@ import Testing
             [
                 "--prompt", "login", "--login-hint", "alice", "--timeout", "20", "--response-mode", "form_post",
                 "--domain-hint", "a.test", "--acr-values", "phr  phrh", "--max-age", "0", "--ui-locales", "pt-BR pt",
+                "--require-acr", "--require-amr", "mfa  hwk",
                 "--parameter", "audience=https://a.test/?x=y", "--parameter", "empty=",
             ],
             ["--scope", "a", "--scope", "b\nc", "--claims", #"{"id_token":{}}"#]
@@ -62,6 +63,7 @@ import Testing
         #expect(made.prompt == .login)
         #expect(made.loginHint == "alice")
         #expect(made.domainHint == "a.test" && made.acrValues == ["phr", "phrh"])
+        #expect(made.requiresACR && made.requiredAMR == ["mfa", "hwk"])
         #expect(made.maxAge == .zero && made.uiLocales == ["pt-BR", "pt"])
         #expect(made.timeout == .seconds(20))
         #expect(made.responseMode == .formPost)
@@ -76,7 +78,7 @@ import Testing
             made.prompt == .providerDefault && made.loginHint == nil && made.responseMode == nil && made.claims == nil
         )
         #expect(made.timeout == .seconds(300))
-        #expect(made.scopes.isEmpty)
+        #expect(made.scopes.isEmpty && !made.requiresACR && made.requiredAMR.isEmpty)
     }
 
     @Test func takesThemFromTheEnvironment() throws {
@@ -84,7 +86,7 @@ import Testing
             "IDENTITYCTL_SCOPE": " a\tb ", "IDENTITYCTL_TIMEOUT": "7", "IDENTITYCTL_PROMPT": "none",
             "IDENTITYCTL_MAX_AGE": "60", "IDENTITYCTL_RESPONSE_MODE": "query", "IDENTITYCTL_LOGIN_HINT": "bob",
             "IDENTITYCTL_CLAIMS": "{}", "IDENTITYCTL_DOMAIN_HINT": "b.test", "IDENTITYCTL_ACR_VALUES": "phr",
-            "IDENTITYCTL_UI_LOCALES": "pt",
+            "IDENTITYCTL_UI_LOCALES": "pt", "IDENTITYCTL_REQUIRE_ACR": "1", "IDENTITYCTL_REQUIRE_AMR": "mfa",
         ]
         let made = try Self.parameters([], [], variables)
         #expect(made.scopes == ["a", "b"])
@@ -93,6 +95,7 @@ import Testing
         #expect(made.responseMode == .query)
         #expect(made.loginHint == "bob" && made.maxAge == .seconds(60))
         #expect(made.claims == "{}")
+        #expect(made.requiresACR && made.requiredAMR == ["mfa"])
         #expect(made.domainHint == "b.test" && made.acrValues == ["phr"] && made.uiLocales == ["pt"])
         #expect(try Self.parameters([], ["--scope", "c"], variables).scopes == ["c"])
     }
@@ -101,7 +104,7 @@ import Testing
         (["--timeout", "0"], []), (["--timeout", "1.5"], []), (["--timeout", "86401"], []), (["--timeout", "x"], []),
         (["--max-age", "86401"], []), (["--max-age", "x"], []), (["--acr-values", ""], []),
         (["--response-mode", "fragment"], []), ([], ["--claims", "{"]), ([], ["--claims", "[]"]),
-        ([], ["--scope", " "]),
+        ([], ["--scope", " "]), (["--require-acr"], []), (["--require-amr", " "], []),
         (["--prompt", ""], []), (["--parameter", "a"], []), (["--parameter", "=a"], []),
         (["--parameter", "scope=a"], []), (["--parameter", "a=1", "--parameter", "a=2"], []),
     ])
@@ -129,7 +132,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "domain-hint", "acr-values", "max-age", "ui-locales", "prompt", "login-hint", "response-mode", "redirect-uri",
+        "domain-hint", "acr-values", "require-amr", "max-age", "ui-locales", "prompt", "login-hint", "response-mode",
+        "redirect-uri",
         "redirect-ports", "browser",
     ])
     func refusesWhatADeviceCodeIgnores(option: String) throws {
@@ -164,6 +168,17 @@ import Testing
             try command("--browser", "w3m").refuseUnusedOptions(by: .manual)
         }
         #expect(variable?.message.contains("with IDENTITYCTL_MANUAL") == true)
+    }
+
+    @Test(arguments: [
+        ["--acr-values", "phr", "--require-acr"], ["--require-amr", "mfa"],
+    ])
+    func refusesADeviceCodeThatCannotRequireAKindOfAuthentication(_ arguments: [String]) throws {
+        let parameters = try Self.parameters(arguments)
+        let options = try SignInOptions.parse([])  // the requirement may come from the profile
+        #expect(throws: UsageError.self) {
+            try options.deviceParameters(parameters, Environment([:]), for: nil)
+        }
     }
 
     @Test func refusesADeviceCodeForAnAccountThatIsNotSignedIn() throws {

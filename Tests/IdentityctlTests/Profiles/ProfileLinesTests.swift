@@ -20,7 +20,8 @@ import Testing
     /// The names whose value may be any text.
     private static let free: Set = [
         "account", "acr-values", "agent-audience", "agent-scope", "browser", "client-capabilities", "client-id",
-        "client-secret", "default-scopes", "domain-hint", "login-hint", "prompt", "scope", "ui-locales", "username",
+        "client-secret", "default-scopes", "domain-hint", "login-hint", "prompt", "require-amr", "scope", "ui-locales",
+        "username",
     ]
 
     private static let providers: Set = ["authority", "issuer", "authorization-endpoint", "token-endpoint"]
