@@ -65,6 +65,20 @@ extension AccountStore {
         }
     }
 
+    /// Returns the claims that the provider's UserInfo endpoint has about an account; see
+    /// `PublicClientApplication/userInfo(for:scopes:authority:)`.
+    ///
+    /// - Parameters:
+    ///   - account: The account.
+    ///   - scopes: The scopes of the access token that is sent, as in that method.
+    /// - Throws: The errors of that method, and `.configuration` when there is no such type.
+    public func userInfo(for account: StoredAccount, scopes: Set<Scope>? = nil) async throws -> IdentityClaims {
+        let entry = try entry(account.type)
+        return try await telling(of: account.type, account.account) {
+            try await entry.application.userInfo(for: account.account, scopes: scopes)
+        }
+    }
+
     /// Prepares a sign-in for a program that shows the page itself; see
     /// `PublicClientApplication/prepareAuthorization(_:)`.
     ///

@@ -55,6 +55,8 @@ struct AccountStoreTests {
             let hit = try await store.acquireTokenSilently(for: account)
             #expect(hit.accessToken == result.accessToken && hit.source == .cache)
         }
+        #expect(try await store.userInfo(for: accounts[1]).subject == "subject-bob")
+        #expect(setup.provider.count(of: .userInfo) == 0 && shop.provider.count(of: .userInfo) == 1)
         try await store.signOut(accounts[0])
         #expect(try await store.accounts() == [accounts[1]])
         try await expectError(.invalidArgument) { try await store.accounts(ofType: "unknown") }
