@@ -23,6 +23,8 @@ extension EndToEnd {
             if case .failed(let error) = first.persistence { Issue.record(error) }
             #expect(try await program.isHonoured(first))
             #expect(try await program.app.allAccounts() == [first.account])
+            let subject = try #require(first.account.tenantProfiles.first?.claims?.subject)
+            #expect(try await program.app.userInfo(for: first.account).subject == subject)
 
             let hit = try await program.token(for: first.account)
             #expect(hit.source == .cache)
