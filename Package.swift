@@ -9,6 +9,12 @@ let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-htt
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
+// Fetched only with the traits Metrics and Tracing.
+let telemetryPackages: [Package.Dependency] = [
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+]
+
 let package = Package(
     name: "swift-identity-client",
     products: [
@@ -21,22 +27,34 @@ let package = Package(
         .executable(name: "identityctl", targets: ["identityctl"]),
     ],
     traits: [
-        .trait(name: "WebView", description: "IdentityWebView, which needs WebKitGTK's headers; empty without this.")
+        .trait(name: "WebView", description: "IdentityWebView, which needs WebKitGTK's headers; empty without this."),
+        .trait(name: "Metrics", description: "Counts and times for swift-metrics."),
+        .trait(name: "Tracing", description: "Spans for swift-distributed-tracing."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    ],
+    ] + telemetryPackages,
     targets: [
         // The library, and what it is built of.
         .target(
             name: "IdentityClient",
-            dependencies: ["OAuthWire", "LoopbackHTTP", "CCurl", crypto, cryptoExtras, httpTypes, logging]
+            dependencies: [
+                "OAuthWire", "LoopbackHTTP", "IdentityTelemetry", "CCurl", crypto, cryptoExtras, httpTypes, logging,
+            ]
         ),
         .target(name: "OAuthWire", dependencies: [crypto, cryptoExtras]),
         .target(name: "LoopbackHTTP"),
+        // The seam for metrics and traces. Only the traits bring the packages.
+        .target(
+            name: "IdentityTelemetry",
+            dependencies: [
+                .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
+            ]
+        ),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("dl")]),
 
         // Calls APIs with the tokens.
@@ -45,7 +63,7 @@ let package = Package(
         // The desktop's keyring. libsecret and GLib are loaded when it is first used: nothing links them.
         .target(
             name: "IdentityKeyring",
-            dependencies: ["IdentityClient", "GLibSupport", "CLibSecret", crypto, logging]
+            dependencies: ["IdentityClient", "IdentityTelemetry", "GLibSupport", "CLibSecret", crypto, logging]
         ),
         .target(name: "GLibSupport", dependencies: ["CGIO", "IdentityClient"]),
         .target(name: "CLibSecret", dependencies: ["CGIO"], linkerSettings: [.linkedLibrary("dl")]),
@@ -93,8 +111,8 @@ let package = Package(
         .testTarget(
             name: "IdentityClientTests",
             dependencies: [
-                "IdentityClient", "IdentityResources", "IdentityTesting", "IdentityTestSupport", "OAuthWire",
-                "LoopbackHTTP", crypto, httpTypes, logging,
+                "IdentityClient", "IdentityResources", "IdentityTelemetry", "IdentityTesting", "IdentityTestSupport",
+                "OAuthWire", "LoopbackHTTP", crypto, httpTypes, logging,
             ]
         ),
         .testTarget(
@@ -177,6 +195,29 @@ if Context.environment["IDENTITY_FUZZ"] != nil {
             path: "Tests/FuzzingTests",
             exclude: ["Corpus", "CorpusTests.swift"],
             swiftSettings: [.unsafeFlags(["-parse-as-library"])]
+        )
+    )
+}
+
+// The target that the traits Metrics and Tracing change, and its tests, alone (Scripts/test-telemetry).
+if Context.environment["IDENTITY_TELEMETRY"] != nil {
+    package.products = []
+    package.dependencies = telemetryPackages
+    package.targets.removeAll { $0.name != "IdentityTelemetry" }
+    package.targets.append(
+        .testTarget(
+            name: "TelemetryTests",
+            dependencies: [
+                "IdentityTelemetry",
+                .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+                .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
+                .product(
+                    name: "InMemoryTracing",
+                    package: "swift-distributed-tracing",
+                    condition: .when(traits: ["Tracing"])
+                ),
+            ]
         )
     )
 }

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityTelemetry
+
 extension PublicClientApplication {
     /// Signs a person in on another device, for programs without a browser: the person opens an address there and types
     /// a code.
@@ -30,6 +32,6 @@ extension PublicClientApplication {
     ) async throws -> AuthenticationResult {
         let context = environment.context(parameters.correlationID)
         let flow = DeviceAuthorizationFlow(environment: environment, context: context, parameters: parameters)
-        return try await environment.observing(.deviceCode, context) { try await flow.run(prompt: prompt) }
+        return try await environment.observing(.acquireWithDeviceCode, context) { try await flow.run(prompt: prompt) }
     }
 }

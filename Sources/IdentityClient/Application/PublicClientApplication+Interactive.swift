@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 public import FoundationEssentials
+import IdentityTelemetry
 
 extension PublicClientApplication {
     /// Signs a person in through the system's browser.
@@ -22,7 +23,7 @@ extension PublicClientApplication {
         }
         let context = environment.context(parameters.correlationID)
         let flow = InteractiveFlow(environment: environment, context: context)
-        return try await environment.observing(.interactive, context) {
+        return try await environment.observing(.acquireInteractively, context) {
             try await gate.run(parameters.whenPending) { try await flow.run(parameters) }
         }
     }
@@ -68,7 +69,7 @@ extension PublicClientApplication {
         with redirectURL: URL
     ) async throws -> AuthenticationResult {
         let context = environment.context(request.correlationID)
-        return try await environment.observing(.prepared, context) {
+        return try await environment.observing(.completeAuthorization, context) {
             try await complete(request, with: redirectURL, context)
         }
     }

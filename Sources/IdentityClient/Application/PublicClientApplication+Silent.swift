@@ -1,5 +1,8 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
+import IdentityTelemetry
+
 extension PublicClientApplication {
     /// Acquires an access token without asking the person: from the cache, or by a refresh.
     ///
@@ -14,7 +17,12 @@ extension PublicClientApplication {
     ///   `.configuration` when the program, its registration or the provider's policy must be changed;
     ///   `CancellationError` when the task was cancelled.
     public func acquireTokenSilently(_ parameters: SilentParameters) async throws -> AuthenticationResult {
-        try await SilentFlow(refresher: refresher).run(parameters)
+        guard environment.isMeasured else { return try await SilentFlow(refresher: refresher).run(parameters) }
+        return try await environment.configuration.telemetry.observe(
+            .acquireSilently,
+            correlationID: parameters.correlationID?.uuidString.lowercased(),
+            completion: Completion.of
+        ) { try await SilentFlow(refresher: refresher).run(parameters) }
     }
 
     /// Acquires an access token for `account` without asking the person, with defaults for everything else.

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import HTTPTypes
+package import IdentityTelemetry
 public import Logging
 
 /// The settings of an application object. Every setting that ``init(clientID:authority:cache:)`` does not take has a
@@ -97,6 +98,9 @@ public struct ClientConfiguration: Sendable {
 
     /// The record of the exchange for a support case, without secrets; `nil`, the default, for none.
     public var capture: ExchangeCapture?
+
+    /// The receiver of metrics and spans: what the package's traits ask for.
+    package var telemetry: (any Telemetry)? = TelemetryBackend.current
 
     /// The header fields that are sent with every request to the provider, from an ``AccountType``.
     var extraHeaderFields: [HTTPField] = []

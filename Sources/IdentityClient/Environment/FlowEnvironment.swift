@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityTelemetry
 import Logging
 
 /// The environment of every flow: the configuration, and the parts that are created from it once.
@@ -17,9 +18,12 @@ final class FlowEnvironment: Sendable {
     let hasTenants: Bool
     let scopeRule: ScopeRule
     let expirationLeeway: Int64
+    /// Whether metrics or traces are wanted. A hit asks only this.
+    let isMeasured: Bool
 
     init(_ configuration: ClientConfiguration) {
         self.configuration = configuration
+        isMeasured = configuration.telemetry != nil
         partition = configuration.authority.partition
         hasTenants = configuration.authority.hasTenants
         scopeRule = configuration.authority.scopeRule
@@ -31,10 +35,14 @@ final class FlowEnvironment: Sendable {
             credentials: configuration.clientSecret.map {
                 ClientCredentials(clientID: configuration.clientID.rawValue, secret: $0)
             },
-            capture: configuration.capture
+            capture: configuration.capture,
+            telemetry: configuration.telemetry
         )
+        let cache: any TokenCache =
+            configuration.telemetry.map { MeasuredTokenCache(base: configuration.cache, telemetry: $0) }
+            ?? configuration.cache
         store = CredentialStore(
-            cache: configuration.cache,
+            cache: cache,
             group: configuration.cacheGroup ?? .application(configuration.clientID),
             clientID: configuration.clientID.rawValue
         )
@@ -42,7 +50,7 @@ final class FlowEnvironment: Sendable {
         accountsInUse = AccountsInUseRecord(store: store, scope: configuration.authority.accountScope)
         let documents = DiscoveryCache(
             client: client,
-            cache: configuration.cache,
+            cache: cache,
             group: store.group,
             clock: configuration.clock
         )

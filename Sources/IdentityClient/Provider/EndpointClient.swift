@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 package import HTTPTypes
+package import IdentityTelemetry
 import Logging
 import OAuthWire
 
@@ -36,19 +37,22 @@ package struct EndpointClient: Sendable {
     /// The client's credentials, if it has a secret.
     let credentials: ClientCredentials?
     let capture: ExchangeCapture?
+    let telemetry: (any Telemetry)?
 
     package init(
         transport: any HTTPTransport,
         deadline: Duration = .seconds(30),
         extraFields: [HTTPField] = [],
         credentials: ClientCredentials? = nil,
-        capture: ExchangeCapture? = nil
+        capture: ExchangeCapture? = nil,
+        telemetry: (any Telemetry)? = nil
     ) {
         self.transport = transport
         self.deadline = deadline
         self.extraFields = extraFields
         self.credentials = credentials
         self.capture = capture
+        self.telemetry = telemetry
     }
 
     /// Fetches a document. The answer is unchecked.
@@ -122,17 +126,28 @@ package struct EndpointClient: Sendable {
             for field in Self.libraryFields { request.headerFields[field.name] = field.value }
         }
         request = request.withUserAgent
+        return try await telemetry.observe(.request, completion: Completion.of) {
+            try await send(request, body: body, to: address, context)
+        }
+    }
+
+    private func send(
+        _ request: HTTPRequest,
+        body: [UInt8]?,
+        to address: WebAddress,
+        _ context: RequestContext
+    ) async throws -> (HTTPResponse, body: [UInt8]) {
         let begin = ContinuousClock.now
         do {
             let transport = transport
-            let (response, bytes) = try await withDeadline(deadline) { [request] in
+            let (response, bytes) = try await withDeadline(deadline) {
                 try await transport.send(request, body: body)
             }
             note(request, body: body, since: begin, .success((response, bytes)), context)
             context.logger.trace(
                 "Endpoint answered",
                 metadata: [
-                    "http.method": "\(method)", "identity.address": "\(address.withoutQuery)",
+                    "http.method": "\(request.method)", "identity.address": "\(address.withoutQuery)",
                     "http.status": "\(response.status.code)",
                 ]
             )

@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityTelemetry
+
 /// Performs the actions of one ``RefreshMachine``, and reports the results to it.
 ///
 /// The driver makes no decision about tokens: the machine chooses each next step. The driver keeps the credentials,
@@ -16,6 +18,7 @@ actor RefreshDriver {
     private var leaseRecord: CacheRecord?
     private var lease: RefreshLeaseStore.Held?
     private var listener: LeaseWait?
+    private var waiting: (begin: ContinuousClock.Instant, span: (any OpenSpan)?)?
     private var renewal: Task<Void, Never>?
     /// The write of a new refresh token that runs while the rest of the answer is checked.
     private var rotation: Task<Void, Never>?
@@ -77,6 +80,7 @@ actor RefreshDriver {
         while let action = actions.popFirst() {
             if case .finish(let outcome) = action {
                 self.outcome = outcome
+                endWait(Self.completion(of: outcome))
                 return Array(actions)
             }
             do {
@@ -97,6 +101,7 @@ actor RefreshDriver {
             return .leaseRead(sight)
         case .takeLease:
             lease = try await environment.store.wrapping { try await leases.take(over: leaseRecord) }
+            if lease != nil { endWait(.success()) }
             return .leaseTaken(lease != nil)
         case .renewLease:
             await renewal?.value
@@ -110,6 +115,7 @@ actor RefreshDriver {
             if let lease { await Task { [leases] in await leases.release(lease) }.value }
             lease = nil
         case .listen:
+            beginWait()
             listener = LeaseWait(for: [leases.key, leases.key.credential], in: environment.store.cache)
             return nil
         case .wait: return try await listener?.pause() == .hint ? .hint : .timeUp
@@ -174,6 +180,29 @@ extension RefreshDriver {
             return .neverToBeWritten
         } catch {}  // the caller was told, and there is a next time
         return .done
+    }
+}
+
+// The wait for another process, as one measured time.
+extension RefreshDriver {
+    private func beginWait() {
+        guard waiting == nil, let telemetry = environment.configuration.telemetry else { return }
+        waiting = (.now, telemetry.begin(.lease, correlationID: nil))
+    }
+
+    private func endWait(_ completion: Completion) {
+        guard let (begin, span) = waiting else { return }
+        waiting = nil
+        span?.end(completion)
+        environment.configuration.telemetry?.record(.finished(.lease, completion, begin.duration(to: .now)))
+    }
+
+    /// The end of a wait that did not end with the lease: another process brought the tokens, or none did in time.
+    private static func completion(of outcome: RefreshOutcome) -> Completion {
+        switch outcome {
+        case .found, .granted: .success()
+        default: .failure(AuthenticationError.Family.cache.rawValue)
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import IdentityTelemetry
 import Synchronization
 
 /// The refreshes of one application object: their queue, their pauses, and the leases kept until a write succeeds.
@@ -23,6 +24,7 @@ final class TokenRefresher: Sendable {
 
     /// Redeems the refresh token, once for all processes that share it, and stores the result.
     func refresh(_ request: SilentRequest, _ context: RequestContext) async throws -> AcquiredToken {
+        environment.configuration.telemetry?.record(.refresh(.led))
         let driver = RefreshDriver(
             request,
             in: environment,

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import IdentityTelemetry
 import Logging
 import OAuthWire
 
@@ -66,6 +67,16 @@ struct InteractiveFlow: Sendable {
         }
         // Reported here, because opening the browser may go on after the sign-in has ended.
         request.parameters.onProgress?(.waitingForPerson(until: .now + timeout))
+        return try await environment.configuration.telemetry.observe(.person, completion: Completion.of) {
+            try await answer(to: request, from: listener, within: timeout)
+        }
+    }
+
+    private func answer(
+        to request: AuthorizationRequest,
+        from listener: any RedirectListener,
+        within timeout: Duration
+    ) async throws -> (ReceivedRedirect, Result<AuthorizationResponse, any Error>) {
         do {
             return try await withDeadline(timeout) {
                 try await IdentityClient.answer(whileOpening: { try await show(request) }) {

@@ -132,7 +132,8 @@ struct SilentFlow: Sendable {
                 try await refresher.queue.run(
                     request,
                     of: snapshot?.key ?? environment.store.key(for: request.id),
-                    isForced: request.isForced
+                    isForced: request.isForced,
+                    joined: environment.countSharedRefresh
                 ) { [self] in try await renewed(request, token, for: parameters.account, before: snapshot, context) }
             }
         } catch let error as AuthenticationError {

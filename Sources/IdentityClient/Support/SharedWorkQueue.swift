@@ -29,9 +29,13 @@ final class SharedWorkQueue<Queue: Hashable & Sendable, Key: Equatable & Sendabl
         _ key: Key,
         of queue: Queue,
         isForced: Bool,
+        joined: () -> Void = {},
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        try await enqueue(Flight(key: key, isForced: isForced, work: work, failed: { _ in }), in: queue).value()
+        let flight = Flight(key: key, isForced: isForced, work: work, failed: { _ in })
+        let result = enqueue(flight, in: queue)
+        if result !== flight.result { joined() }
+        return try await result.value()
     }
 
     /// Begins the work without waiting for it.

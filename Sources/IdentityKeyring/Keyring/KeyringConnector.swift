@@ -2,6 +2,7 @@
 
 import GLibSupport
 import IdentityClient
+import IdentityTelemetry
 import Synchronization
 
 /// Provides the link to the keyring, and opens a new link when the old one has ended.
@@ -85,6 +86,14 @@ final class KeyringConnector: Sendable {
 
     /// Does `work` with the link, and repeats it with a new link if the old one had ended.
     func withLink<Value: Sendable>(_ work: (KeyringLink) async throws -> Value) async throws -> Value {
+        try await settings.telemetry.observe(.keyring, completion: Self.completion) { try await repeating(work) }
+    }
+
+    private static func completion<Value>(_ outcome: Result<Value, any Error>) -> Completion {
+        Completion.of(outcome.mapError { AuthenticationError.fromKeyring($0) as any Error })
+    }
+
+    private func repeating<Value: Sendable>(_ work: (KeyringLink) async throws -> Value) async throws -> Value {
         try await callLimit.wait()
         defer { callLimit.signal() }
         let first = try await link()

@@ -2,6 +2,7 @@
 
 import GLibSupport
 import IdentityClient
+package import IdentityTelemetry
 
 /// The settings of a keyring cache besides its name. Tests change them; programs use the defaults.
 package struct KeyringSettings: Sendable {
@@ -21,6 +22,9 @@ package struct KeyringSettings: Sendable {
     package var lockTimeout = Duration.seconds(5)
     /// The shortest time in which a person can close a dialog. A dialog that closes sooner was not shown.
     package var minimumDialogTime = Duration.milliseconds(300)
+
+    /// The receiver of metrics and spans: what the package's traits ask for.
+    package var telemetry: (any Telemetry)? = TelemetryBackend.current
 
     package init() {}
 }
