@@ -103,7 +103,11 @@ let package = Package(
         // What the test targets share. It is no product.
         .target(
             name: "IdentityTestSupport",
-            dependencies: ["IdentityClient", "IdentityResources", "IdentityTesting", "LoopbackHTTP", httpTypes],
+            dependencies: [
+                "IdentityClient", "IdentityResources", "IdentityTesting", "LoopbackHTTP", "OAuthWire", crypto,
+                cryptoExtras,
+                httpTypes,
+            ],
             path: "Tests/Support/TestSupport"
         ),
         .testTarget(name: "OAuthWireTests", dependencies: ["OAuthWire", crypto, cryptoExtras]),

@@ -6,7 +6,8 @@ public import IdentityClient
 
 /// A client that calls a resource (an API) on behalf of an account.
 ///
-/// It acquires the access token silently and sends it as `Authorization: Bearer`. After an answer of 401, the request
+/// It acquires the access token silently and sends it as `Authorization: Bearer`, or signs each request
+/// (`AuthenticationScheme.pop`). After an answer of 401, the request
 /// is sent once more with a renewed token, or with a token that meets the answer's claims challenge. Redirects of `GET`
 /// and `HEAD` are followed, without the token once they lead to another scheme, host or port, and never from https to
 /// http. After an answer of 429 or 503 with `Retry-After`, the client waits and repeats the request, if the method is
@@ -29,7 +30,11 @@ public final class AuthenticatedClient: Sendable {
     /// The scopes of the token.
     public let scopes: Set<Scope>
 
+    /// The way in which requests show the token.
+    public let scheme: AuthenticationScheme
+
     let tokens: ResourceTokens
+    let nonces = ResourceNonces()
     let transport: any HTTPTransport
     let timeout: Duration
     let maximumResponseBytes: Int
@@ -49,6 +54,8 @@ public final class AuthenticatedClient: Sendable {
     ///     it bounds these waits alone. One minute unless given.
     ///   - maximumResponseBytes: The largest body that is given back in memory; 16 MiB unless given, and above it
     ///     `.responseTooLarge`.
+    ///   - scheme: How requests show the token. With `.pop`, each one is signed, and signed once more with the API's nonce
+    ///     if the API demands one. `.bearer` unless given.
     public convenience init(
         application: PublicClientApplication,
         account: Account,
@@ -56,7 +63,8 @@ public final class AuthenticatedClient: Sendable {
         authority: Authority? = nil,
         transport: (any HTTPTransport)? = nil,
         timeout: Duration = .seconds(60),
-        maximumResponseBytes: Int = 16 << 20
+        maximumResponseBytes: Int = 16 << 20,
+        scheme: AuthenticationScheme = .bearer
     ) {
         self.init(
             application: application,
@@ -66,6 +74,7 @@ public final class AuthenticatedClient: Sendable {
             transport: transport,
             timeout: timeout,
             maximumResponseBytes: maximumResponseBytes,
+            scheme: scheme,
             onWait: nil
         )
     }
@@ -81,6 +90,7 @@ public final class AuthenticatedClient: Sendable {
         transport: (any HTTPTransport)? = nil,
         timeout: Duration,
         maximumResponseBytes: Int = 16 << 20,
+        scheme: AuthenticationScheme = .bearer,
         acquire: (@Sendable (SilentParameters) async throws -> AuthenticationResult)? = nil,
         onWait: (@Sendable (_ host: String, _ duration: Duration) -> Void)?
     ) {
@@ -90,9 +100,12 @@ public final class AuthenticatedClient: Sendable {
         self.transport = transport ?? application.configuration.transport
         self.timeout = timeout
         self.maximumResponseBytes = max(0, maximumResponseBytes)
+        self.scheme = scheme
         self.onWait = onWait
+        var parameters = SilentParameters(scopes: scopes, account: account, authority: authority)
+        parameters.scheme = scheme
         tokens = ResourceTokens(
-            SilentParameters(scopes: scopes, account: account, authority: authority),
+            parameters,
             acquire: acquire ?? { try await application.acquireTokenSilently($0) }
         )
     }

@@ -23,6 +23,7 @@ struct ResourceCall: Sendable {
         var token = try await client.tokens.current()
         var history = ResourceDecision.History(sentToken: true, isTokenNew: token.source == .identityProvider)
         history.granted = token.scopes
+        history.scheme = client.scheme
         history.isIdempotent = route.request.method.isIdempotent
         let clock = client.application.configuration.clock
         while true {
@@ -30,6 +31,9 @@ struct ResourceCall: Sendable {
             history.sentToken = route.carriesToken
             let exchange = try await open(route, token, body, meter)
             note("A resource answered", route, at: .trace, ["http.status": "\(exchange.response.status.code)"])
+            if route.carriesToken, client.scheme != .bearer {
+                client.nonces.note(exchange.response, from: route.address.origin)
+            }
             if let next = try route.following(exchange.response) {
                 await exchange.drainIfShort()
                 if next.address.origin != route.address.origin { body = nil }
@@ -50,6 +54,10 @@ struct ResourceCall: Sendable {
                 note("A resource refused the token", route, at: .debug)
                 token = try await client.tokens.renewed(token, claims: claims)
                 history.hasRenewed = true
+            case .signAgain:
+                await exchange.drainIfShort()
+                note("A resource demands its nonce", route, at: .debug)
+                history.hasAnsweredNonce = true
             case .askPerson(let claims):
                 throw AuthenticationError(
                     .claimsChallenge,
@@ -104,7 +112,13 @@ struct ResourceCall: Sendable {
         _ meter: ProgressMeter?
     ) async throws -> any HTTPExchange {
         var request = route.request
-        if route.carriesToken { request.headerFields[.authorization] = token.authorizationHeader }
+        if route.carriesToken {
+            request.headerFields[.authorization] = try token.authorizationHeader(
+                for: request,
+                nonce: client.scheme == .bearer ? nil : client.nonces.nonce(for: route.address.origin),
+                at: client.application.configuration.clock.unixSeconds
+            )
+        }
         var source: BodyReader?
         if let body { source = try await BodyReader.open(body, meter) }
         do {

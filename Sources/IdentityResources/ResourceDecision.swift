@@ -10,6 +10,8 @@ enum ResourceDecision: Hashable, Sendable {
     case deliver
     /// Renew the token, with these claims if there are any, and repeat the request.
     case renew(claims: String?)
+    /// Sign the request with the nonce that the resource demands, and repeat it.
+    case signAgain
     /// Ask the person: the token was renewed already, and the resource still demands these claims.
     case askPerson(claims: String)
     /// Ask the person: no token that can be had silently meets the demands. Only if another token is stored by now is the
@@ -24,6 +26,10 @@ enum ResourceDecision: Hashable, Sendable {
         var sentToken: Bool
         /// Whether the token came from the provider for this very call.
         var isTokenNew = false
+        /// The scheme of the token.
+        var scheme = AuthenticationScheme.bearer
+        /// Whether the request was repeated with a nonce that the resource demanded.
+        var hasAnsweredNonce = false
         /// The scopes of the token.
         var granted: Set<Scope> = []
         var hasRenewed = false
@@ -45,7 +51,13 @@ enum ResourceDecision: Hashable, Sendable {
         switch response.status.code {
         case 401 where history.sentToken, 403 where history.sentToken:
             let isRefused = response.status.code == 401
-            let challenges = AuthenticationChallenge.parse(response.headerFields[values: .wwwAuthenticate])
+            let all = AuthenticationChallenge.parse(response.headerFields[values: .wwwAuthenticate])
+            if isRefused, history.scheme == .pop, !history.hasAnsweredNonce, all.contains(where: { $0.nonce != nil }) {
+                self = .signAgain
+                return
+            }
+            // A demand of a signed request is not met by another bearer token.
+            let challenges = all.filter { $0.scheme != "pop" || history.scheme == .pop }
             if isRefused, let claims = challenges.lazy.compactMap(\.claims).first {
                 self = history.hasRenewed ? .askPerson(claims: claims) : .renew(claims: claims)
                 return
@@ -58,8 +70,8 @@ enum ResourceDecision: Hashable, Sendable {
                 return
             }
             // Another scheme alone, or too few rights: another token of this kind would change nothing.
-            let bearer = challenges.filter { $0.scheme == "bearer" }
-            let canHelp = challenges.isEmpty || bearer.contains { !Self.isLasting($0.error) }
+            let ofTokens = challenges.filter(\.isOfAToken)
+            let canHelp = all.isEmpty || ofTokens.contains { !Self.isLasting($0.error) }
             let renews = isRefused && canHelp && !history.hasRenewed && !history.isTokenNew
             self = renews ? .renew(claims: nil) : .deliver
         case 429, 503:

@@ -62,7 +62,7 @@ extension AccountCredentials {
         profiles.insert(profile, at: 0)
     }
 
-    /// Inserts an access token. There is one token for each tenant and set of scopes: tokens that the new token
+    /// Inserts an access token. There is one token for each scheme, tenant and set of scopes: tokens that the new token
     /// overlaps are removed. A token without scopes overlaps other tokens without scopes.
     private mutating func insert(_ token: CachedAccessToken) {
         accessTokens.removeAll { old in
@@ -83,7 +83,8 @@ extension TokenGrant {
             authorityTenant: authorityTenant == realm ? nil : authorityTenant,
             scopes: grantedScopes,
             requestedScopes: requestedScopes,
-            tokenType: response.tokenType ?? "Bearer",
+            tokenType: binding?.scheme.description ?? response.tokenType ?? "Bearer",
+            keyID: binding?.keyID,
             cachedAt: now,
             expiresOn: now + Int64(response.expiresIn ?? unstatedLifetime),
             refreshOn: response.refreshIn.map { now + Int64($0) },

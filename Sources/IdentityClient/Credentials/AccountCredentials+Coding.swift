@@ -28,6 +28,9 @@ extension AccountCredentials {
         refreshToken = try json.takeEntities("RefreshToken").first.map { try CachedRefreshToken(decoding: $0) }
         let rule = rule(partition)
         accessTokens = try json.takeEntities("AccessToken").map { try CachedAccessToken(decoding: $0, rule: rule) }
+        accessTokens += try json.takeEntities("BoundAccessToken").map {
+            try CachedAccessToken(decoding: $0, rule: rule, isBound: true)
+        }
         unknown = json
     }
 
@@ -56,14 +59,10 @@ extension AccountCredentials {
         if let refreshToken {
             json["RefreshToken"] = section([(key("refreshtoken", clientID, "", ""), refreshTokenEntity(refreshToken))])
         }
-        json["AccessToken"] = section(
-            accessTokens.map { token in
-                (
-                    key("accesstoken", clientID, token.realm, token.scopes.joined(separator: " ")),
-                    accessTokenEntity(token)
-                )
-            }
-        )
+        json["AccessToken"] = section(accessTokens.filter { $0.keyID == nil }.map(accessTokenMember))
+        // Apart, because programs that know the schema hand out a token of that section as a bearer token.
+        let bound = accessTokens.filter { $0.keyID != nil }
+        if !bound.isEmpty { json["BoundAccessToken"] = section(bound.map(accessTokenMember)) }
         for (name, value) in unknown.members where json[name] == nil { json[name] = value }
         return json.serialized()
     }
@@ -128,16 +127,26 @@ extension AccountCredentials {
         )
     }
 
+    private func accessTokenMember(_ token: CachedAccessToken) -> (String, JSONObject) {
+        let target = token.scopes.joined(separator: " ")
+        let name =
+            token.keyID == nil
+            ? key("accesstoken", clientID, token.realm, target)
+            : key("boundaccesstoken", clientID, token.realm, target, token.tokenType)
+        return (name, accessTokenEntity(token))
+    }
+
     private func accessTokenEntity(_ token: CachedAccessToken) -> JSONObject {
         entity(
             token.unknown,
             [
-                "credential_type": "AccessToken", "client_id": clientID, "secret": token.secret,
+                "credential_type": token.keyID == nil ? "AccessToken" : "BoundAccessToken", "client_id": clientID,
+                "secret": token.secret,
                 "realm": token.realm, "authority_tenant": token.authorityTenant,
                 "target": token.scopes.joined(separator: " "),
                 "requested_target": token.requestedScopes == token.scopes
                     ? nil : token.requestedScopes.joined(separator: " "),
-                "token_type": token.tokenType, "cached_at": String(token.cachedAt),
+                "token_type": token.tokenType, "kid": token.keyID, "cached_at": String(token.cachedAt),
                 "expires_on": String(token.expiresOn),
                 "extended_expires_on": String(token.extendedExpiresOn ?? token.expiresOn),
                 "refresh_on": token.refreshOn.map(String.init),

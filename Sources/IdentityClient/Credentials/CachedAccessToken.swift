@@ -13,7 +13,10 @@ package final class CachedAccessToken: Sendable {
     package let scopes: [String]
     /// The requested scopes. This token answers the same request again, even if fewer scopes were granted.
     package let requestedScopes: [String]
+    /// `Bearer` or `PoP`; any other type as the server spelled it.
     package let tokenType: String
+    /// The key that the token is bound to; `nil` for a bearer token.
+    package let keyID: String?
     /// The time of storage in Unix seconds, like all times here.
     package let cachedAt: Int64
     package let expiresOn: Int64
@@ -41,6 +44,7 @@ package final class CachedAccessToken: Sendable {
         scopes: [String],
         requestedScopes: [String],
         tokenType: String,
+        keyID: String? = nil,
         cachedAt: Int64,
         expiresOn: Int64,
         refreshOn: Int64? = nil,
@@ -53,7 +57,13 @@ package final class CachedAccessToken: Sendable {
         self.authorityTenant = authorityTenant
         self.scopes = scopes
         self.requestedScopes = requestedScopes
-        self.tokenType = tokenType.lowercased() == "bearer" ? "Bearer" : tokenType
+        self.tokenType =
+            switch tokenType.lowercased() {
+            case "bearer": "Bearer"
+            case "pop": "PoP"
+            default: tokenType
+            }
+        self.keyID = keyID
         self.cachedAt = cachedAt
         self.expiresOn = expiresOn
         self.refreshOn = refreshOn
@@ -108,6 +118,7 @@ extension CachedAccessToken: Hashable {
             || (first.secret == second.secret && first.realm == second.realm
                 && first.authorityTenant == second.authorityTenant && first.scopes == second.scopes
                 && first.requestedScopes == second.requestedScopes && first.tokenType == second.tokenType
+                && first.keyID == second.keyID
                 && first.cachedAt == second.cachedAt && first.expiresOn == second.expiresOn
                 && first.refreshOn == second.refreshOn && first.extendedExpiresOn == second.extendedExpiresOn
                 && first.unknown == second.unknown)

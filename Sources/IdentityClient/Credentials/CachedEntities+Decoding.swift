@@ -76,8 +76,10 @@ extension CachedRefreshToken {
 }
 
 extension CachedAccessToken {
-    convenience init(decoding entity: JSONObject, rule: ScopeRule) throws {
+    /// - Parameter isBound: Whether the token is bound to a key, which the entity then has to name.
+    convenience init(decoding entity: JSONObject, rule: ScopeRule, isBound: Bool = false) throws {
         var json = entity
+        let keyID = isBound ? try json.takeString("kid") : nil
         json.dropCommonFields()
         let scopes = Self.split(try json.takeString("target"))
         self.init(
@@ -87,6 +89,7 @@ extension CachedAccessToken {
             scopes: scopes,
             requestedScopes: (try? json.takeString("requested_target")).map(Self.split) ?? scopes,
             tokenType: (try? json.takeString("token_type")) ?? "Bearer",  // some libraries leave it out
+            keyID: keyID,
             cachedAt: try json.takeTime("cached_at"),
             expiresOn: try json.takeTime("expires_on"),
             refreshOn: try? json.takeTime("refresh_on"),  // written where the server sent refresh_in

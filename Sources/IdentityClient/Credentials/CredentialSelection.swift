@@ -12,6 +12,8 @@ package struct CredentialRequest: Hashable, Sendable {
     /// The minimum remaining validity in seconds, if the token can be renewed.
     package var minimumValidity: Int64
     package var rule: ScopeRule
+    /// The key that the token is bound to; `nil` for a bearer token.
+    package var binding: TokenBinding?
 
     package init(
         scopes: Set<Scope>,
@@ -19,10 +21,12 @@ package struct CredentialRequest: Hashable, Sendable {
         skipsAccessToken: Bool = false,
         leeway: Int64 = 300,
         minimumValidity: Int64 = 0,
-        rule: ScopeRule = ScopeRule(ignoresCase: false)
+        rule: ScopeRule = ScopeRule(ignoresCase: false),
+        binding: TokenBinding? = nil
     ) {
         self.scopes = scopes
         self.rule = rule
+        self.binding = binding
         self.tenant = tenant
         self.skipsAccessToken = skipsAccessToken
         self.leeway = leeway
@@ -130,9 +134,15 @@ extension CachedAccessToken {
     }
 
     private func isOfKind(_ request: CredentialRequest) -> Bool {
-        guard tokenType == "Bearer" else { return false }
+        guard isBound(as: request.binding) else { return false }
         guard let tenant = request.tenant else { return true }
         return tenant == realm || tenant == authorityTenant
+    }
+
+    /// Returns whether the token has the scheme and the key of the request.
+    private func isBound(as binding: TokenBinding?) -> Bool {
+        guard let binding else { return tokenType == "Bearer" }
+        return tokenType == binding.scheme.description && keyID == binding.keyID
     }
 
     /// Returns whether a scope was granted or matters to the sign-in only.

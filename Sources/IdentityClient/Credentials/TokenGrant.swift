@@ -15,6 +15,8 @@ package struct TokenGrant: Hashable, Sendable {
     package var realm: String
     package var authorityTenant: String?
     package var rule: ScopeRule
+    /// The key that the access token is bound to; `nil` for a bearer token.
+    package var binding: TokenBinding?
     /// The assumed lifetime of the access token in seconds, if the server does not say.
     package var unstatedLifetime = Self.usualLifetime
 

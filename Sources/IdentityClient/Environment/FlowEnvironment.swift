@@ -10,6 +10,7 @@ final class FlowEnvironment: Sendable {
     let store: CredentialStore
     let accountsInUse: AccountsInUseRecord
     let userData: UserDataRecords
+    let possessionKeys: PossessionKeys
     let client: EndpointClient
     let resolver: AuthorityResolver
     let verifier: IDTokenVerifier
@@ -47,6 +48,7 @@ final class FlowEnvironment: Sendable {
             clientID: configuration.clientID.rawValue
         )
         userData = UserDataRecords(store: store, scope: configuration.authority.accountScope)
+        possessionKeys = PossessionKeys(store: store)
         accountsInUse = AccountsInUseRecord(store: store, scope: configuration.authority.accountScope)
         let documents = DiscoveryCache(
             client: client,

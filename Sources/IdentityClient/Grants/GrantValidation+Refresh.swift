@@ -19,7 +19,7 @@ extension GrantValidation {
             at: request.authority,
             asked: request.scopes + (before.refreshToken?.scopes ?? [])
         )
-        try check(response)
+        try check(response, request.need.binding)
         var profile: CachedProfile?
         if let idToken = response.idToken {
             var expectation = expectation(request.authority, metadata, response)
@@ -68,7 +68,8 @@ extension GrantValidation {
             profile: profile,
             realm: profile?.realm ?? request.need.tenant ?? before.profiles.first?.realm ?? request.authority.realm,
             authorityTenant: request.need.tenant,
-            rule: request.authority.scopeRule
+            rule: request.authority.scopeRule,
+            binding: request.need.binding
         )
     }
 

@@ -12,6 +12,7 @@ struct GrantValidation: Sendable {
     /// - Parameters:
     ///   - subject: The `sub` that the ID token must repeat, if it is known.
     ///   - checksTimes: Whether the ID token must not have expired.
+    ///   - binding: The key that the access token was requested for.
     func signInGrant(
         _ response: TokenResponse,
         authority: Authority,
@@ -22,10 +23,11 @@ struct GrantValidation: Sendable {
         maxAge: Int?,
         subject: String? = nil,
         checksTimes: Bool = true,
+        binding: TokenBinding? = nil,
         requestedScopes: [String]
     ) async throws -> TokenGrant {
         let response = response.read(at: authority, asked: requestedScopes)
-        try check(response)
+        try check(response, binding)
         var claims: IDTokenClaims?
         if let idToken = response.idToken {
             var expectation = expectation(authority, metadata, response)
@@ -68,6 +70,7 @@ struct GrantValidation: Sendable {
             realm: profile?.realm ?? authority.realm,
             authorityTenant: authority.tenant,
             rule: authority.scopeRule,
+            binding: binding,
             unstatedLifetime: TokenGrant.unstatedLifetime(of: response, authority)
         )
     }
@@ -87,7 +90,7 @@ struct GrantValidation: Sendable {
         return expectation
     }
 
-    func check(_ response: TokenResponse) throws {
+    func check(_ response: TokenResponse, _ binding: TokenBinding?) throws {
         if let fault = response.fault { throw AuthenticationError.malformed("\(fault)", context) }
         guard response.accessToken != nil else {
             throw unusable(
@@ -104,6 +107,19 @@ struct GrantValidation: Sendable {
                 the provider to send it: RFC 6749 §5.1 requires it.
                 """
             )
+        }
+        if let binding {
+            guard tokenType.lowercased() == binding.scheme.description.lowercased() else {
+                throw AuthenticationError(
+                    .unsupported,
+                    """
+                    The provider gave an access token that is not bound to the program's key, so it is not used. Use bearer \
+                    tokens, or ask the provider's administrator for \(binding.scheme).
+                    """,
+                    correlationID: context.correlationID
+                )
+            }
+            return
         }
         guard tokenType.lowercased() == "bearer" else {
             throw unusable(

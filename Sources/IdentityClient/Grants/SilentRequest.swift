@@ -17,7 +17,8 @@ struct SilentRequest: Sendable {
 
     /// Names the request for the throttle.
     var throttleKey: String {
-        ([authority.url, id.accountID] + need.matchableScopes.sorted()).joined(separator: "|")
+        let parts = [authority.url, id.accountID] + need.matchableScopes.sorted()
+        return (parts + [need.binding?.scheme.description].compactMap(\.self)).joined(separator: "|")
     }
 }
 
@@ -29,6 +30,6 @@ extension SilentRequest: Equatable {
     static func == (first: SilentRequest, second: SilentRequest) -> Bool {
         first.id == second.id && first.authority == second.authority && first.claims == second.claims
             && first.isForced == second.isForced && first.need.minimumValidity == second.need.minimumValidity
-            && first.need.matchableScopes == second.need.matchableScopes
+            && first.need.matchableScopes == second.need.matchableScopes && first.need.binding == second.need.binding
     }
 }

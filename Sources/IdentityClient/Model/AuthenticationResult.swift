@@ -41,8 +41,11 @@ public struct AuthenticationResult: Sendable {
     /// The access token. It is a secret: send it to its API and to no other server.
     public var accessToken: String { parts.values.accessToken }
 
-    /// The scheme of the `Authorization` header, always spelled `Bearer`, whatever case the server used.
+    /// The scheme of the `Authorization` header, always spelled `Bearer` or `PoP`, whatever case the server used.
     public var tokenType: String { parts.values.tokenType }
+
+    /// The way in which the token is shown to an API.
+    public var scheme: AuthenticationScheme { tokenType == "PoP" ? .pop : .bearer }
 
     /// The time at which the token expires, by this computer's clock. If the provider sends no lifetime, it is one hour
     /// after the token arrived. For a token of a plain OAuth 2.0 server without a refresh token, it is ten years: only
@@ -120,8 +123,26 @@ public struct AuthenticationResult: Sendable {
         parts = Parts(values)
     }
 
-    /// The value of the `Authorization` header. It is a secret.
-    public var authorizationHeader: String { "\(tokenType) \(accessToken)" }
+    /// The value of the `Authorization` header for a bearer token. It is a secret.
+    ///
+    /// It is empty for a token that is bound to a key, which needs a header for each request:
+    /// ``authorizationHeader(for:nonce:)``.
+    public var authorizationHeader: String { scheme == .bearer ? "\(tokenType) \(accessToken)" : "" }
+
+    /// The key that signs requests; `nil` for a bearer token.
+    var proof: TokenProof? { parts.values.proof }
+
+    /// Returns the same result with the key that its token is bound to.
+    func proven(by proof: TokenProof?) -> AuthenticationResult {
+        guard let proof else { return self }
+        var values = parts.values
+        values.proof = proof
+        return AuthenticationResult(values)
+    }
+
+    private init(_ values: Values) {
+        parts = Parts(values)
+    }
 }
 
 extension AuthenticationResult {
@@ -146,6 +167,7 @@ extension AuthenticationResult {
         let correlationID: UUID?
         let expiredFor: Duration?
         let isExtendedLifetimeToken: Bool
+        var proof: TokenProof?
     }
 }
 

@@ -39,7 +39,7 @@ public struct ResourceChallenge: Hashable, Sendable {
 
     /// Reads the demands in an answer of 401 or 403; `nil` if there are none that a sign-in could meet.
     ///
-    /// The first Bearer challenge with the error `insufficient_scope` and a scope, or with
+    /// The first Bearer or PoP challenge with the error `insufficient_scope` and a scope, or with
     /// `insufficient_user_authentication`, counts. Claims challenges are read by `SilentParameters.claims(inChallenges:)`.
     /// - Parameter fieldValues: The values of all `WWW-Authenticate` fields of the answer.
     public init?(inChallenges fieldValues: [String]) {
@@ -51,7 +51,7 @@ public struct ResourceChallenge: Hashable, Sendable {
 
     /// The challenge's words are an API's: texts that do not fit into a request are not passed on.
     package init?(_ challenge: AuthenticationChallenge) {
-        guard challenge.scheme == "bearer" else { return nil }
+        guard challenge.isOfAToken else { return nil }
         self.init()
         let scope = challenge.parameters["scope"] ?? ""
         if scope.utf8.count <= Self.maximumLength {

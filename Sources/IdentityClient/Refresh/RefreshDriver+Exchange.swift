@@ -40,7 +40,8 @@ extension RefreshDriver {
             claims: request.claims,
             clientInfo: request.authority.hasHomeAccounts
         )
-        switch try await TokenEndpoint(environment, request.authority, metadata, context).redeemRefreshToken(form) {
+        let endpoint = TokenEndpoint(environment, request.authority, metadata, context)
+        switch try await endpoint.redeemRefreshToken(form + (request.need.binding?.parameters ?? [])) {
         case .accepted(let response):
             let rotated = response.refreshToken.flatMap { secret in
                 secret != exchange.sent.secret && validation.isAboutThePerson(response, exchange) ? secret : nil

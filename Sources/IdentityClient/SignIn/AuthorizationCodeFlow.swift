@@ -55,7 +55,10 @@ struct AuthorizationCodeFlow: Sendable {
         let endpoint = TokenEndpoint(environment, request.authority, request.metadata, context)
         let answer: TokenResponse
         do {
-            answer = try await endpoint.redeem(form, grant: .authorizationCode)
+            answer = try await endpoint.redeem(
+                form + (request.proof?.binding.parameters ?? []),
+                grant: .authorizationCode
+            )
         } catch let error as AuthenticationError {
             throw error.naming(request.scopes, beyond: request.parameters.scopes)
         }
@@ -65,7 +68,8 @@ struct AuthorizationCodeFlow: Sendable {
             authority: request.authority,
             metadata: request.metadata,
             wanted: request.parameters.account,
-            scopes: request.parameters.scopes
+            scopes: request.parameters.scopes,
+            proof: request.proof
         )
         return try await commit.run(
             answer,

@@ -17,6 +17,8 @@ struct AuthorizationPreparation: Sendable {
     let context: RequestContext
     /// The prompt to request: the program's choice, or the choice that a previous sign-out requires.
     private let prompt: Prompt
+    /// The key for the access token; `nil` for a bearer token.
+    private let proof: TokenProof?
 
     init(environment: FlowEnvironment, parameters: InteractiveParameters, context: RequestContext) async throws {
         self.environment = environment
@@ -29,6 +31,7 @@ struct AuthorizationPreparation: Sendable {
             context
         )
         try parameters.checkRequiredAuthentication(at: authority)
+        proof = try await environment.proof(parameters.scheme)
         prompt = try await PromptChoice(environment: environment, context: context).prompt(parameters, authority)
         guard metadata.codeChallengeMethods?.contains("S256") != false else {
             throw AuthenticationError(
@@ -90,6 +93,7 @@ struct AuthorizationPreparation: Sendable {
             authority: authority,
             metadata: metadata,
             tokenScopes: tokenScopes,
+            proof: proof,
             proofKey: proofKey,
             correlationID: context.correlationID
         )

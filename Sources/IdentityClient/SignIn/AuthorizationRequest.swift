@@ -36,6 +36,8 @@ public final class AuthorizationRequest: Sendable {
     let nonce: String?
     let maxAge: Int?
     let proofKey: ProofKey
+    /// The key that the access token is requested for; `nil` for a bearer token.
+    let proof: TokenProof?
     let claims: String?
     /// Whether the answer is expected as a posted form.
     let isAnsweredByForm: Bool
@@ -49,6 +51,7 @@ public final class AuthorizationRequest: Sendable {
         authority: Authority,
         metadata: ProviderMetadata,
         tokenScopes: [String],
+        proof: TokenProof? = nil,
         proofKey: ProofKey,
         correlationID: UUID
     ) {
@@ -58,6 +61,7 @@ public final class AuthorizationRequest: Sendable {
         self.authority = authority
         self.metadata = metadata
         self.proofKey = proofKey
+        self.proof = proof
         self.correlationID = correlationID
         redirectURI = message.redirectURI
         scopes = tokenScopes

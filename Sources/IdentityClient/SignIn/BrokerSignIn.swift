@@ -63,6 +63,7 @@ struct BrokerSignIn: Sendable {
     }
 
     private func request(_ parameters: InteractiveParameters, _ authority: Authority) async throws -> BrokerRequest {
+        guard parameters.scheme == .bearer else { throw AuthenticationError.brokerWithoutProof(context) }
         try parameters.checkRequiredAuthentication(at: authority)
         var request = BrokerRequest(
             clientID: environment.configuration.clientID,

@@ -21,6 +21,7 @@ struct DeviceAuthorizationFlow: Sendable {
             requiresPersistence: parameters.requiresPersistence,
             context
         )
+        let proof = try await environment.proof(parameters.scheme)
         let scopes = try parameters.scopes.checked()
             .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
         let claims = try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities)
@@ -50,7 +51,7 @@ struct DeviceAuthorizationFlow: Sendable {
         let endpoint = TokenEndpoint(environment, authority, metadata, context)
         let response = try await poll(
             endpoint,
-            form,
+            form + (proof?.binding.parameters ?? []),
             polling: DevicePolling(interval: device.interval),
             until: deadline
         )
@@ -60,7 +61,8 @@ struct DeviceAuthorizationFlow: Sendable {
             authority: authority,
             metadata: metadata,
             wanted: parameters.account,
-            scopes: parameters.scopes
+            scopes: parameters.scopes,
+            proof: proof
         )
         do {
             return try await commit.run(response, asked: scopes, nonce: nil, claims: claims, maxAge: nil)

@@ -24,6 +24,9 @@ public struct DeviceCodeParameters: Sendable {
     /// A claims request or claims challenge (JSON).
     public var claims: String?
 
+    /// The way in which the token is shown to an API. ``AuthenticationScheme/bearer`` unless set.
+    public var scheme: AuthenticationScheme = .bearer
+
     /// Additional parameters of the request for a code. A name that the library itself uses is refused.
     public var extraParameters: [String: String] = [:]
 

@@ -53,6 +53,9 @@ public struct InteractiveParameters: Sendable {
     /// context with ``acrValues``, or set the policy there.
     public var requiredAMR: Set<String> = []
 
+    /// The way in which the token is shown to an API. ``AuthenticationScheme/bearer`` unless set.
+    public var scheme: AuthenticationScheme = .bearer
+
     /// The languages of the pages, in order of preference, as BCP 47 tags (`ui_locales`).
     public var uiLocales: [String] = []
 

@@ -13,6 +13,8 @@ struct SignInCommit: Sendable {
     let wanted: Account?
     /// The scopes that the program requested.
     let scopes: Set<Scope>
+    /// The key that the access token was requested for; `nil` for a bearer token.
+    var proof: TokenProof?
     var source = AuthenticationResult.Source.identityProvider
 
     /// Validates and stores an answer.
@@ -41,6 +43,7 @@ struct SignInCommit: Sendable {
                 essentialACR: ClaimsParameterText.essentialACR(in: claims),
                 required: required,
                 maxAge: maxAge,
+                binding: proof?.binding,
                 requestedScopes: asked
             )
             try checkPerson(grant)
@@ -69,7 +72,7 @@ struct SignInCommit: Sendable {
                 correlationID: context.correlationID
             )
         }
-        return result
+        return result.proven(by: proof)
     }
 
     /// Stores the tokens, or revokes the refresh token: it does not stay valid without a record that has it.

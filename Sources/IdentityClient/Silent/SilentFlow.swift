@@ -81,7 +81,8 @@ struct SilentFlow: Sendable {
             skipsAccessToken: parameters.forcesRefresh || parameters.claims != nil,
             leeway: environment.expirationLeeway,
             minimumValidity: validity,
-            rule: environment.scopeRule
+            rule: environment.scopeRule,
+            binding: parameters.binding
         )
     }
 

@@ -62,6 +62,12 @@ public struct SilentParameters: Sendable {
     /// Measured in real time; a value that is not above zero throws `.invalidArgument`.
     public var timeout: Duration?
 
+    /// The way in which the token is shown to an API. ``AuthenticationScheme/bearer`` unless set.
+    public var scheme: AuthenticationScheme = .bearer
+
+    /// The key that the token is bound to. The application object sets it once it knows the key.
+    var binding: TokenBinding?
+
     /// The identifier of the request in the provider's logs; `nil` means a new identifier if a request is made.
     public var correlationID: UUID?
 
@@ -96,7 +102,7 @@ extension SilentParameters {
     /// demands no claims that can be passed on.
     ///
     /// For answers of 401 that the program reads itself; `AuthenticatedClient` of `IdentityResources` heeds challenges
-    /// without being asked. Of several challenges the first Bearer one with the error `insufficient_claims` counts,
+    /// without being asked. Of several challenges the first Bearer or PoP one with the error `insufficient_claims` counts,
     /// whether its claims are in base64, in base64url or plain. They are the API's words: a JSON object of at most
     /// 16 KiB, not checked further.
     /// - Parameter fieldValues: The values of all `WWW-Authenticate` fields of the answer.

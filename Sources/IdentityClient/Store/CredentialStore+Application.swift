@@ -12,6 +12,13 @@ extension CredentialStore {
         try await wrapping { try await cache.records(of: .application, in: group) }
     }
 
+    /// Compares and replaces.
+    ///
+    /// - Returns: Whether the record was `old`.
+    func replaceApplicationRecord(_ key: CacheKey, _ old: CacheRecord?, with new: CacheRecord) async throws -> Bool {
+        try await wrapping { try await cache.replace(old, with: new, for: key) }
+    }
+
     /// Reads, changes and writes until no other process wrote in between.
     func updateApplicationRecord(_ key: CacheKey, _ change: (CacheRecord?) throws -> CacheRecord?) async throws {
         for _ in 0..<Self.maximumAttempts {

@@ -27,7 +27,7 @@ extension CredentialStore {
 
     /// An encrypted record is not damaged and is not set aside: another program, or this program
     /// earlier, has a key for it.
-    private static func encrypted(_ cause: any Error) -> AuthenticationError {
+    static func encrypted(_ cause: (any Error)?) -> AuthenticationError {
         AuthenticationError(
             .cacheUndecryptable,
             "A record of the token cache is encrypted, and this program opens the cache without a key. It was left as it "

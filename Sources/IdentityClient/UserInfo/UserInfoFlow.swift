@@ -66,7 +66,8 @@ struct UserInfoFlow: Sendable {
     /// there is no such token. At Entra ID it is a token for Microsoft Graph, which has the endpoint.
     private func scopesWithOpenID(_ authority: Authority, _ account: Account) async throws -> Set<Scope> {
         let snapshot = try await environment.store.snapshot(for: RecordID(authority: authority, account: account.id))
-        return snapshot?.credentials.accessTokens.first { $0.scopeSet.contains(.openID) }?.scopeSet ?? []
+        return snapshot?.credentials.accessTokens.first { $0.keyID == nil && $0.scopeSet.contains(.openID) }?.scopeSet
+            ?? []
     }
 
     private func ask(

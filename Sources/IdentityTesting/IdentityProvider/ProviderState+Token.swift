@@ -129,12 +129,14 @@ extension ProviderState {
         if wantsAccessToken {
             let token = "at-" + SecureRandom.token()
             issue.accessToken = token
+            issue.keyID = try boundKeyID(request)
             var granted = authorization
             granted.scopes = scopes
             accessTokens[token] = IssuedAccessToken(
                 authorization: granted,
                 expires: request.now.addingTimeInterval(settings.accessTokenLifetime.timeInterval),
-                claims: request["claims"]
+                claims: request["claims"],
+                keyID: issue.keyID
             )
         }
         if settings.issuesRefreshTokens, offline, !isRefresh || settings.rotatesRefreshTokens {
@@ -146,6 +148,15 @@ extension ProviderState {
             )
         }
         return issue
+    }
+
+    /// Returns the key that the access token is bound to, if the request asks for that and the provider does not ignore it.
+    private func boundKeyID(_ request: ProviderCall) throws(Refusal) -> String? {
+        guard settings.issuesBoundTokens, request["token_type"] == "pop" else { return nil }
+        guard let json = request["req_cnf"].flatMap({ Base64URL.decode($0) }).flatMap({ try? JSONObject(parsing: $0) }),
+            let keyID = json.string("kid"), Base64URL.decode(keyID)?.count == 32
+        else { throw Refusal("invalid_request", "req_cnf names no key.", number: 9_002_332) }
+        return keyID
     }
 
     /// Returns the number of a new family of refresh tokens.

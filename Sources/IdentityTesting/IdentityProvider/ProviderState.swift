@@ -114,6 +114,8 @@ struct IssuedAccessToken: Sendable {
     var expires: Date
     /// The `claims` parameter of the request, JSON.
     var claims: String?
+    /// The key that the token is bound to (`req_cnf`).
+    var keyID: String?
 }
 
 /// A device that waits for a person's decision.
@@ -142,6 +144,8 @@ struct TokenIssue: Sendable {
     /// The scopes of the access token.
     var scopes: [String]
     var accessToken: String?
+    /// The key that the access token is bound to.
+    var keyID: String?
     var refreshToken: String?
     var wantsIDToken: Bool
     var wantsClientInfo: Bool

@@ -94,6 +94,8 @@ extension TestIdentityProvider {
         public let expires: Date
         /// The `claims` parameter of the request (JSON), which shows a test's API that its challenge was passed on.
         public let requestedClaims: String?
+        /// The thumbprint of the key that the token is bound to (`cnf`); `nil` for a bearer token.
+        public let keyID: String?
     }
 
     /// Returns the information about an access token, or `nil` if it is not this provider's, has expired, or was
@@ -109,7 +111,8 @@ extension TestIdentityProvider {
                 person: account.person,
                 scopes: Set(issued.authorization.scopes.map { Scope(rawValue: $0) }),
                 expires: issued.expires,
-                requestedClaims: issued.claims
+                requestedClaims: issued.claims,
+                keyID: issued.keyID
             )
         }
     }

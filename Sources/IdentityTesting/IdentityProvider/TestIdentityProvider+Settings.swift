@@ -60,6 +60,9 @@ extension TestIdentityProvider {
         public var consentScopes: Set<String> = []
         /// The scopes that require an administrator's consent.
         public var adminConsentScopes: Set<String> = []
+        /// Whether an access token is bound to a key if the request names one (`req_cnf`), as at Entra ID; otherwise the
+        /// request gets a bearer token.
+        public var issuesBoundTokens = false
         /// The scopes that are silently left out of a grant.
         public var declinedScopes: Set<String> = []
 
@@ -92,6 +95,7 @@ extension TestIdentityProvider {
         public init(_ profile: Profile) {
             namesIssuerInResponse = profile == .openIDConnect
             requiresOfflineAccess = profile != .adfs
+            issuesBoundTokens = profile.isEntra
         }
     }
 }

@@ -47,6 +47,12 @@ package enum TokenRequestMessage {
         return items(clientID, .deviceCode, own, scopes, claims, clientInfo)
     }
 
+    /// The parameters that bind the access token to a key.
+    package static func proofOfPossession(keyID: String) -> [(String, String)] {
+        let confirmation = JSONObject([("kid", .string(keyID))])
+        return [("token_type", "pop"), ("req_cnf", Base64URL.encode(confirmation.serialized()))]
+    }
+
     private static func items(
         _ clientID: String,
         _ grantType: GrantType,

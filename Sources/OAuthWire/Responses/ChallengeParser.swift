@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-/// Reads the value of one `WWW-Authenticate` field.
+/// Reads the value of one `WWW-Authenticate` or `Authentication-Info` field.
 struct ChallengeParser {
     private let bytes: [UInt8]
     private var position = 0
@@ -26,6 +26,13 @@ struct ChallengeParser {
             guard let (parameters, isUnique) = parameters() else { return }
             if isUnique { challenges.append(AuthenticationChallenge(scheme: scheme, parameters: parameters)) }
         }
+    }
+
+    /// The parameters of a field that has nothing else; `nil` at a mistake, or if one is repeated.
+    mutating func information() -> [String: String]? {
+        skipListSpace()
+        guard let (parameters, isUnique) = parameters(), isUnique, position == bytes.count else { return nil }
+        return parameters
     }
 
     /// One or more parameters, up to the next challenge's scheme; `nil` at a mistake.

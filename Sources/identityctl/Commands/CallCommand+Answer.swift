@@ -12,6 +12,7 @@ extension CallCommand {
     func client(
         _ caller: Caller,
         _ scopes: Set<Scope>,
+        _ scheme: AuthenticationScheme,
         timeout: Duration?,
         _ console: Console
     ) -> AuthenticatedClient {
@@ -25,6 +26,7 @@ extension CallCommand {
             scopes: scopes,
             transport: transport,
             timeout: timeout ?? Self.defaultTimeout,
+            scheme: scheme,
             acquire: caller.acquire
         ) { host, duration in
             guard duration > .zero else { return }

@@ -26,6 +26,7 @@ struct CallCommand: ToolCommand {
     @OptionGroup var provider: ProviderOptions
     @OptionGroup var token: TokenOptions
     @OptionGroup var account: AccountOption
+    @OptionGroup var scheme: SchemeOption
     @OptionGroup var message: MessageOptions
     @OptionGroup var output: OutputOptions
 
@@ -33,7 +34,7 @@ struct CallCommand: ToolCommand {
     var clientOptions: ProviderOptions? { provider }
     var asksAgent: Bool { true }
 
-    var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
+    var sharedOptions: SharedOptions { SharedOptions(provider, token, account, scheme) }
 
     func run(in session: Session) async throws {
         let environment = session.environment
@@ -46,11 +47,15 @@ struct CallCommand: ToolCommand {
             request.headerFields[.contentType] = message.defaultContentType
         }
 
+        try scheme.checkWorksWithoutAgent(environment)
+        let scheme = try scheme.chosen(environment)
         let caller = try await caller(in: session)
         if let claims {
-            _ = try await caller.acquire(SilentParameters(scopes: scopes, account: caller.account, claims: claims))
+            var parameters = SilentParameters(scopes: scopes, account: caller.account, claims: claims)
+            parameters.scheme = scheme
+            _ = try await caller.acquire(parameters)
         }
-        let client = client(caller, scopes, timeout: timeout, session.console)
+        let client = client(caller, scopes, scheme, timeout: timeout, session.console)
         let response = try await answer(to: request, body, client, session.console)
         guard response.status.kind == .successful else { throw APIRefusal(response, now: Int64(time(nil))) }
     }

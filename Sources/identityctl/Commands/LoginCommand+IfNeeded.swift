@@ -117,9 +117,9 @@ extension PublicClientApplication {
     ) async throws -> AuthenticationResult? {
         do {
             let account = try await chosenAccount(wanted)
-            return try await acquireTokenSilently(
-                SilentParameters(scopes: parameters.scopes, account: account, claims: parameters.claims)
-            )
+            var silent = SilentParameters(scopes: parameters.scopes, account: account, claims: parameters.claims)
+            silent.scheme = parameters.scheme
+            return try await acquireTokenSilently(silent)
         } catch AuthenticationError.interactionRequired {
             return nil
         }

@@ -22,6 +22,7 @@ struct LoginCommand: ToolCommand {
     @OptionGroup var provider: ProviderOptions
     @OptionGroup var token: TokenOptions
     @OptionGroup var account: AccountOption
+    @OptionGroup var scheme: SchemeOption
     @OptionGroup var signIn: SignInOptions
     @OptionGroup var browser: BrowserOption
     @OptionGroup var record: RecordOption
@@ -57,7 +58,7 @@ struct LoginCommand: ToolCommand {
     var isAboutSignIns: Bool { true }
     func recording() throws -> Recording? { try record.recording(of: "login") }
 
-    var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
+    var sharedOptions: SharedOptions { SharedOptions(provider, token, account, scheme) }
 
     private var elsewhere: ElsewhereAdvice { ElsewhereAdvice(options: sharedOptions) }
 
@@ -68,6 +69,10 @@ struct LoginCommand: ToolCommand {
         try refuseUnusedOptions(by: method)
         var parameters = try signIn.parameters(token, environment)
         parameters.requiresPersistence = true
+        parameters.scheme = try scheme.chosen(environment)
+        if printToken, parameters.scheme == .pop {
+            throw UsageError("--print-token: a token that is bound to a key is of no use without it. Leave one out.")
+        }
         let wanted = try environment.given("account", account.account)
         var configuration = try provider.configuration(
             environment,
@@ -118,11 +123,12 @@ struct LoginCommand: ToolCommand {
 
     /// Prints the token if requested, and otherwise names the command that prints it.
     private func end(with result: AuthenticationResult, _ session: Session, isPersistent: Bool) async throws {
-        guard try !session.isJSON && !prints(session.environment) else {
+        let isBound = result.scheme != .bearer
+        guard try !session.isJSON && (isBound || !prints(session.environment)) else {
             return try await session.write(result, isPersistent: isPersistent)
         }
         if let failure = await session.storageFailure(of: result) { throw failure }
-        guard result.source != .cache || session.console.isTerminal else { return }
+        guard !isBound, result.source != .cache || session.console.isTerminal else { return }
         session.console.line("To print the access token, run: \(sharedOptions.command("token"))")
     }
 

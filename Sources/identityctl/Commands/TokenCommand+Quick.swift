@@ -55,6 +55,11 @@ extension TokenCommand {
         silent.minValidity = values["--min-validity"]
         silent.idToken = flags.contains("--id-token")
         silent.timeout = values["--timeout"]
+        var scheme = SchemeOption()
+        scheme.scheme = nil
+        var signedRequest = SignedRequestOptions()
+        signedRequest.request = nil
+        signedRequest.nonce = nil
         var file = TokenFileOptions()
         file.output = nil
         file.watch = false
@@ -68,6 +73,8 @@ extension TokenCommand {
         self.token = token
         self.account = account
         self.silent = silent
+        self.scheme = scheme
+        self.signedRequest = signedRequest
         self.file = file
         self.record = record
         self.output = output

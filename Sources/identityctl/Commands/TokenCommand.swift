@@ -13,6 +13,9 @@ struct TokenCommand: ToolCommand {
 
             With --output, a file gets the token, without a line end. With --watch as well, it is kept fresh until a signal \
             ends the command, and then removed. systemd is told when the file is there (Type=notify).
+
+            With --scheme pop, the Authorization header of one request is printed, signed with a key that is kept with the \
+            tokens: a token that is bound to a key is of no use without it.
             """
     )
 
@@ -20,6 +23,8 @@ struct TokenCommand: ToolCommand {
     @OptionGroup var token: TokenOptions
     @OptionGroup var account: AccountOption
     @OptionGroup var silent: SilentOptions
+    @OptionGroup var scheme: SchemeOption
+    @OptionGroup var signedRequest: SignedRequestOptions
     @OptionGroup var file: TokenFileOptions
     @OptionGroup var record: RecordOption
     @OptionGroup var output: OutputOptions
@@ -28,7 +33,7 @@ struct TokenCommand: ToolCommand {
     var asksAgent: Bool { true }
     func recording() throws -> Recording? { try record.recording(of: "token") }
 
-    var sharedOptions: SharedOptions { SharedOptions(provider, token, account) }
+    var sharedOptions: SharedOptions { SharedOptions(provider, token, account, scheme) }
 
     func advice(on error: any Error, in session: Session) -> String? { SilentOptions.advice(on: error) }
 
@@ -36,6 +41,8 @@ struct TokenCommand: ToolCommand {
         if session.recording != nil, try session.environment.given("agent", nil) != nil {
             throw UsageError("--record: the agent exchanges nothing here. Unset IDENTITYCTL_AGENT.")
         }
+        if try scheme.chosen(session.environment) == .pop { return try await writeHeader(in: session) }
+        try signedRequest.checkIsUnused()
         if try file.isGiven { return try await write(in: session) }
         let environment = session.environment
         let wanted = try WantedToken(token, account, silent, environment)

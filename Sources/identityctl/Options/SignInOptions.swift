@@ -140,6 +140,7 @@ extension SignInOptions {
         var device = DeviceCodeParameters(scopes: parameters.scopes)
         device.account = parameters.account
         device.claims = parameters.claims
+        device.scheme = parameters.scheme
         device.extraParameters = parameters.extraQueryItems
         device.requiresPersistence = parameters.requiresPersistence
         device.timeout = try chosenTimeout(environment)

@@ -63,6 +63,7 @@ struct WantedToken: Sendable {
     var minimumValidity: Duration
     var isIDToken: Bool
     let timeout: Duration
+    var scheme = AuthenticationScheme.bearer
     /// The account's id or username; `nil` for the only account, or the default of several.
     var account: Given?
 
@@ -88,7 +89,7 @@ struct WantedToken: Sendable {
 
     /// Acquires the token from the cache, or from the provider.
     func acquire(from application: PublicClientApplication, in session: Session) async throws -> HandedToken {
-        let parameters = SilentParameters(
+        var parameters = SilentParameters(
             scopes: scopes,
             account: try await application.chosenAccount(account),
             claims: claims,
@@ -98,8 +99,9 @@ struct WantedToken: Sendable {
             allowsExpiredToken: allowsExpiredToken,
             timeout: timeout
         )
+        parameters.scheme = scheme
         // The call itself ends in time, with a token of the cache if there is one to take.
-        return try await session.bounded(by: timeout + .seconds(1)) {
+        return try await session.bounded(by: timeout + .seconds(1)) { [parameters] in
             let result = try await application.acquireTokenSilently(parameters)
             guard isIDToken else { return HandedToken(result: result, idToken: nil) }
             let (renewed, idToken) = try await application.renewingIDToken(of: result, parameters)

@@ -23,6 +23,18 @@ enum JSONReport {
         return report
     }
 
+    /// Returns the header of one signed request. The token itself is in it, and of no use without it.
+    static func header(_ header: String, of result: AuthenticationResult) -> JSONObject {
+        JSONObject([
+            ("authorizationHeader", .string(header)),
+            ("tokenType", .string(result.tokenType)),
+            ("expiresOn", .string(result.expiresOn.utcText)),
+            ("scopes", .strings(result.scopes.map(\.rawValue).sorted())),
+            ("account", .object(account(result.account, profile: result.tenantProfile))),
+            ("source", .string(result.source.rawValue)),
+        ])
+    }
+
     static func accounts(_ accounts: [Account], default chosen: Account? = nil) -> [JSONObject] {
         accounts.map {
             var object = account($0, profile: nil)

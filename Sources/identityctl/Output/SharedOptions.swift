@@ -14,11 +14,17 @@ struct SharedOptions: Hashable, Sendable {
 
     private var items: [Item] = []
 
-    init(_ provider: ProviderOptions? = nil, _ token: TokenOptions? = nil, _ account: AccountOption? = nil) {
+    init(
+        _ provider: ProviderOptions? = nil,
+        _ token: TokenOptions? = nil,
+        _ account: AccountOption? = nil,
+        _ scheme: SchemeOption? = nil
+    ) {
         for option in ProviderOptions.named { add("--\(option.name)", provider.flatMap(option.value)) }
         for scope in token?.scopes ?? [] { add("--scope", scope) }
         add("--claims", token?.claims.map(Self.oneLine))
         add("--account", account?.account)
+        add("--scheme", scheme?.scheme)
     }
 
     /// Returns the options with another value for one of them.
@@ -32,7 +38,7 @@ struct SharedOptions: Hashable, Sendable {
     /// The options that name the provider and the group.
     var ofProvider: SharedOptions {
         var options = self
-        options.items.removeAll { ["--cache", "--scope", "--claims", "--account"].contains($0.name) }
+        options.items.removeAll { ["--cache", "--scope", "--claims", "--account", "--scheme"].contains($0.name) }
         return options
     }
 

@@ -16,6 +16,7 @@ extension Profile {
         }
         _ = try WantedToken(token, AccountOption.parse([]), SilentOptions.parse([]), environment)
         _ = try given("post-logout-redirect-uri").map { try SignInOptions.loopback($0, ports: nil) }
+        _ = try SchemeOption.parse([]).chosen(environment)
         _ = try OutputOptions.parse([]).level(environment)
         for name in Self.switches { _ = try environment.isOn(name, false) }
         _ = try servedAddresses()

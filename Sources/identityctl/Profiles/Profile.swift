@@ -47,7 +47,7 @@ struct Profile: Sendable {
         .union([
             "account", "agent-confirm", "browser", "claims", "client-secret", "domain-hint", "log-level", "login-hint",
             "max-age", "min-validity", "post-logout-redirect-uri", "prompt", "redirect-ports", "redirect-uri",
-            "response-mode", "timeout", "username",
+            "response-mode", "scheme", "timeout", "username",
         ])
 
     /// The names whose value is `on` or `off`.

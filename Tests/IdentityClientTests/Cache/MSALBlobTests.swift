@@ -107,6 +107,39 @@ import Testing
         #expect(changed.entities(.accessToken) == before && before.count == 1)
     }
 
+    /// Other programs hand out every token of the section of access tokens as a bearer token.
+    @Test func keepsABoundTokenApart() throws {
+        var changed = try blob(MSALSamples.family)
+        let account = try only(changed)
+        let before = changed.entities(.accessToken)
+        var credentials = account.credentials
+        let plain = try #require(credentials.accessTokens.first)
+        let bound = CachedAccessToken(
+            secret: "bound",
+            realm: plain.realm,
+            scopes: plain.scopes,
+            requestedScopes: plain.requestedScopes,
+            tokenType: "pop",
+            keyID: "key",
+            cachedAt: plain.cachedAt,
+            expiresOn: plain.expiresOn,
+            rule: Authority.scopeRule(forPartition: credentials.partition)
+        )
+        credentials.accessTokens.append(bound)
+        changed.write(credentials, over: account)
+        #expect(changed.entities(.accessToken) == before)
+        #expect(changed.entities(.boundAccessToken).map { $0.json.string("kid") } == ["key"])
+        let again = try only(changed)
+        #expect(again.credentials.accessTokens == [plain, bound])
+
+        credentials.accessTokens = [plain]
+        changed.write(credentials, over: again)
+        #expect(changed.entities(.boundAccessToken).isEmpty && changed.entities(.accessToken) == before)
+        changed.write(again.credentials, over: try only(changed))
+        changed.signOut(again.name)
+        #expect(changed.entities(.boundAccessToken).isEmpty)
+    }
+
     @Test func readsTimesThatAreNumbersOrFractions() throws {
         let text = replaced(
             MSALSamples.family,

@@ -49,6 +49,7 @@ import Testing
             command.token.scopes.joined(separator: "\n"), command.token.claims, command.account.account,
             command.output.logLevel, "\(command.output.json)", "\(command.silent.forceRefresh)",
             command.silent.minValidity, "\(command.silent.idToken)", command.silent.timeout, command.record.record,
+            command.scheme.scheme, command.signedRequest.request, command.signedRequest.nonce,
         ]
         return (provider + others).map { $0 ?? "-" }
     }

@@ -11,7 +11,7 @@ import Testing
 @Suite struct ProfileLinesTests {
     /// The options that belong to one call: a profile's line would be wrong for the others.
     private static let ofOneCall: [String: Set] = [
-        "login": ["record"], "token": ["output", "record", "watch"], "logout": ["all", "discard"],
+        "login": ["record"], "token": ["nonce", "output", "record", "request", "watch"], "logout": ["all", "discard"],
         "accounts": ["default"],
         "exec": ["companion", "detached", "env", "token-file"], "import": ["from"],
         "call": ["data", "header", "include", "method", "output", "upload", "verbose"],

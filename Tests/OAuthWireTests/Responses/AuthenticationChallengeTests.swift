@@ -117,10 +117,11 @@ import Testing
         #expect(challenge.claims == Self.claimsRows[row].claims)
     }
 
-    @Test func takesClaimsOnlyFromABearerChallengeThatLacksClaims() {
+    @Test func takesClaimsOnlyFromAChallengeOfATokenThatLacksClaims() {
         let claims = "claims=\"\(Base64URL.encode(Array(Self.object.utf8)))\""
         for field in [
-            "Bearer error=\"invalid_token\", \(claims)", "Bearer \(claims)", "PoP error=insufficient_claims, \(claims)",
+            "Bearer error=\"invalid_token\", \(claims)", "Bearer \(claims)",
+            "DPoP error=insufficient_claims, \(claims)",
         ] {
             #expect(AuthenticationChallenge.parse([field]).compactMap(\.claims).isEmpty, "\(field)")
         }

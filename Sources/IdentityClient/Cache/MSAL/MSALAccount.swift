@@ -11,6 +11,8 @@ struct MSALAccount: Hashable, Sendable {
         let key: String
         let json: JSONObject
         var isOwn = true
+        /// Where an access token is.
+        var section = MSALBlob.Section.accessToken
     }
 
     let name: MSALAccountName
@@ -46,12 +48,16 @@ extension MSALAccount {
             decoded.append(profile)
         }
         var tokens: [(CachedAccessToken, Source)] = []
-        for entity in mine(.accessToken) where own(entity) {
-            guard let token = Self.accessToken(entity.json, name) else { continue }
-            let same = tokens.firstIndex { $0.0.realm == token.realm && $0.0.scopes == token.scopes }
+        let kept = mine(.accessToken).map { (MSALBlob.Section.accessToken, $0) }
+        let bound = mine(.boundAccessToken).map { (MSALBlob.Section.boundAccessToken, $0) }
+        for (section, entity) in kept + bound where own(entity) {
+            guard let token = Self.accessToken(entity.json, name, section) else { continue }
+            let same = tokens.firstIndex {
+                $0.0.realm == token.realm && $0.0.scopes == token.scopes && $0.0.keyID == token.keyID
+            }
             if let same, tokens[same].0.expiresOn >= token.expiresOn { continue }
             if let same { tokens.remove(at: same) }
-            tokens.append((token, Source(key: entity.key, json: entity.json)))
+            tokens.append((token, Source(key: entity.key, json: entity.json, section: section)))
         }
         let refreshToken = Self.refreshToken(mine(.refreshToken), of: name, in: blob, note)
 
@@ -103,8 +109,15 @@ extension MSALAccount {
             && (entity.string("token_type") ?? "Bearer").lowercased() == "bearer"
     }
 
-    private static func accessToken(_ entity: JSONObject, _ name: MSALAccountName) -> CachedAccessToken? {
-        guard isPlain(entity), entity.text("secret") != nil, let realm = entity.string("realm") else { return nil }
+    private static func accessToken(
+        _ entity: JSONObject,
+        _ name: MSALAccountName,
+        _ section: MSALBlob.Section
+    ) -> CachedAccessToken? {
+        let isBound = section == .boundAccessToken
+        guard isBound || isPlain(entity), entity.text("secret") != nil, let realm = entity.string("realm") else {
+            return nil
+        }
         var json = entity
         let tenant = name.tenant(realm)
         if tenant != realm.lowercased(), json["authority_tenant"] == nil {
@@ -114,7 +127,11 @@ extension MSALAccount {
         if json["extended_expires_on"] == nil { json["extended_expires_on"] = json["ext_expires_on"] }  // MSAL.NET
         for time in ["cached_at", "expires_on", "refresh_on", "extended_expires_on"] { json.makeText(time) }
         // An odd entity stays, and is not used.
-        return try? CachedAccessToken(decoding: json, rule: Authority.scopeRule(forPartition: name.partition))
+        return try? CachedAccessToken(
+            decoding: json,
+            rule: Authority.scopeRule(forPartition: name.partition),
+            isBound: isBound
+        )
     }
 
     /// The members that an access token for one purpose only has, in the spellings of all libraries.
@@ -179,7 +196,7 @@ struct MSALEntities {
     private var found: [MSALBlob.Section: [String: [MSALBlob.Entity]]] = [:]
 
     init(_ blob: MSALBlob) {
-        for section in [MSALBlob.Section.account, .idToken, .refreshToken, .accessToken] {
+        for section in [MSALBlob.Section.account, .idToken, .refreshToken, .accessToken, .boundAccessToken] {
             found[section] = Dictionary(grouping: blob.entities(section)) { entity in
                 entity.json.string("home_account_id")?.lowercased() ?? ""
             }

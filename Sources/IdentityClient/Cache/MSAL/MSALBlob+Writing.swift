@@ -13,11 +13,15 @@ extension MSALBlob {
         writeProfiles(new, old, name, host)
         for (token, source) in zip(before?.accessTokens ?? [], old?.accessTokens ?? [])
         where !new.accessTokens.contains(token) {
-            remove(.accessToken, [source.key])
+            remove(source.section, [source.key])
         }
         for token in new.accessTokens where before?.accessTokens.contains(token) != true {
             let entity = Self.entity(token, name, host)
             var key = entity.key
+            guard token.keyID == nil else {
+                set(.boundAccessToken, key, entity.json)
+                continue
+            }
             // MSAL Python gives a token for a special purpose the key of a plain one.
             while let other = self.entity(.accessToken, key), !MSALAccount.isPlain(other) { key += "-" }
             set(.accessToken, key, entity.json)
@@ -38,7 +42,7 @@ extension MSALBlob {
     mutating func signOut(_ name: MSALAccountName) {
         let entities = MSALEntities(self)
         var others = 0
-        for section in [Section.accessToken, .idToken, .refreshToken] {
+        for section in [Section.accessToken, .boundAccessToken, .idToken, .refreshToken] {
             let mine = entities.of(name, section)
             let own = mine.filter { $0.json.has("client_id", name.clientID) }
             others += mine.count - own.count
@@ -181,13 +185,15 @@ extension MSALBlob {
     }
 
     private static func entity(_ token: CachedAccessToken, _ name: MSALAccountName, _ host: String) -> Entity {
-        var json = name.entity(host, "AccessToken")
+        let section = token.keyID == nil ? Section.accessToken : .boundAccessToken
+        var json = name.entity(host, section.rawValue)
         let target = token.scopes.joined(separator: " ")
         let requested = token.requestedScopes.joined(separator: " ")
         json["secret"] = .string(token.secret)
         json["realm"] = .string(token.realm)
         json["target"] = .string(target)
         json["token_type"] = .string(token.tokenType)
+        json["kid"] = token.keyID.map { .string($0) }
         json["cached_at"] = .string(String(token.cachedAt))
         json["expires_on"] = .string(String(token.expiresOn))
         json["extended_expires_on"] = .string(String(token.extendedExpiresOn ?? token.expiresOn))
@@ -197,7 +203,9 @@ extension MSALBlob {
         for (member, value) in token.unknown.members where json[member] == nil { json[member] = value }
         // Sorted as in MSAL Python, which then replaces this entity by its own next token for the same scopes.
         let sorted = token.scopes.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.joined(separator: " ")
-        return Entity(key: key(name.home, host, "accesstoken", name.clientID, token.realm, sorted), json: json)
+        let parts =
+            [section.rawValue, name.clientID, token.realm, sorted] + (token.keyID == nil ? [] : [token.tokenType])
+        return Entity(key: key(name.home, host, parts.joined(separator: "-")), json: json)
     }
 }
 

@@ -13,6 +13,8 @@ struct MSALBlob: Hashable, Sendable {
         case idToken = "IdToken"
         case refreshToken = "RefreshToken"
         case accessToken = "AccessToken"
+        /// Ours alone: other programs hand out any token of the section of access tokens as a bearer token.
+        case boundAccessToken = "BoundAccessToken"
         case appMetadata = "AppMetadata"
     }
 
@@ -82,7 +84,7 @@ struct MSALBlob: Hashable, Sendable {
 
     /// Throws if a section is something else than a section: then nothing may be written, because it would be lost.
     func checkMayBeWritten() throws {
-        let known: [Section] = [.account, .idToken, .refreshToken, .accessToken, .appMetadata]
+        let known: [Section] = [.account, .idToken, .refreshToken, .accessToken, .boundAccessToken, .appMetadata]
         for name in known.map(\.rawValue) + [Self.notes] where root[name] != nil && root.object(name) == nil {
             throw AuthenticationError(
                 .cache,

@@ -1,0 +1,78 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import HTTPTypes
+import OAuthWire
+
+/// The way in which a request shows an API that it may use an access token.
+///
+/// ```swift
+/// var parameters = SilentParameters(scopes: scopes, account: account)
+/// parameters.scheme = .pop
+/// let result = try await app.acquireTokenSilently(parameters)
+/// request.headerFields[.authorization] = try result.authorizationHeader(for: request)
+/// ```
+///
+/// An account can have tokens of several schemes at the same time. A token of one scheme never answers a request for
+/// another.
+public struct AuthenticationScheme: Hashable, Sendable, CustomStringConvertible {
+    private enum Kind: Hashable { case bearer, pop }
+
+    private let kind: Kind
+
+    /// Any holder of the token may use it. Every API accepts this, unless its provider's policy demands more.
+    ///
+    /// - SeeAlso: [RFC 6750](https://www.rfc-editor.org/rfc/rfc6750)
+    public static let bearer = AuthenticationScheme(kind: .bearer)
+
+    /// The token is bound to a key that the program keeps in its cache, and each request is signed with the key:
+    /// Microsoft's signed HTTP requests. A stolen token is useless without the key.
+    ///
+    /// For APIs that accept it, and providers that issue such tokens, as Entra ID does. If the provider answers with a
+    /// bearer token, the acquisition fails with `.unsupported`. An identity broker is not asked for such tokens.
+    ///
+    /// - SeeAlso: [Access token proof-of-possession](https://learn.microsoft.com/entra/msal/dotnet/advanced/proof-of-possession-tokens)
+    public static let pop = AuthenticationScheme(kind: .pop)
+
+    /// The scheme's name in the `Authorization` header: `Bearer`, `PoP`.
+    public var description: String {
+        switch kind {
+        case .bearer: "Bearer"
+        case .pop: "PoP"
+        }
+    }
+
+    /// Returns the nonce that an API demands of the next signed request, for
+    /// ``AuthenticationResult/authorizationHeader(for:nonce:)``; `nil` if it gives none.
+    ///
+    /// For answers that the program reads itself; `AuthenticatedClient` of `IdentityResources` answers the demand. The first
+    /// PoP challenge with a nonce counts (`WWW-Authenticate`), otherwise the nonce that the API announces
+    /// (`Authentication-Info`). A nonce is visible ASCII of at most 2,048 bytes.
+    /// - Parameter fields: The header fields of the API's answer.
+    public static func nonce(in fields: HTTPFields) -> String? {
+        AuthenticationChallenge.parse(fields[values: .wwwAuthenticate]).lazy.compactMap(\.nonce).first
+            ?? AuthenticationChallenge.nextNonce(in: fields[values: .authenticationInfo])
+    }
+}
+
+/// The key that an access token is bound to, by its identifier, and the scheme that proves its possession.
+package struct TokenBinding: Hashable, Sendable {
+    package let scheme: AuthenticationScheme
+    /// The thumbprint of the public key.
+    package let keyID: String
+
+    package init(scheme: AuthenticationScheme, keyID: String) {
+        self.scheme = scheme
+        self.keyID = keyID
+    }
+
+    /// The parameters that ask a token endpoint for a bound token.
+    var parameters: [(String, String)] { TokenRequestMessage.proofOfPossession(keyID: keyID) }
+}
+
+/// The key of a scheme that signs requests.
+struct TokenProof: Sendable {
+    let scheme: AuthenticationScheme
+    let key: PossessionKey
+
+    var binding: TokenBinding { TokenBinding(scheme: scheme, keyID: key.keyID) }
+}
