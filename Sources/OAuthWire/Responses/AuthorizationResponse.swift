@@ -48,7 +48,7 @@ package struct AuthorizationResponse: Sendable {
             issuer: try value("iss"),
             clientInfo: try value("client_info"),
             outcome: outcome,
-            cloudHost: try value("cloud_instance_host_name")
+            cloudHost: try? value("cloud_instance_host_name")  // of two, neither is believed
         )
     }
 }

@@ -45,7 +45,8 @@ import Testing
             "code=c&client_info=ci&cloud_instance_host_name=a&cloud_instance_host_name=b&session_state=x"
         )
         #expect(response.clientInfo == "ci")
-        #expect(response.state == nil)
+        #expect(response.state == nil && response.cloudHost == nil)
+        #expect(try parse("code=c&cloud_instance_host_name=a").cloudHost == "a")
     }
 
     @Test(arguments: [
