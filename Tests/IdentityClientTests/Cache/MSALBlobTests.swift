@@ -167,6 +167,31 @@ import Testing
         }
     }
 
+    /// MSAL for .NET and Objective-C read this time too.
+    @Test(arguments: [(nil, "1700003600"), (1_700_007_200, "1700007200")] as [(Int64?, String)])
+    func writesTheExtendedLifetime(end: Int64?, text: String) throws {
+        var changed = try blob(MSALSamples.family)
+        let account = try only(changed)
+        var credentials = account.credentials
+        credentials.accessTokens = [
+            CachedAccessToken(
+                secret: "AT2",
+                realm: Self.tenant,
+                scopes: ["User.Read"],
+                requestedScopes: ["User.Read"],
+                tokenType: "Bearer",
+                cachedAt: 1_700_000_000,
+                expiresOn: 1_700_003_600,
+                extendedExpiresOn: end,
+                rule: ScopeRule(ignoresCase: true)
+            )
+        ]
+        changed.write(credentials, over: account)
+        let written = try #require(changed.entities(.accessToken).first { $0.json.string("secret") == "AT2" })
+        #expect(written.json.string("extended_expires_on") == text)
+        #expect(try only(changed).credentials.accessTokens.map(\.extendedExpiresOn) == [end])
+    }
+
     @Test func writesANewRefreshTokenWhereTheOldOneIs() throws {
         let text = MSALSamples.family.replacing(
             #""RefreshToken":{"#,

@@ -51,6 +51,8 @@ import Testing
         token.claims = #"{"a":1}"#
         token.forcesRefresh = true
         token.wantsIDToken = true
+        token.usesCacheOnly = true
+        token.allowsExpiredToken = true
         token.hint = "test"
         let passPhrase = AgentRequest.PassPhrase(key: "key-file=/a b", text: "é\t\"\\ ")
         for request in [AgentRequest.token(token), .accounts, .status, .lock, .unlock(nil), .unlock(passPhrase), .stop]
