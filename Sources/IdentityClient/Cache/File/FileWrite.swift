@@ -40,8 +40,6 @@ struct FileWrite: ~Copyable {
         return true
     }
 
-    /// Writes a new file and renames it to the old file's name, so that a reader finds the old or the new file,
-    /// complete.
     private func put(_ record: CacheRecord) throws {
         guard record.bytes.count <= SecureFile.sizeLimit else {
             throw AuthenticationError(
@@ -49,28 +47,19 @@ struct FileWrite: ~Copyable {
                 "A cache record has at most 1 MiB; this one has \(record.bytes.count) bytes."
             )
         }
-        let stamp = SystemCall.now
-        let temporary = FileCacheName.temporary(FileCacheName.stripe(name))
-        let file = try directory.newFile(temporary)
-        do {
-            try file.write(record.bytes)
-            // The kernel's time stamps have the resolution of a clock tick; no other writer sets the same stamp as this
-            // call. If setting it fails, time must pass first.
-            try? file.stamp(stamp)
-            if isDurable { try file.synchronize() }
-            try directory.rename(temporary, to: name)
-        } catch {
-            try? directory.remove(temporary)  // The first failure is the one to tell.
-            throw error
-        }
-        let fingerprint = try file.status().fingerprint
+        let written = try directory.replace(
+            name,
+            with: record.bytes,
+            through: FileCacheName.temporary(FileCacheName.stripe(name)),
+            stamp: SystemCall.now,
+            isDurable: isDurable
+        )
         cache.remember(
             record,
             for: key,
             path: "\(directory.path)/\(name)",
-            fingerprint: fingerprint,
-            // Some file systems store a stamp less precisely than it was set.
-            isSettled: fingerprint.modified == stamp
+            fingerprint: written.fingerprint,
+            isSettled: written.isSettled
         )
         if isDurable { try directory.synchronize() }
     }

@@ -85,25 +85,15 @@ struct MSALFile: Hashable, Sendable {
         let temporary = ".\(name).identity-new"
         // Written only under the lock: the file of this name was left by a process that died.
         if try directory.status(of: temporary) != nil { try directory.remove(temporary) }
-        let file = try directory.newFile(temporary)
         var ahead = SystemCall.now.timespec
         ahead.tv_sec += 2
-        let stamp = FileTime(ahead)
-        do {
-            try file.write(bytes)
-            try? file.stamp(stamp)
-            try file.synchronize()
+        let written = try directory.replace(name, with: bytes, through: temporary, stamp: FileTime(ahead)) {
             guard lock.isHeld else {
                 throw AuthenticationError(.cacheBusy, "Another program took the lock \(lockPath). Try again.")
             }
-            try directory.rename(temporary, to: name)
-        } catch {
-            try? directory.remove(temporary)  // The first failure is the one to tell.
-            throw error
         }
-        let fingerprint = try file.status().fingerprint
         try directory.synchronize()
-        return Content(blob: blob, fingerprint: fingerprint, isSettled: fingerprint.modified == stamp)
+        return Content(blob: blob, fingerprint: written.fingerprint, isSettled: written.isSettled)
     }
 
     /// Creates the directories that the file and its lock need.
