@@ -89,7 +89,10 @@ struct MSALLock: ~Copyable {
         if content.suffix(mark.count) == mark[...] { return true }
         let age = status.fingerprint.modified.duration(to: now)
         if age > staleAge { return true }
-        guard age > deadAge, let process = process(in: content) else { return false }
+        guard age > deadAge else { return false }
+        // A program that died between creating the file and writing into it.
+        if content.isEmpty { return true }
+        guard let process = process(in: content) else { return false }
         return kill(process, 0) != 0 && errno == ESRCH
     }
 

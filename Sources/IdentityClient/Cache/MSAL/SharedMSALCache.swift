@@ -21,14 +21,29 @@ import Synchronization
 /// )
 /// ```
 ///
-/// A lookup in an unchanged file costs one `lstat` on the caller's thread. A changed file is read without the lock,
+/// A lookup in an unchanged file costs one system call on the caller's thread. A changed file is read without the lock,
 /// and under it if a program seems to be writing. A write waits up to ten seconds for the other programs' lock file,
 /// then throws `.cacheBusy`; a file that cannot be read as a cache throws `.cache` and is never overwritten.
 public final class SharedMSALCache: TokenCache {
-    private struct Memory {
-        var content: MSALFile.Content
-        var accounts: [String: MSALAccount]
-        var records: [String: CacheRecord]
+    /// The last reading. It never changes, so that a hit copies one reference.
+    private final class Memory: Sendable {
+        let content: MSALFile.Content
+        let accounts: [String: MSALAccount]
+        let records: [String: CacheRecord]
+        /// The file, if it is kept open.
+        let held: HeldFile?
+
+        init(
+            _ content: MSALFile.Content,
+            _ accounts: [String: MSALAccount],
+            _ records: [String: CacheRecord],
+            holding held: HeldFile? = nil
+        ) {
+            self.content = content
+            self.accounts = accounts
+            self.records = records
+            self.held = held
+        }
     }
 
     private let store: MSALStore
@@ -68,8 +83,14 @@ public final class SharedMSALCache: TokenCache {
     ///
     /// - Throws: `.cache` when the file is not a cache, `.cachePermissions` when its owner, mode or kind is wrong.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
-        guard key.kind == .account else { return try await others.record(for: key) }
-        if let record = try await read().records[key.name] { return record }
+        if key.kind == .account, let record = unchanged()?.records[key.name] { return record }
+        return try await lookedUpRecord(for: key)
+    }
+
+    /// Looks up a record that is not in memory. It is a function of its own so that a hit sets up nothing for it.
+    @inline(never)
+    private func lookedUpRecord(for key: CacheKey) async throws -> CacheRecord? {
+        if key.kind == .account, let record = try await read().records[key.name] { return record }
         return try await others.record(for: key)
     }
 
@@ -148,10 +169,24 @@ public final class SharedMSALCache: TokenCache {
 // Reading the file, and waiting for its lock.
 extension SharedMSALCache {
     private func unchanged() -> Memory? {
-        guard let known = memory.withLock({ $0 }), known.content.isSettled,
-            SystemCall.fingerprint(of: store.file.path) == known.content.fingerprint
-        else { return nil }
-        return known
+        guard let known = memory.withLock({ $0 }), known.content.isSettled else { return nil }
+        let now = SystemCall.coarseTime
+        if let held = known.held, held.isSure(at: now) { return held.isUnchanged ? known : nil }
+        return lookedUp(known, at: now)
+    }
+
+    /// Asks the path whether its file is unchanged, and keeps the file open from then on.
+    @inline(never)
+    private func lookedUp(_ known: Memory, at now: CoarseTime) -> Memory? {
+        let path = store.file.path
+        guard let fingerprint = known.content.fingerprint, SystemCall.fingerprint(of: path) == fingerprint else {
+            return nil
+        }
+        known.held?.wasFound(at: now)
+        guard known.held == nil, let held = HeldFile(path, fingerprint, foundAt: now) else { return known }
+        let holding = Memory(known.content, known.accounts, known.records, holding: held)
+        memory.withLock { if $0 === known { $0 = holding } }
+        return holding
     }
 
     private func read() async throws -> Memory {
@@ -182,7 +217,7 @@ extension SharedMSALCache {
             records[name] =
                 old?.accounts[name] == account ? old?.records[name] : CacheRecord(bytes: account.credentials.encoded())
         }
-        let new = Memory(content: content, accounts: accounts, records: records)
+        let new = Memory(content, accounts, records)
         memory.withLock { $0 = new }
         return new
     }
