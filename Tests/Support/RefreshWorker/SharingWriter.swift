@@ -47,7 +47,7 @@ struct SharingWriter {
             print(name)
             // The time that a provider takes to answer. Without it the lock would hardly ever be free when MSAL Python, which
             // asks four times a second, looks.
-            try await Task.sleep(for: .milliseconds(Int.random(in: 200...600)))
+            try await Task.sleep(for: .milliseconds(Int.random(in: 100...300)))
         }
     }
 
