@@ -50,8 +50,18 @@ extension RefreshExchange {
         namesScopes ? request.scopes.appendingMissing(defaults) : []
     }
 
-    /// Turns the refusal of a scope beyond the grant into a request for the person's consent.
+    /// Turns the refusal of a scope beyond the grant into a request for the person's consent, and that of a family's
+    /// refresh token, which another program obtained, into one for a sign-in.
     func explaining(_ error: AuthenticationError) -> AuthenticationError {
+        if sent.familyID != nil, error.serverError?.suberror == "client_mismatch" {
+            return AuthenticationError(
+                .noTokensFound,
+                "The refresh token of Microsoft's other programs does not serve this client: sign in interactively.",
+                serverError: error.serverError,
+                correlationID: error.correlationID,
+                timestamp: error.timestamp
+            )
+        }
         guard error.code == .invalidScope, error.serverError?.error == "invalid_scope",
             !request.authority.isMicrosoft, namesScopes
         else { return error }

@@ -192,4 +192,7 @@ extension AuthenticationError {
     var isOfADeadToken: Bool {
         ["bad_token", "user_account_deleted"].contains(serverError?.suberror)
     }
+
+    /// Whether the provider says that a family's refresh token is not for this client (``RefreshExchange``).
+    var isOfAnotherFamily: Bool { code == .noTokensFound && serverError?.suberror == "client_mismatch" }
 }

@@ -109,8 +109,8 @@ extension RefreshDriver {
         throttling.note(error, for: request.throttleKey, refusals, at: now)
     }
 
-    /// Stores in the record that the server refused the refresh token, or removes a refresh token that the server
-    /// declared invalid for good. Does nothing if another refresh token is stored by now.
+    /// Stores in the record that the server refused the refresh token or that it is not for this client, or removes a
+    /// refresh token that the server declared invalid for good. Does nothing if another refresh token is stored by now.
     ///
     /// A cache that fails here does not hide the refusal from the caller.
     func remember(_ error: any Error) async {
@@ -122,7 +122,11 @@ extension RefreshDriver {
                 guard var current, let token = current.refreshToken, token.secret == sent.secret else {
                     return current
                 }
-                current.refreshToken = error.isOfADeadToken ? nil : token.refused(key, at: now, until: end)
+                if error.isOfAnotherFamily {
+                    current.refreshToken?.familyID = nil
+                } else {
+                    current.refreshToken = error.isOfADeadToken ? nil : token.refused(key, at: now, until: end)
+                }
                 return current
             }
         } catch {

@@ -259,7 +259,9 @@ extension RefreshDriver {
         faults.append(error)
         guard let error = error as? AuthenticationError else { return fault }
         fault.isUnavailable = .serverUnavailable ~= error.code
-        fault.refusesTheToken = error.serverError != nil && (error.isOfADeadToken || error.code == .signInExpired)
+        fault.refusesTheToken =
+            error.serverError != nil
+            && (error.isOfADeadToken || error.code == .signInExpired || error.isOfAnotherFamily)
         fault.needsPerson = .interactionRequired ~= error.code && error.code != .accountRemoved
         return fault
     }

@@ -294,6 +294,27 @@ import Testing
         #expect(try only(changed).credentials.refreshToken?.secret == "RT1")
     }
 
+    /// The provider answered `client_mismatch`: every library then knows that the client is not in the family.
+    @Test(arguments: [true, false]) func notesThatTheClientIsNotInTheFamily(_ isKnown: Bool) throws {
+        let other = "22222222-2222-3333-4444-555555555555"
+        let member =
+            #""AppMetadata":{"x":{"client_id":"\#(other)","environment":"login.windows.net","family_id":"1","a":"b"},"#
+        var changed = try blob(
+            isKnown ? MSALSamples.family.replacing(#""AppMetadata":{"#, with: member) : MSALSamples.family
+        )
+        let account = try only(changed, client: other)
+        let before = changed.entities(.refreshToken)
+        var credentials = account.credentials
+        credentials.refreshToken?.familyID = nil
+        changed.write(credentials, over: account)
+        #expect(changed.entities(.refreshToken) == before)
+        #expect(changed.accounts(of: other).isEmpty && changed.noteNames.isEmpty)
+        let entries = changed.entities(.appMetadata).filter { $0.json.has("client_id", other) }
+        #expect(entries.map { $0.json.string("family_id") } == [""])
+        #expect(entries.first?.json.string("a") == (isKnown ? "b" : nil))
+        #expect(try only(changed).credentials.refreshToken?.secret == "RT1")
+    }
+
     @Test func usesNoTokenOfTheFamilyIfTheClientIsKnownNotToBelongToIt() throws {
         let other = "22222222-2222-3333-4444-555555555555"
         let text = MSALSamples.family.replacing(

@@ -60,6 +60,23 @@ struct RefusedRefreshTokenTests {
         #expect(try await refusal(setup, account).retryAfter == .seconds(60))
     }
 
+    /// A token of Microsoft's other programs, which a shared cache gives to a client that may be of their family.
+    @Test func learnsThatATokenOfAFamilyIsNotForThisClient() async throws {
+        let (setup, account) = try await refused(.entra)
+        let (key, record) = try #require(try await setup.storedCredentials(of: setup.application()).first)
+        var credentials = try AccountCredentials(decoding: record.bytes) { _ in ScopeRule(ignoresCase: false) }
+        credentials.refreshToken?.familyID = "1"
+        #expect(try await setup.cache.replace(record, with: CacheRecord(bytes: credentials.encoded()), for: key))
+        setup.provider.failAlways(.token, with: .refusal("invalid_grant", suberror: "client_mismatch"))
+        let error = try await expectError(.noTokensFound) {
+            try await setup.application().acquireTokenSilently(scopes: ["api.read"], account: account)
+        }
+        #expect(error.serverError?.suberror == "client_mismatch" && error.message.contains("sign in interactively"))
+        let token = try await refreshToken(setup)
+        #expect(token?.secret == credentials.refreshToken?.secret && token?.familyID == nil)
+        #expect(setup.provider.count(of: .token) == 1)
+    }
+
     @Test func aForcedRefreshSendsARefusedToken() async throws {
         let (setup, account) = try await refused()
         for count in 1...3 {

@@ -97,7 +97,11 @@ extension MSALBlob {
         let before = old?.credentials.refreshToken
         // A family's token that was refused, or given up, is not this client's to change.
         if let before, old?.refreshToken?.isOwn == false, new.refreshToken?.secret ?? before.secret == before.secret {
-            if new.refreshToken == nil || new.refreshToken != before { hideFamilyToken(before.secret, name) }
+            if let token = new.refreshToken, token.familyID == nil {
+                leaveFamily(name, host)
+            } else if new.refreshToken != before {
+                hideFamilyToken(before.secret, name)
+            }
             return
         }
         guard let token = new.refreshToken else { return remove(.refreshToken, own.map(\.key)) }
@@ -121,8 +125,8 @@ extension MSALBlob {
         writeAppMetadata(name.clientID, environment, family: token.familyID)
     }
 
-    /// Every MSAL looks here for whether a client belongs to the family; without the entry, MSAL Go uses no refresh
-    /// token at all.
+    /// Every MSAL looks here for whether a client belongs to the family (an empty text: it does not); without the entry,
+    /// MSAL Go uses no refresh token at all.
     private mutating func writeAppMetadata(_ clientID: String, _ environment: String, family: String?) {
         let found = entities(.appMetadata).first { entity in
             entity.json.has("client_id", clientID) && entity.json.has("environment", environment)
@@ -131,6 +135,21 @@ extension MSALBlob {
         var json = found?.json ?? JSONObject([("client_id", .string(clientID)), ("environment", .string(environment))])
         if let family { json["family_id"] = .string(family) }
         set(.appMetadata, found?.key ?? "appmetadata-\(environment)-\(clientID)", json)
+    }
+
+    /// Notes under all hosts of the cloud that the client does not belong to the family.
+    private mutating func leaveFamily(_ name: MSALAccountName, _ host: String) {
+        let hosts = CloudInstances.aliases(of: name.host)
+        let known = entities(.appMetadata).filter { entity in
+            entity.json.has("client_id", name.clientID)
+                && hosts.contains(entity.json.string("environment")?.lowercased() ?? "")
+        }
+        for entity in known {
+            var json = entity.json
+            json["family_id"] = .string("")
+            set(.appMetadata, entity.key, json)
+        }
+        if known.isEmpty { writeAppMetadata(name.clientID, host, family: "") }
     }
 
     private mutating func hideFamilyToken(_ secret: String, _ name: MSALAccountName) {
