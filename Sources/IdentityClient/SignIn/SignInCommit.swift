@@ -16,6 +16,8 @@ struct SignInCommit: Sendable {
     /// The key that the access token was requested for; `nil` for a bearer token.
     var proof: TokenProof?
     var source = AuthenticationResult.Source.identityProvider
+    /// Whether the refresh token of an answer that is not stored is revoked. One that a program has elsewhere is not.
+    var revokesUnwanted = true
 
     /// Validates and stores an answer.
     ///
@@ -89,6 +91,7 @@ struct SignInCommit: Sendable {
     /// Revokes the refresh token of an answer that failed a check, is about another person, or cannot be stored. A caller
     /// that is cancelled does not wait for it.
     private func revoke(_ response: TokenResponse) async {
+        guard revokesUnwanted else { return }
         // Only the wait can fail, by cancellation; the error that ended the sign-in is thrown.
         try? await regardlessOfCancellation { await revokeUnlessSignedIn(response) }
     }

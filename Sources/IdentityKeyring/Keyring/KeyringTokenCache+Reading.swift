@@ -10,7 +10,7 @@ extension KeyringTokenCache {
 
     /// Looks into the default collection, within the time limit of a read.
     /// - Parameter look: As in ``KeyringLink/look(within:_:)``.
-    private func inOpenCollection<Value: Sendable>(
+    func inOpenCollection<Value: Sendable>(
         _ look: @escaping @Sendable (KeyringLink, String, _ isSeenOpen: Bool) async throws -> Value?
     ) async throws -> Value {
         let (connector, timeout) = (connector, connector.settings.readTimeout)

@@ -11,6 +11,9 @@ struct AccountsCommand: ToolCommand {
         discussion: """
             If several accounts are signed in and --account names none, 'token' and 'call' use the default account: the \
             account that signed in last, or that was chosen since with --default.
+
+            With --support, prints JSON for a support case: identifiers, tenants, scopes and times, but no token, ID token or \
+            name. Read it before you send it.
             """
     )
 
@@ -23,6 +26,13 @@ struct AccountsCommand: ToolCommand {
         completion: AccountOption.completion
     )
     var newDefault: String?
+
+    @Flag(help: "Print what is stored about the accounts, without tokens and names, for a support case.")
+    var support = false
+
+    func validate() throws {
+        if support, newDefault != nil { throw ValidationError("Give one of --default and --support.") }
+    }
 
     var clientOptions: ProviderOptions? { provider }
     var isAboutSignIns: Bool { true }
@@ -42,6 +52,7 @@ struct AccountsCommand: ToolCommand {
             try await application.setCurrentAccount(account)
             return session.console.line("\(account.label) is the default account.")
         }
+        if support { return try session.result(try await application.supportReport() + "\n") }
         let accounts = try await application.allAccounts()
         let chosen = accounts.count > 1 ? try await application.defaultAccount() : accounts.first
         if session.isJSON {

@@ -8,11 +8,15 @@ import IdentityKeyring
 struct ImportCommand: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Takes the accounts over from a program that uses Microsoft's libraries.",
+        abstract: "Takes accounts over: from a program that uses Microsoft's libraries, or by a refresh token.",
         discussion: """
-            Copies the tokens of the client into the store that --cache names; the other program's file stays as it is. \
-            An account that is signed in already stays too. Later changes of one are not seen by the other: to share the \
-            file, name it with --cache msal:FILE instead.
+            With --from, copies the tokens of the client into the store that --cache names; the other program's file stays \
+            as it is. An account that is signed in already stays too. Later changes of one are not seen by the other: to \
+            share the file, name it with --cache msal:FILE instead.
+
+            With --refresh-token-file, redeems the refresh token of another program at once, and stores what the provider \
+            answers as a sign-in. If the provider refuses the token, nothing is stored. The file stays as it is: delete it \
+            afterwards.
             """
     )
 
@@ -21,28 +25,50 @@ struct ImportCommand: ToolCommand {
 
     @Option(
         help: ArgumentHelp(
-            "azure-cli; azure-identity-python or azure-identity-dotnet (their unencrypted file); or msal:FILE.",
+            "azure-cli; azure-identity-python or azure-identity-dotnet (their unencrypted file); msal:FILE; or keyring: with a "
+                + "program or the attributes of an item.",
             valueName: "program"
         ),
-        completion: .list(["azure-cli", "azure-identity-python", "azure-identity-dotnet", "msal:"])
+        completion: .list(
+            ["azure-cli", "azure-identity-python", "azure-identity-dotnet", "msal:"]
+                + MSALKeyringItem.named.keys.sorted().map { "keyring:" + $0 }
+        )
     )
-    var from: String
+    var from: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The file with a refresh token of the same client, and nothing else; - for standard input.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var refreshTokenFile: String?
+
+    @Option(
+        name: .customLong("scope"),
+        help: ArgumentHelp(
+            "With --refresh-token-file: a scope of the first access token. Repeatable.",
+            valueName: "scope"
+        )
+    )
+    var scopes: [String] = []
 
     var clientOptions: ProviderOptions? { provider }
 
     var sharedOptions: SharedOptions { SharedOptions(provider) }
 
     func run(in session: Session) async throws {
-        let store = try Self.store(Given(text: from, origin: "--from"), session.environment)
-        let configuration = try provider.configuration(
-            session.environment,
-            prompting: session.environment.hasScreen ? .allowed() : .never,
-            passPhrases: session.passPhrases,
-            logger: session.logger
-        )
-        let application = try session.application(configuration)
-        let source = try SharedMSALCache(.readOnly(store.path), clientID: configuration.clientID)
-        let accounts = try await application.importAccounts(from: source)
+        switch (from, refreshTokenFile) {
+        case (let from?, nil): try await takeOver(Given(text: from, origin: "--from"), in: session)
+        case (nil, let file?): try await redeem(Given(text: file, origin: "--refresh-token-file"), in: session)
+        default: throw UsageError("Give one of --from and --refresh-token-file.")
+        }
+    }
+
+    private func takeOver(_ from: Given, in session: Session) async throws {
+        let application = try application(in: session)
+        let accounts = try await application.importAccounts(from: Self.source(from, application.configuration, session))
         for account in accounts {
             session.console.line(
                 account.isNew
@@ -51,10 +77,67 @@ struct ImportCommand: ToolCommand {
         }
         if accounts.isEmpty {
             session.console.line(
-                "\(store.path.printable) has no account of this client and provider. Sign in: identityctl login"
+                "\(from.text.printable) has no account of this client and provider. Sign in: identityctl login"
             )
             throw Ended(status: .interactionRequired)
         }
+    }
+
+    private func redeem(_ file: Given, in session: Session) async throws {
+        let scopes = Set(try session.environment.words("scope", scopes).map(Scope.init(rawValue:)))
+        let application = try application(in: session)
+        let result = try await application.acquireToken(byRefreshToken: Self.token(in: file), scopes: scopes)
+        session.console.line("Took over \(result.account.label).")
+        _ = await session.isStored(result)
+    }
+
+    private func application(in session: Session) throws -> PublicClientApplication {
+        try session.application(
+            provider.configuration(
+                session.environment,
+                prompting: session.environment.hasScreen ? .allowed() : .never,
+                passPhrases: session.passPhrases,
+                logger: session.logger
+            )
+        )
+    }
+
+    /// Reads a token without the blanks and line ends around it.
+    private static func token(in file: Given) async throws -> String {
+        let limit = 128 << 10
+        let bytes: [UInt8]
+        if file.text == "-" {
+            bytes = try await StandardInput.whole()
+        } else {
+            guard let read = try PlainFile.read(file.text, atMost: limit, check: { _ in }) else {
+                throw file.error("'\(file.text.printable)' does not exist.")
+            }
+            bytes = read.bytes
+        }
+        guard bytes.count < limit, let text = String(validating: bytes, as: UTF8.self) else {
+            throw file.error("this is no refresh token.")
+        }
+        return String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+    }
+
+    /// Returns what `--from` names, to be read.
+    private static func source(
+        _ from: Given,
+        _ configuration: PublicClientApplication.Configuration,
+        _ session: Session
+    ) async throws -> any TokenCache {
+        let clientID = configuration.clientID
+        guard from.text.hasPrefix("keyring:") else {
+            return try SharedMSALCache(.readOnly(store(from, session.environment).path), clientID: clientID)
+        }
+        let item = try MSALKeyringItem(String(from.text.dropFirst(8)), from)
+        let keyring = KeyringTokenCache(
+            applicationName: "identityctl",
+            prompting: session.environment.hasScreen ? .allowed() : .never
+        )
+        guard let content = try await keyring.content(of: item) else { return InMemoryTokenCache() }
+        let group = configuration.group
+        return try await SharedMSALCache.accounts(of: clientID, in: content, group: group)
     }
 
     /// Returns the file that `--from` names.
@@ -68,8 +151,34 @@ struct ImportCommand: ToolCommand {
         default:
             throw given.error(
                 "'\(given.text.printable)' is no program. Possible are azure-cli, azure-identity-python, "
-                    + "azure-identity-dotnet and msal:FILE."
+                    + "azure-identity-dotnet, msal:FILE and keyring:."
             )
         }
+    }
+}
+
+extension MSALKeyringItem {
+    /// The items of known programs.
+    static let named: [String: MSALKeyringItem] = [
+        "azure-identity-python": .azureIdentityPython, "azure-identity-dotnet": .azureIdentityDotNet,
+        "azure-identity-js": .azureIdentityJavaScript, "git-credential-manager": .azureIdentityDotNet,
+    ]
+
+    /// Reads a program's name, or attributes: `xdg:schema=my-schema,name=value`.
+    fileprivate init(_ text: String, _ given: Given) throws {
+        if let known = Self.named[text] {
+            self = known
+            return
+        }
+        let attributes = text.split(separator: ",", omittingEmptySubsequences: false).map { pair in
+            pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        }
+        guard attributes.allSatisfy({ $0.count == 2 && !$0[0].isEmpty }) else {
+            throw given.error(
+                "after 'keyring:' comes one of \(Self.named.keys.sorted().joined(separator: ", ")), or NAME=VALUE,… with the "
+                    + "attributes of an item."
+            )
+        }
+        self.init(schema: nil, attributes: attributes.map { ($0[0], $0[1]) })
     }
 }

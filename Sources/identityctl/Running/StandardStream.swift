@@ -79,7 +79,7 @@ enum StandardInput {
             }
             content += buffer[..<count]
             guard content.count <= limit else {
-                throw UsageError("--data: more than 64 MiB came through standard input. Use --data @FILE.")
+                throw UsageError("More than 64 MiB came through standard input. Give a file.")
             }
         }
     }

@@ -42,4 +42,18 @@ struct ComingFromADAL {
         try await app.signOut(result.account)
         #expect(try await app.allAccounts().isEmpty)
     }
+
+    /// The provider knows no such token, so that nothing is taken over.
+    @Test func aRefreshTokenIsTakenOverAsTheGuideSays() async throws {
+        let setup = try TestSetup(.entra)
+        let app = try setup.application()
+        let (old, scopes): (String, Set<Scope>) = ("a-token-of-adal", ["User.Read"])
+        func takeOver() async throws -> AuthenticationResult {
+            let result = try await app.acquireToken(byRefreshToken: old, scopes: scopes)
+            return result
+        }
+        await #expect(throws: AuthenticationError.self) { try await takeOver() }
+        #expect(setup.provider.requests.contains { $0["refresh_token"] == old })
+        #expect(try await app.allAccounts().isEmpty)
+    }
 }

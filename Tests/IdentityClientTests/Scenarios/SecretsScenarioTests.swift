@@ -139,6 +139,7 @@ struct SecretsScenarioTests {
         }
         let accounts = try await application.allAccounts()
         for account in accounts { journal.note(all: account.id) }
+        journal.note(try await application.supportReport())
 
         setup.browser.followsRedirects = false
         let request = try await application.prepareAuthorization(InteractiveParameters(scopes: scopes))

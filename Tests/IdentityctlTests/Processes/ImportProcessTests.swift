@@ -2,6 +2,7 @@
 
 import Foundation
 import IdentityTestSupport
+import IdentityTesting
 import Testing
 
 /// Accounts of a program with Microsoft's libraries: taken over once, or shared.
@@ -30,7 +31,7 @@ import Testing
 
     private var file: String { "\(directory.path)/msal_token_cache.json" }
 
-    private static let content = """
+    static let content = """
         {"Account": {"k": {"home_account_id": "u.t", "environment": "login.microsoftonline.com", "realm": "organizations",
         "local_account_id": "u", "username": "alice@contoso.com", "authority_type": "MSSTS"}},
         "RefreshToken": {"k": {"credential_type": "RefreshToken", "home_account_id": "u.t", "client_id": "client",
@@ -62,6 +63,35 @@ import Testing
         #expect(try await Tool.run(["token", "--scope", "mail.read"], shared).status == 2)
     }
 
+    @Test(.timeLimit(.minutes(1))) func takesASignInOverByItsRefreshToken() async throws {
+        let setup = try ToolSetup()
+        #expect(try await setup.login().status == 0)
+        let records = try setup.cacheContents().values.map { String(decoding: $0, as: UTF8.self) }
+        let found = records.compactMap { $0.firstMatch(of: /"RefreshToken":.*?"secret":"([^"]+)"/)?.output.1 }
+        let token = String(try #require(found.first))
+        let path = "\(setup.directory.path)/old-token"
+        try Data((token + "\n").utf8).write(to: URL(fileURLWithPath: path))
+        var variables = setup.variables
+        variables["IDENTITYCTL_CACHE"] = "file:\(setup.directory.path)/new"
+
+        setup.provider.failNext(.token, with: .refusal("invalid_grant"))
+        let refused = try await Tool.run(["import", "--refresh-token-file", path], variables)
+        #expect(refused.status == 2 && !refused.errors.contains(token))
+        let taken = try await Tool.run(["import", "--refresh-token-file", path], variables)
+        #expect(taken.status == 0 && taken.output.isEmpty, "\(taken.errors)")
+        #expect(taken.errors.hasPrefix("Took over alice@example.test"))
+        #expect(try await Tool.run(["token"], variables).status == 0)
+        let report = try await Tool.run(["accounts", "--support"], variables).output
+        #expect(report.hasPrefix(#"{"generatedOn":"#) && report.contains(#""scopes":["files.read""#), "\(report)")
+        #expect(!report.contains("alice@example.test"))
+
+        #expect(try await Tool.run(["import"], variables).status == 64)
+        #expect(try await Tool.run(["import", "--refresh-token-file", path + "x"], variables).status == 64)
+        #expect(
+            try await Tool.run(["import", "--refresh-token-file", path, "--from", "azure-cli"], variables).status == 64
+        )
+    }
+
     @Test(.timeLimit(.minutes(1))) func saysWhatIsMissing() async throws {
         let other = variables.merging(["IDENTITYCTL_CLIENT_ID": "other"]) { $1 }
         let missing = try await Tool.run(["import", "--from", "azure-cli"], other)
@@ -70,5 +100,6 @@ import Testing
         let broken = try await Tool.run(["import", "--from", "azure-cli"], variables)
         #expect(broken.status == 4 && broken.errors.contains("is not a token cache that can be read"))
         #expect(try await Tool.run(["import", "--from", "firefox"], variables).status == 64)
+        #expect(try await Tool.run(["import", "--from", "keyring:firefox"], variables).status == 64)
     }
 }

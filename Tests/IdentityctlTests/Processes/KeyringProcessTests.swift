@@ -47,6 +47,43 @@ struct KeyringProcessTests {
         #expect(setup.tool.provider.requests.isEmpty)
     }
 
+    /// MSAL Python and Node store JSON, .NET, Go and Java Base64 of it.
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            (
+                "azure-identity-python", "xdg:schema msal.cache.nocae MsalClientID Microsoft.Developer.IdentityService",
+                false
+            ),
+            (
+                "git-credential-manager",
+                "xdg:schema msal.cache MsalClientID Microsoft.Developer.IdentityService "
+                    + "Microsoft.Developer.IdentityService 1.0.0.0", true
+            ),
+            ("xdg:schema=com.contoso.tokens,Version=1", "xdg:schema com.contoso.tokens Version 1", true),
+        ]
+    ) func takesAccountsOverFromAnItemOfAnotherProgram(_ name: String, _ attributes: String, isBase64: Bool)
+        async throws
+    {
+        let setup = try KeyringSetup()
+        let file = "\(setup.tool.directory.path)/content"
+        let content = Data(ImportProcessTests.content.utf8)
+        try (isBase64 ? content.base64EncodedData() : content).write(to: URL(fileURLWithPath: file))
+        _ = try setup.command("secret-tool store --label=other \(attributes) < '\(file)'")
+        let arguments = [
+            "--client-id", "client", "--authority", "https://login.microsoftonline.com/organizations", "--cache",
+            "file:\(setup.tool.directory.path)/own",
+        ]
+        let variables = setup.variables.filter { !["IDENTITYCTL_CLIENT_ID", "IDENTITYCTL_ISSUER"].contains($0.key) }
+        let first = try await Tool.run(["import", "--from", "keyring:" + name] + arguments, variables)
+        #expect(first.status == 0 && first.errors == "Took over alice@contoso.com (u.t).\n", "\(first.errors)")
+        #expect(try await Tool.run(["token", "--scope", "mail.read"] + arguments, variables).output == "token\n")
+        let left = try setup.command("secret-tool lookup \(attributes)")
+        #expect(Data(left.utf8) == (isBase64 ? content.base64EncodedData() : content))
+        let missing = try await Tool.run(["import", "--from", "keyring:a=b"] + arguments, variables)
+        #expect(missing.status == 2 && missing.errors.contains("has no account of this client"))
+    }
+
     /// During a sign-in a person is present; a script that asks for a token has no person to type the password.
     @Test(.timeLimit(.minutes(1))) func asksForThePasswordOnAScreenOnlyToSignIn() async throws {
         let setup = try KeyringSetup(hasScreen: true)

@@ -12,8 +12,8 @@ import Testing
     /// The options that belong to one call: a profile's line would be wrong for the others.
     private static let ofOneCall: [String: Set] = [
         "login": ["record"], "token": ["nonce", "output", "record", "request", "watch"], "logout": ["all", "discard"],
-        "accounts": ["default"],
-        "exec": ["companion", "detached", "env", "token-file"], "import": ["from"],
+        "accounts": ["default", "support"],
+        "exec": ["companion", "detached", "env", "token-file"], "import": ["from", "refresh-token-file"],
         "call": ["data", "header", "include", "method", "output", "upload", "verbose"],
     ]
 
