@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+package import IdentityClient
 
 /// A directory that is removed with this object.
 package final class ScratchDirectory: Sendable {
@@ -9,6 +10,12 @@ package final class ScratchDirectory: Sendable {
 
     package init() {
         path = FileManager.default.temporaryDirectory.appending(path: "identity-benchmarks-\(UUID().uuidString)").path
+    }
+
+    /// Returns a cache in a file as programs with other libraries have it, in this directory.
+    package func shared() throws -> SharedMSALCache {
+        let others = FileTokenCache(directory: path + "/others")
+        return try SharedMSALCache(.file(path + "/msal.json"), clientID: "test-client", others: others)
     }
 
     deinit {

@@ -30,6 +30,12 @@ func silentHits() {
         try await Task.sleep(for: .milliseconds(50))  // Until the file is old enough to be known by its stamps.
         return hit
     }
+    Benchmark("Silent hit, unchanged file of other programs", configuration: .calls) { benchmark, hit in
+        try await benchmark.calls { try await hit.run() }
+    } setup: {
+        let directory = ScratchDirectory()
+        return try await Hit(directory.shared(), accounts: 1, directory)
+    }
     Benchmark("First silent hit, record decoded", configuration: .longCalls) { benchmark, hit in
         try await benchmark.calls { try await hit.renewed().run() }
     } setup: {

@@ -16,7 +16,8 @@ var removed = 0
     if let app = apps[name] { return app }
     let directory = ScratchDirectory()
     directories.append(directory)
-    let cache: any TokenCache = inFile ? FileTokenCache(directory: directory.path) : InMemoryTokenCache()
+    let file: any TokenCache = name == "hit-shared" ? try directory.shared() : FileTokenCache(directory: directory.path)
+    let cache: any TokenCache = inFile ? file : InMemoryTokenCache()
     let app = try await setup.app(cache, accounts: count)
     try await Task.sleep(for: .milliseconds(50))  // Until the files are old enough to be known by their stamps.
     apps[name] = app
@@ -35,7 +36,7 @@ var removed = 0
         let app = try await app(name, accounts: count, inFile: false)
         let hit = SilentParameters(scopes: BenchmarkSetup.subset, account: setup.account(count / 2))
         return { _ = try await app.acquireTokenSilently(hit) }
-    case "hit-file":
+    case "hit-file", "hit-shared":
         let app = try await app(name, accounts: 1, inFile: true)
         return { _ = try await app.acquireTokenSilently(hit) }
     case "refresh-1", "refresh-1000":
