@@ -12,7 +12,7 @@ struct KeyringEncryptionTests {
     func sendsNoSecretInClear(_ mode: KeyringSession.Mode) async throws {
         let session = try KeyringSession(mode)
         #expect(try await eventually { (try? await session.cache().status())?.isLocked == false })
-        let monitor = try Monitor(session)
+        let monitor = try await Monitor.recording(session)
         let (cache, key) = (try session.cache(), try randomKey())
         let secrets = ["first", "second"].map { "\($0)-\(UUID().uuidString)" }
         #expect(try await cache.replace(nil, with: CacheRecord(secrets[0]), for: key))
@@ -28,7 +28,7 @@ struct KeyringEncryptionTests {
     @Test(.timeLimit(.minutes(1)))
     func agreesOnNoKeyWithALockedKeyring() async throws {
         let session = try KeyringSession(.locked)
-        let monitor = try Monitor(session)
+        let monitor = try await Monitor.recording(session)
         let outcome = await failure { try await session.cache().record(for: randomKey()) }
         #expect(outcome.code == .keyringLocked)
         let capture = try await monitor.capture(until: "the-end")
@@ -43,7 +43,14 @@ private final class Monitor {
     private let process: String
     private let file: String
 
-    init(_ session: KeyringSession) throws {
+    /// Starts it, and waits until it records.
+    static func recording(_ session: KeyringSession) async throws -> Monitor {
+        let monitor = try Monitor(session)
+        _ = try await monitor.capture(until: "the-beginning")
+        return monitor
+    }
+
+    private init(_ session: KeyringSession) throws {
         self.session = session
         file = "\(session.directory)/capture"
         let command = "dbus-monitor --address '\(try session.value("BUS"))' --pcap >'\(file)' 2>/dev/null & echo $!"
@@ -54,7 +61,7 @@ private final class Monitor {
         _ = try? session.run("kill \(process)")
     }
 
-    /// Sends a message with that name, and returns everything that was sent before it.
+    /// Sends a message with that name, and returns everything that was recorded before it.
     func capture(until name: String) async throws -> String {
         let signal = "gdbus emit --session --object-path /org/example --signal org.example.Monitor.Said \"'\(name)'\""
         let isComplete = try await eventually {
