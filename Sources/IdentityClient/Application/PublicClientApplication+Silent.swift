@@ -17,20 +17,24 @@ extension PublicClientApplication {
     ///   `.configuration` when the program, its registration or the provider's policy must be changed;
     ///   `CancellationError` when the task was cancelled.
     public func acquireTokenSilently(_ parameters: SilentParameters) async throws -> AuthenticationResult {
-        if parameters.scheme != .bearer, parameters.binding == nil { return try await acquireBoundToken(parameters) }
-        guard environment.isMeasured else { return try await SilentFlow(refresher: refresher).run(parameters) }
-        return try await environment.configuration.telemetry.observe(
-            .acquireSilently,
-            correlationID: parameters.correlationID?.uuidString.lowercased(),
-            completion: Completion.of
-        ) { try await SilentFlow(refresher: refresher).run(parameters) }
+        guard environment.isMeasured || parameters.scheme != .bearer else {
+            return try await SilentFlow(refresher: refresher).run(parameters)
+        }
+        return try await acquireBoundOrMeasured(parameters)
     }
 
-    private func acquireBoundToken(_ parameters: SilentParameters) async throws -> AuthenticationResult {
+    /// Apart, because its frame would cost each hit more.
+    @inline(never)
+    private func acquireBoundOrMeasured(_ parameters: SilentParameters) async throws -> AuthenticationResult {
         let proof = try await environment.proof(parameters.scheme)
         var parameters = parameters
         parameters.binding = proof?.binding
-        return try await acquireTokenSilently(parameters).proven(by: proof)
+        let bound = parameters
+        return try await environment.configuration.telemetry.observe(
+            .acquireSilently,
+            correlationID: bound.correlationID?.uuidString.lowercased(),
+            completion: Completion.of
+        ) { try await SilentFlow(refresher: refresher).run(bound).proven(by: proof) }
     }
 
     /// Acquires an access token for `account` without asking the person, with defaults for everything else.

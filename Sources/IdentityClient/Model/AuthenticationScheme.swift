@@ -55,7 +55,9 @@ public struct AuthenticationScheme: Hashable, Sendable, CustomStringConvertible 
 }
 
 /// The key that an access token is bound to, by its identifier, and the scheme that proves its possession.
-package struct TokenBinding: Hashable, Sendable {
+///
+/// A class, so that requests for bearer tokens, which have none, stay small.
+package final class TokenBinding: Hashable, Sendable {
     package let scheme: AuthenticationScheme
     /// The thumbprint of the public key.
     package let keyID: String
@@ -63,6 +65,14 @@ package struct TokenBinding: Hashable, Sendable {
     package init(scheme: AuthenticationScheme, keyID: String) {
         self.scheme = scheme
         self.keyID = keyID
+    }
+
+    package static func == (first: TokenBinding, second: TokenBinding) -> Bool {
+        first.scheme == second.scheme && first.keyID == second.keyID
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(keyID)
     }
 
     /// The parameters that ask a token endpoint for a bound token.

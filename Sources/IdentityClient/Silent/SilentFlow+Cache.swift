@@ -85,7 +85,8 @@ extension SilentFlow {
 // A call's own time limit.
 extension SilentFlow {
     /// - Throws: `.cacheBusy` when the cache has not answered by then.
-    func snapshot(_ id: RecordID, until end: ContinuousClock.Instant?) async throws -> CredentialSnapshot? {
+    @inline(never)  // a hit sets up nothing for it
+    func snapshot(_ id: RecordID, until end: CallDeadline?) async throws -> CredentialSnapshot? {
         let error = AuthenticationError(
             .cacheBusy,
             "The token cache did not answer within the call's time limit. Try again, or allow more time."
@@ -97,13 +98,13 @@ extension SilentFlow {
 
     /// Runs `work` until its end, or until `end`, and then throws `error`. A refresh that `work` waits for goes on.
     func bounded<Value: Sendable>(
-        until end: ContinuousClock.Instant?,
+        until end: CallDeadline?,
         timingOut error: @autoclosure () -> AuthenticationError,
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         guard let end else { return try await work() }
         do {
-            return try await withDeadline(end - .now, work)
+            return try await withDeadline(end.time - .now, work)
         } catch is DeadlineExceeded {
             throw error()
         }
@@ -120,14 +121,17 @@ extension SilentFlow {
     }
 }
 
-extension SilentParameters {
-    /// Returns a time limit of at most ten years.
-    ///
-    /// - Throws: `.invalidArgument` for one that is not above zero.
-    static func checked(_ timeout: Duration) throws -> Duration {
-        guard timeout > .zero else {
+/// The end of a call's own time limit, at most ten years from now.
+///
+/// A class, because the compiler does not know the size of an instant, which would cost each hit more.
+final class CallDeadline: Sendable {
+    let time: ContinuousClock.Instant
+
+    /// - Throws: `.invalidArgument` for a limit that is not above zero.
+    init(after limit: Duration) throws {
+        guard limit > .zero else {
             throw AuthenticationError(.invalidArgument, "The call's time limit is not above zero.")
         }
-        return min(timeout, .seconds(JSONObject.maximumDuration))
+        time = .now + min(limit, .seconds(JSONObject.maximumDuration))
     }
 }

@@ -22,7 +22,7 @@ struct SilentFlow: Sendable {
             accountID: parameters.account.id.rawValue
         )
         let validity = try parameters.validitySeconds
-        let end = try parameters.timeout.map { ContinuousClock.now + (try SilentParameters.checked($0)) }
+        let end = try parameters.timeout.map { try CallDeadline(after: $0) }
         var stored = stuck(id, parameters, validity)
         if stored == nil {
             // Without a time limit directly, because another closure would cost a hit more.
@@ -30,38 +30,55 @@ struct SilentFlow: Sendable {
         }
         guard let snapshot = stored else { return try await withoutRecord(parameters, id, validity, until: end) }
         let need = need(parameters, validity)  // after the wait, which would cost a copy
-        switch snapshot.selection(for: need, at: environment.clock.unixSeconds) {
-        case .valid(let token):
+        let selection = snapshot.selection(for: need, at: environment.clock.unixSeconds)
+        if case .valid(let token) = selection {
             let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
             return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
-        case .stale(let token):
+        }
+        return try await renewing(selection, of: snapshot, id, validity, parameters, until: end)
+    }
+
+    /// Acquires a token where the cache has none that is good for long enough.
+    @inline(never)  // a hit sets up nothing for it
+    private func renewing(
+        _ selection: CredentialSelection,
+        of snapshot: CredentialSnapshot,
+        _ id: RecordID,
+        _ validity: Int64,
+        _ parameters: SilentParameters,
+        until end: CallDeadline?
+    ) async throws -> AuthenticationResult {
+        let request = try request(parameters, id, need(parameters, validity))
+        let acquired: AcquiredToken
+        switch selection {
+        case .valid(let token), .stale(let token):  // a valid one is returned before
             if !parameters.usesCacheOnly,
                 refresher.throttling.mayRenew(snapshot.key, at: environment.clock.unixSeconds)
             {
-                refreshInBackground(try request(parameters, id, need), key: snapshot.key, parameters)
+                refreshInBackground(request, key: snapshot.key, parameters)
             }
-            let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
-            return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
+            acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
         case .refreshable(let token):
-            if parameters.usesCacheOnly { return try fromCache(snapshot, need, parameters, isRenewable: true) }
-            let request = try request(parameters, id, need)
-            let acquired = try await refresh(token, request, snapshot, parameters, until: end)
-            return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
+            if parameters.usesCacheOnly { return try fromCache(snapshot, request.need, parameters, isRenewable: true) }
+            acquired = try await refresh(token, request, snapshot, parameters, until: end)
         case .unavailable:
             let hasBroker = environment.configuration.broker.broker != nil
-            if parameters.usesCacheOnly { return try fromCache(snapshot, need, parameters, isRenewable: hasBroker) }
+            if parameters.usesCacheOnly {
+                return try fromCache(snapshot, request.need, parameters, isRenewable: hasBroker)
+            }
             guard hasBroker else { throw Self.nothingToRenewWith(parameters) }
-            let acquired = try await refresh(nil, try request(parameters, id, need), snapshot, parameters, until: end)
-            return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
+            acquired = try await refresh(nil, request, snapshot, parameters, until: end)
         }
+        return AuthenticationResult(acquired, requested: parameters.scopes, rule: environment.scopeRule)
     }
 
     /// Acquires a token for an account that is not signed in here, but may be with the broker.
+    @inline(never)  // a hit sets up nothing for it
     private func withoutRecord(
         _ parameters: SilentParameters,
         _ id: RecordID,
         _ validity: Int64,
-        until end: ContinuousClock.Instant?
+        until end: CallDeadline?
     ) async throws -> AuthenticationResult {
         guard environment.configuration.broker.broker != nil else { throw Self.noTokens(parameters) }
         if parameters.usesCacheOnly { throw Self.networkNotAllowed(parameters) }
@@ -70,6 +87,7 @@ struct SilentFlow: Sendable {
         return AuthenticationResult(acquired, requested: parameters.scopes, rule: environment.scopeRule)
     }
 
+    @inline(__always)  // a hit would copy the result otherwise
     private func need(_ parameters: SilentParameters, _ validity: Int64) -> CredentialRequest {
         let tenant =
             environment.hasTenants
@@ -116,12 +134,13 @@ struct SilentFlow: Sendable {
     }
 
     /// Waits for the refresh, or for the broker. If it fails, a substitute from the cache is returned if there is one.
+    @inline(never)  // a hit sets up nothing for it
     private func refresh(
         _ token: CachedRefreshToken?,
         _ request: SilentRequest,
         _ snapshot: CredentialSnapshot?,
         _ parameters: SilentParameters,
-        until end: ContinuousClock.Instant?
+        until end: CallDeadline?
     ) async throws -> AcquiredToken {
         if let snapshot, let token = substitute(of: snapshot, request.need, parameters) { return token }
         let context = environment.context(parameters.correlationID)
