@@ -48,25 +48,25 @@ struct SilentFlow: Sendable {
         _ parameters: SilentParameters,
         until end: CallDeadline?
     ) async throws -> AuthenticationResult {
-        let request = try request(parameters, id, need(parameters, validity))
+        let need = need(parameters, validity)
         let acquired: AcquiredToken
         switch selection {
         case .valid(let token), .stale(let token):  // a valid one is returned before
             if !parameters.usesCacheOnly,
                 refresher.throttling.mayRenew(snapshot.key, at: environment.clock.unixSeconds)
             {
-                refreshInBackground(request, key: snapshot.key, parameters)
+                refreshInBackground(try request(parameters, id, need), key: snapshot.key, parameters)
             }
             acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
         case .refreshable(let token):
-            if parameters.usesCacheOnly { return try fromCache(snapshot, request.need, parameters, isRenewable: true) }
+            if parameters.usesCacheOnly { return try fromCache(snapshot, need, parameters, isRenewable: true) }
+            let request = try request(parameters, id, need)
             acquired = try await refresh(token, request, snapshot, parameters, until: end)
         case .unavailable:
             let hasBroker = environment.configuration.broker.broker != nil
-            if parameters.usesCacheOnly {
-                return try fromCache(snapshot, request.need, parameters, isRenewable: hasBroker)
-            }
+            if parameters.usesCacheOnly { return try fromCache(snapshot, need, parameters, isRenewable: hasBroker) }
             guard hasBroker else { throw Self.nothingToRenewWith(parameters) }
+            let request = try request(parameters, id, need)
             acquired = try await refresh(nil, request, snapshot, parameters, until: end)
         }
         return AuthenticationResult(acquired, requested: parameters.scopes, rule: environment.scopeRule)
