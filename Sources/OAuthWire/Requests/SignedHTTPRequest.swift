@@ -66,8 +66,8 @@ package struct SignedHTTPRequest: Hashable, Sendable {
     private static func queryClaim(_ query: String) -> JSONValue {
         var parameters: [(name: Substring, text: Substring)] = []
         var counts: [Substring: Int] = [:]
-        for text in query.split(separator: "&") {
-            let parts = text.split(separator: "=", omittingEmptySubsequences: false)
+        for text in query.unicodeScalars.split(separator: "&").map(Substring.init) {
+            let parts = text.unicodeScalars.split(separator: "=", omittingEmptySubsequences: false).map(Substring.init)
             guard let name = parts.first, !name.isEmpty, parts.count == 2 else { continue }
             counts[name, default: 0] += 1
             if !parts[1].isEmpty { parameters.append((name, text)) }
