@@ -35,7 +35,6 @@ struct IdentityDemo: AsyncParsableCommand {
     func run() async throws {
         let demonstration = Task { try await demonstrate() }
         let signals = [SIGINT, SIGTERM, SIGHUP].map { number in
-            _ = signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler { demonstration.cancel() }
             source.resume()

@@ -20,7 +20,7 @@ struct InheritedState: Sendable {
         var blocked: Set<Int32> = []
         for number in Self.signals where unsafe sigismember(&mask, number) == 1 { blocked.insert(number) }
         self.blocked = blocked
-        ignored = Set(Self.signals.filter(Self.isIgnored))
+        ignored = Set(Self.signals.filter(Signals.isIgnored))
         descriptors = Set(Self.openDescriptors().filter { !Self.isClosedOnExec($0) })
     }
 
@@ -34,13 +34,6 @@ struct InheritedState: Sendable {
         unsafe sigemptyset(&mask)
         for number in blocked { unsafe sigaddset(&mask, number) }
         unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
-    }
-
-    private static func isIgnored(_ number: Int32) -> Bool {
-        var action = sigaction()
-        guard unsafe sigaction(number, nil, &action) == 0 else { return false }
-        return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
-            == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     /// The descriptors beyond the standard three.

@@ -70,36 +70,40 @@ struct TypedLine {
 /// A handler of Ctrl-Z that restores a quiet terminal's usual mode while the program is stopped. Some shells, such as
 /// dash, do not restore it themselves.
 final class Suspension: Sendable {
-    private let terminal: Mutex<QuietTerminal>
-    private let source: Mutex<any DispatchSourceSignal>
+    /// The terminal that is quiet now. The lock is held while the program is stopped, so that nothing makes the terminal
+    /// quiet meanwhile.
+    private static let terminal = Mutex<QuietTerminal?>(nil)
+    /// One for the whole process: libdispatch installs its handler of a signal once, and no later source would get it
+    /// back after it was replaced.
+    private static let source = Mutex(watch())
 
     init(of terminal: QuietTerminal) {
-        self.terminal = Mutex(terminal)
-        let queue = DispatchQueue(label: "identityctl.suspension")
-        source = Mutex(DispatchSource.makeSignalSource(signal: SIGTSTP, queue: queue))
-        _ = signal(SIGTSTP, SIG_IGN)
-        source.withLock {
-            $0.setEventHandler { [weak self] in self?.stop() }
-            $0.resume()
-        }
+        Self.terminal.withLock { $0 = terminal }
+        Self.source.withLock { _ = $0 }
     }
 
     deinit {
-        source.withLock { $0.cancel() }
-        _ = signal(SIGTSTP, SIG_DFL)
+        Self.terminal.withLock { $0 = nil }
     }
 
     /// Makes the terminal quiet again after the program continues.
     func makeQuiet() {
-        terminal.withLock { $0.makeQuiet() }
+        Self.terminal.withLock { $0?.makeQuiet() }
     }
 
-    /// Restores the terminal and stops the program. The lock is held until the program continues, so that nothing makes
-    /// the terminal quiet in between.
-    private func stop() {
-        terminal.withLock {
-            $0.restore()
-            _ = raise(SIGSTOP)
+    private static func watch() -> (any DispatchSourceSignal)? {
+        guard !Signals.isIgnored(SIGTSTP) else { return nil }
+        let source = DispatchSource.makeSignalSource(
+            signal: SIGTSTP,
+            queue: DispatchQueue(label: "identityctl.suspension")
+        )
+        source.setEventHandler {
+            terminal.withLock {
+                $0?.restore()
+                _ = raise(SIGSTOP)
+            }
         }
+        source.resume()
+        return source
     }
 }

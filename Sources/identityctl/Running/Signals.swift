@@ -12,7 +12,9 @@ final class Signals {
 
     /// Calls `onFirst` at the first signal. The program ends at once if the person presses Ctrl-C or Ctrl-\ again at
     /// least half a second later, or if the program still runs `grace` seconds after the first signal.
-    init(grace: Int, onFirst: @escaping @Sendable () -> Void) {
+    ///
+    /// - Parameter onWatching: Called when the watch has begun. Until then a signal ends the program, as it ends others.
+    init(grace: Int, onWatching: @escaping @Sendable () -> Void, onFirst: @escaping @Sendable () -> Void) {
         let queue = DispatchQueue(label: "identityctl.signals")
         let arrivals = Mutex(SignalArrivals())
         let handle: @Sendable (Int32) -> Void = { number in
@@ -24,16 +26,26 @@ final class Signals {
             case .nothing: break
             }
         }
-        var sources: [any DispatchSourceSignal] = []
-        for number in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] where !Self.isIgnored(number) {
+        // A signal that had no effect before, as under `nohup`, keeps none.
+        let numbers = [SIGINT, SIGQUIT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }
+        let begun = Mutex(0)
+        sources = numbers.map { number in
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { handle(number) }
+            source.setRegistrationHandler {
+                let count = begun.withLock { begun in
+                    begun += 1
+                    return begun
+                }
+                if count == numbers.count { onWatching() }
+            }
             source.resume()
-            sources.append(source)
+            return source
         }
-        self.sources = sources
-        // A missing reader is a write error first, so that a refresh under way is still stored.
+        if numbers.isEmpty { onWatching() }
         endsByBrokenPipe = !Self.isIgnored(SIGPIPE)
+        // A missing reader is a write error first, so that a refresh under way is still stored.
+        _ = signal(SIGPIPE, SIG_IGN)
     }
 
     /// Stops the watch. The signals stay without effect.
@@ -41,11 +53,12 @@ final class Signals {
         for source in sources { source.cancel() }
     }
 
-    /// Removes a signal's effect.
-    /// - Returns: Whether the signal had no effect before, as under `nohup`, and so keeps none.
-    private static func isIgnored(_ number: Int32) -> Bool {
-        let previous = signal(number, SIG_IGN)
-        return unsafe unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    /// Whether a signal has no effect.
+    static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        guard unsafe sigaction(number, nil, &action) == 0 else { return false }
+        return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     /// Ends the program by SIGPIPE, without a message, as other programs in a pipeline end when their reader (such as

@@ -86,11 +86,18 @@ extension ToolCommand {
             Session(environment: variables, console: console, isJSON: isJSON, logLevel: .critical).report(error)
             return ExitStatus(for: error)
         }
+        // Nothing begins before its end by a signal is provided for.
+        let (watching, watch) = AsyncStream<Never>.makeStream()
         let work = Task {
+            for await _ in watching {}
             if isAboutSignIns { try await AgentSocket.refuseSignInsElsewhere(variables) }
             try await run(in: session)
         }
-        let signals = Signals(grace: 7) { work.cancel() }
+        let signals = Signals(grace: 7) {
+            watch.finish()
+        } onFirst: {
+            work.cancel()
+        }
         let outcome = await work.result
         await session.passPhrases.end()
         await session.finishPendingWork()

@@ -204,12 +204,27 @@ import Testing
         let tool = try Tool(["cache", "create-key", "--pass-phrase", key], variables, controlledBy: terminal.terminal)
         _ = try await tool.poll("the question") { terminal.shown().contains("New pass phrase") ? true : nil }
         #expect(!terminal.isUsual)
-        try terminal.keyboard.write(contentsOf: Data([0x03]))
+        try terminal.type("\u{03}")
         let outcome = try await tool.outcome()
         #expect(outcome.status == 6, "\(outcome.errors)")
         let words = outcome.errors.split(whereSeparator: \.isWhitespace)
         #expect(words.contains("icanon") && words.contains("echo"), "\(outcome.errors)")
         #expect(!FileManager.default.fileExists(atPath: key))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func stopsWithAUsualTerminalAtEachQuestion() async throws {
+        let terminal = try PseudoTerminal()
+        let tool = try Tool(["cache", "create-key", "--pass-phrase", key], variables, controlledBy: terminal.terminal)
+        for question in ["New pass phrase", "The same again"] {
+            _ = try await tool.poll("the question") { terminal.shown().contains(question) ? true : nil }
+            try terminal.type("\u{1A}")
+            try await tool.poll("a usual terminal") { terminal.isUsual ? () : nil }
+            try CallFailed.check(kill(-tcgetpgrp(terminal.keyboard.fileDescriptor), SIGCONT), "kill")
+            try await tool.poll("a quiet terminal") { terminal.isUsual ? nil : () }
+            try terminal.type("correct horse\n")
+        }
+        let outcome = try await tool.outcome()
+        #expect(outcome.status == 0, "\(outcome.errors)")
     }
 
     /// Waits for a question, and types the answer, which must not be shown.

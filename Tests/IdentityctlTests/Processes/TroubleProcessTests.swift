@@ -119,6 +119,18 @@ import identityctl
         #expect(terminal.isUsual)
     }
 
+    /// A signal that is ignored until a handler takes it is lost if it comes in this moment.
+    @Test(.timeLimit(.minutes(1))) func ignoresNoCtrlCAsItStarts() async throws {
+        let setup = try ToolSetup()
+        for _ in 0..<5 {
+            let tool = try Tool(["login", "--manual"], setup.variables)
+            let states = try await tool.poll("a handler of Ctrl-C") { tool.statesUntilHandled(SIGINT) }
+            #expect(!states.contains(.ignored))
+            tool.interrupt()
+            #expect(try await tool.outcome().status == 6)
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func endsAndFreesThePortWhenInterrupted() async throws {
         let setup = try ToolSetup()
         let tool = try Tool(["login"], setup.variables)

@@ -138,6 +138,29 @@ final class Tool: Sendable {
         process.withLock { $0.isRunning && kill($0.processIdentifier, signal) == 0 }
     }
 
+    enum SignalState { case usual, ignored, handled }
+
+    /// Watches what a signal does to the tool, without a pause, until the tool handles it.
+    ///
+    /// - Returns: `nil` if it does not within a second.
+    func statesUntilHandled(_ signal: Int32) -> Set<SignalState>? {
+        let status = unsafe open("/proc/\(process.withLock(\.processIdentifier))/status", O_RDONLY | O_CLOEXEC)
+        defer { close(status) }
+        var buffer = [CChar](repeating: 0, count: 8192)
+        var states: Set<SignalState> = []
+        let deadline = ContinuousClock.now + .seconds(1)
+        while ContinuousClock.now < deadline {
+            guard unsafe pread(status, &buffer, buffer.count - 1, 0) > 0 else { return nil }
+            func has(_ set: String) -> Bool {
+                guard let line = unsafe strstr(buffer, set) else { return false }
+                return unsafe strtoull(line + set.utf8.count, nil, 16) & 1 << (signal - 1) != 0
+            }
+            states.insert(has("SigCgt:\t") ? .handled : has("SigIgn:\t") ? .ignored : .usual)
+            if states.contains(.handled) { return states }
+        }
+        return nil
+    }
+
     /// Returns the line of standard error that `isWanted`.
     func errorLine(where isWanted: @escaping @Sendable (String) -> Bool) async throws -> String {
         try await poll("a line on standard error, which so far was: \(errors.text)") {
