@@ -94,8 +94,18 @@ extension BrokerMessage {
         parameters["uxContextHandle"] = .integer(-1)
         if let token = request.refusedToken { parameters["accessTokenToRenew"] = .string(token) }
         if let claims = request.claims { parameters["decodedClaims"] = .string(claims) }
+        if let keyID = request.keyID { parameters["popParams"] = .object(proof(keyID)) }
         if let prompt = request.prompt { parameters["prompt"] = .string(prompt) }
         return parameters
+    }
+
+    /// Asks for a token that is bound to the program's own key. It is for any request to an API: method and host are for
+    /// brokers that sign requests with a key of their own, and stay as FreeRDP sends them.
+    private static func proof(_ keyID: String) -> JSONObject {
+        JSONObject([
+            ("authenticationScheme", .string("pop")), ("httpMethod", .string("GET")), ("kid", .string(keyID)),
+            ("uriHost", .string("")),
+        ])
     }
 }
 

@@ -51,7 +51,9 @@ struct BrokerReply: Sendable {
     }
 
     /// The tokens of an acquisition.
-    func tokens(isSilent: Bool) throws -> BrokerTokens {
+    ///
+    /// - Parameter isBound: Whether a token that is bound to the program's key was asked for.
+    func tokens(isSilent: Bool, isBound: Bool = false) throws -> BrokerTokens {
         try checkIsNoError(isSilent: isSilent)
         guard let response = json.object("brokerTokenResponse") else { throw refused("it has no tokens") }
         guard let accessToken = response.string("accessToken"), !accessToken.isEmpty else {
@@ -60,9 +62,10 @@ struct BrokerReply: Sendable {
         guard accessToken.utf8.count <= Self.maximumToken, WireText.isVisibleASCII(accessToken) else {
             throw refused("its access token is too long, or has characters that none has")
         }
-        // Deviation: Himmelblau says 0 of every token. 1 is a token that is bound to a key, which was not asked for.
-        guard response["accessTokenType"].map({ $0.isNull || $0.integer == 0 }) ?? true else {
-            throw refused("its access token is of another type than Bearer (accessTokenType)")
+        // Deviation: Himmelblau says 0, a bearer token, of bound tokens (1) as well. What the token says is checked later.
+        let types = isBound ? 0...1 : 0...0
+        guard response["accessTokenType"].map({ $0.isNull || $0.integer.map(types.contains) == true }) ?? true else {
+            throw refused("its access token is of another type than was asked for (accessTokenType)")
         }
         let idToken = response.string("idToken").flatMap { $0.isEmpty ? nil : $0 }
         guard idToken?.utf8.count ?? 0 <= JSONWebToken.maximumLength else { throw refused("its ID token is too long") }

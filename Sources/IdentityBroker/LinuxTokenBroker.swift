@@ -53,7 +53,7 @@ public struct LinuxTokenBroker: TokenBroker {
                 request.correlationID,
                 timeout: settings.patience
             )
-            .tokens(isSilent: true)
+            .tokens(isSilent: true, isBound: request.keyID != nil)
         }
     }
 
@@ -72,7 +72,7 @@ public struct LinuxTokenBroker: TokenBroker {
                 request.correlationID,
                 timeout: .seconds(1_000_000)  // until the person or the program ends it
             )
-            .tokens(isSilent: false)
+            .tokens(isSilent: false, isBound: request.keyID != nil)
         }
         if tokens.homeAccountID == nil {
             let idToken = tokens.idToken

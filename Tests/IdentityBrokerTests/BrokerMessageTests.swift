@@ -56,6 +56,18 @@ import Testing
         #expect(items?.string("domain_hint") == "contoso.example")
     }
 
+    @Test func namesTheKeyOfABoundToken() throws {
+        let request = try Self.request { $0.keyID = "k1" }
+        let silent = BrokerMessage.silent(request, try Self.account(), BrokerFixtures.client)
+        for message in [silent, .interactive(request, nil, BrokerFixtures.client)] {
+            let proof = try #require(message.request.object("authParameters")?.object("popParams"))
+            #expect(proof.string("authenticationScheme") == "pop" && proof.string("kid") == "k1")
+            #expect(proof.string("httpMethod") == "GET" && proof.string("uriHost") == "")
+        }
+        let bearer = BrokerMessage.interactive(try Self.request(), nil, BrokerFixtures.client)
+        #expect(bearer.request.object("authParameters")?["popParams"] == nil)
+    }
+
     @Test func namesNobodyWhereThePersonChooses() throws {
         let request = try Self.request {
             $0.prompt = "select_account"

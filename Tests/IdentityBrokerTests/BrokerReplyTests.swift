@@ -98,6 +98,13 @@ import Testing
         #expect(error?.code == .malformedResponse)
     }
 
+    @Test(arguments: [("0", true), ("1", true), ("null", true), ("2", false), (#""pop""#, false)])
+    func takesABoundTokenWhereItWasAskedFor(type: String, isTaken: Bool) throws {
+        let text = #"{"brokerTokenResponse":{"accessToken":"a","accessTokenType":\#(type)}}"#
+        let tokens = try? BrokerFixtures.reply(text).tokens(isSilent: true, isBound: true)
+        #expect((tokens?.accessToken == "a") == isTaken)
+    }
+
     @Test func refusesAnAnswerWithoutEnd() throws {
         let text = #"{"a":"\#(String(repeating: "a", count: 1 << 20))"}"#
         let error = #expect(throws: AuthenticationError.self) { try BrokerFixtures.reply(text) }

@@ -41,6 +41,24 @@ struct LinuxTokenBrokerTests {
         #expect(calls[1][5].contains(#""x-unknown":[1.50]"#))
     }
 
+    /// Microsoft's type for a bound token, and Himmelblau's.
+    @Test(arguments: [1, 0])
+    func acquiresTokensBoundToTheProgramsKey(type: Int) async throws {
+        let answer = BrokerFixtures.tokens301.replacing("at-301", with: "@bound")
+            .replacing(#""accessTokenType":0"#, with: #""accessTokenType":\#(type)"#)
+        let session = try BrokerSession([
+            "getAccounts": BrokerFixtures.accounts, "acquireTokenSilently": answer, "acquireTokenInteractively": answer,
+        ])
+        let broker = session.broker()
+        var request = try Self.request()
+        request.keyID = "k1"
+        for tokens in [
+            try await broker.acquireTokenSilently(request), try await broker.acquireTokenInteractively(request),
+        ] {
+            #expect(try JSONWebToken(compact: tokens.accessToken).claims.object("cnf")?.string("kid") == "k1")
+        }
+    }
+
     @Test func tellsAnAccountThatTheBrokerDoesNotHave() async throws {
         let session = try BrokerSession(["getAccounts": #"{"accounts":[]}"#])
         let error = await Self.failure { try await session.broker().acquireTokenSilently(Self.request()) }

@@ -64,6 +64,9 @@ public struct BrokerRequest: Sendable {
     public var queryItems: [String: String] = [:]
     /// An access token that is not good enough: the broker shall not return it again.
     public var refusedToken: String?
+    /// The thumbprint of the program's key to which the access token shall be bound (`kid` in `req_cnf`); `nil` for a bearer
+    /// token. The library uses only an access token that names it (`cnf.kid`), and signs the requests to APIs itself.
+    public var keyID: String?
     /// The identifier of the request in everyone's logs.
     public var correlationID: UUID
 

@@ -8,15 +8,3 @@ extension FlowEnvironment {
         scheme == .bearer ? nil : TokenProof(scheme: scheme, key: try await possessionKeys.key())
     }
 }
-
-extension AuthenticationError {
-    /// The brokers' interface does not say enough about bound tokens to ask for one.
-    static func brokerWithoutProof(_ context: RequestContext) -> AuthenticationError {
-        AuthenticationError(
-            .unsupported,
-            "No token that is bound to the program's key (PoP) is asked of an identity broker. Allow the browser as well "
-                + "(whenAvailable), or use bearer tokens.",
-            correlationID: context.correlationID
-        )
-    }
-}

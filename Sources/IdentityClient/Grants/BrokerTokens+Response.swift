@@ -11,10 +11,12 @@ extension BrokerTokens {
 
     /// Returns the answer in the form in which a token endpoint gives it, so that it passes the same checks.
     ///
-    /// - Parameter account: The account that was asked for, which counts if the broker names none.
-    func response(for account: Account?, at now: Int64) -> TokenResponse {
+    /// - Parameters:
+    ///   - account: The account that was asked for, which counts if the broker names none.
+    ///   - scheme: The scheme of the access token; see `check(_:_:)`.
+    func response(for account: Account?, _ scheme: AuthenticationScheme, at now: Int64) -> TokenResponse {
         var json = JSONObject([
-            ("access_token", .string(accessToken)), ("token_type", .string("Bearer")),
+            ("access_token", .string(accessToken)), ("token_type", .string(scheme.description)),
             ("expires_in", .integer(lifetime(at: now))),
         ])
         json["scope"] = scopes.map { .string($0.joined(separator: " ")) }
@@ -32,6 +34,26 @@ extension BrokerTokens {
         let told = expiresOn.map { Int64($0.timeIntervalSince1970) }
         let possible = [own, told].compactMap(\.self).map { $0 - now }.filter { $0 > 0 && $0 <= Self.longestLifetime }
         return possible.min() ?? Self.unknownLifetime
+    }
+
+    /// Checks that the access token is bound to the program's key. Brokers that do not know `popParams` ignore it, and
+    /// what a broker says about its tokens is wrong at times; so the token itself must name the key.
+    ///
+    /// - Parameter binding: The key that the access token was requested for; `nil` for a bearer token.
+    /// - SeeAlso: [RFC 7800 §3.4](https://www.rfc-editor.org/rfc/rfc7800#section-3.4)
+    func check(_ binding: TokenBinding?, _ context: RequestContext) throws {
+        guard let binding else { return }
+        let confirmation = (try? JSONWebToken(compact: accessToken))?.claims.object("cnf")
+        guard let keyID = confirmation?.string("kid"), WireText.areSame(keyID, binding.keyID) else {
+            throw AuthenticationError(
+                .unsupported,
+                """
+                The identity broker gave an access token that does not name the program's key (cnf), so it is not used as a \
+                bound one. Update the broker, sign in without it, or use bearer tokens.
+                """,
+                correlationID: context.correlationID
+            )
+        }
     }
 
     /// The person in the tenant of the ID token, who is the same in the home tenant unless the person is a guest.

@@ -28,7 +28,8 @@ public struct AuthenticationScheme: Hashable, Sendable, CustomStringConvertible 
     /// Microsoft's signed HTTP requests. A stolen token is useless without the key.
     ///
     /// For APIs that accept it, and providers that issue such tokens, as Entra ID does. If the provider answers with a
-    /// bearer token, the acquisition fails with `.unsupported`. An identity broker is not asked for such tokens.
+    /// bearer token, the acquisition fails with `.unsupported`. An identity broker is asked for a token that is bound to the
+    /// same key, and counts as unusable if its token is not.
     ///
     /// - SeeAlso: [Access token proof-of-possession](https://learn.microsoft.com/entra/msal/dotnet/advanced/proof-of-possession-tokens)
     public static let pop = AuthenticationScheme(kind: .pop)

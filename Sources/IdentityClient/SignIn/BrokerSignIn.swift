@@ -20,14 +20,16 @@ struct BrokerSignIn: Sendable {
             requiresPersistence: parameters.requiresPersistence,
             context
         )
+        let proof = try await environment.proof(parameters.scheme)
         let request: BrokerRequest
         let tokens: BrokerTokens
         do {
-            request = try await self.request(parameters, authority)
+            request = try await self.request(parameters, authority, keyID: proof?.binding.keyID)
             parameters.onProgress?(.waitingForPerson(until: .now + parameters.timeout))
             tokens = try await AuthenticationError.ofBroker(context) {
                 try await withDeadline(parameters.timeout) { try await broker.acquireTokenInteractively(request) }
             }
+            try tokens.check(proof?.binding, context)
         } catch is DeadlineExceeded {
             throw AuthenticationError(
                 .interactionTimedOut,
@@ -50,10 +52,11 @@ struct BrokerSignIn: Sendable {
             metadata: metadata,
             wanted: parameters.account,
             scopes: parameters.scopes,
+            proof: proof,
             source: .broker
         )
         return try await commit.run(
-            tokens.response(for: nil, at: environment.clock.unixSeconds),
+            tokens.response(for: nil, parameters.scheme, at: environment.clock.unixSeconds),
             asked: request.scopes,
             nonce: nil,
             claims: request.claims,
@@ -62,8 +65,11 @@ struct BrokerSignIn: Sendable {
         )
     }
 
-    private func request(_ parameters: InteractiveParameters, _ authority: Authority) async throws -> BrokerRequest {
-        guard parameters.scheme == .bearer else { throw AuthenticationError.brokerWithoutProof(context) }
+    private func request(
+        _ parameters: InteractiveParameters,
+        _ authority: Authority,
+        keyID: String?
+    ) async throws -> BrokerRequest {
         try parameters.checkRequiredAuthentication(at: authority)
         var request = BrokerRequest(
             clientID: environment.configuration.clientID,
@@ -72,6 +78,7 @@ struct BrokerSignIn: Sendable {
             correlationID: context.correlationID
         )
         let prompt = try await PromptChoice(environment: environment, context: context).prompt(parameters, authority)
+        request.keyID = keyID
         request.prompt = prompt == .providerDefault ? nil : prompt.rawValue
         request.account = prompt == .selectAccount ? nil : parameters.account
         let hint = parameters.loginHint ?? parameters.account?.username

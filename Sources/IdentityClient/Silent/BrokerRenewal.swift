@@ -16,13 +16,14 @@ struct BrokerRenewal: Sendable {
         for account: Account,
         before: CredentialSnapshot?
     ) async throws -> AcquiredToken {
-        guard request.need.binding == nil else { throw AuthenticationError.brokerWithoutProof(context) }
         let metadata = try await environment.resolver.metadata(for: request.authority, context: context)
         let asked = try self.request(request, account, before)
         let tokens = try await AuthenticationError.ofBroker(context) { try await broker.acquireTokenSilently(asked) }
+        let binding = request.need.binding
+        try tokens.check(binding, context)
         let now = environment.clock.unixSeconds
         let grant = try await GrantValidation(environment: environment, context: context).signInGrant(
-            tokens.response(for: account, at: now),
+            tokens.response(for: account, binding?.scheme ?? .bearer, at: now),
             authority: request.authority,
             metadata: metadata,
             nonce: nil,
@@ -30,6 +31,7 @@ struct BrokerRenewal: Sendable {
             maxAge: nil,
             subject: before?.credentials.idToken(inRealm: request.need.tenant)?.claims.string("sub"),
             checksTimes: false,  // a broker may keep an access token longer than the ID token that came with it
+            binding: binding,
             requestedScopes: asked.scopes
         )
         guard grant.identity.accountID == account.id, let token = grant.accessToken(at: now) else {
@@ -58,6 +60,7 @@ struct BrokerRenewal: Sendable {
         )
         asked.account = account
         asked.claims = request.claims
+        asked.keyID = request.need.binding?.keyID
         if request.isForced {
             asked.refusedToken = before?.credentials.accessTokens.first { $0.fits(request.need) }?.secret
         }

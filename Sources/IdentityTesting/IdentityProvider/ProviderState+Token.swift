@@ -127,9 +127,9 @@ extension ProviderState {
             keyIndex: keyIndex
         )
         if wantsAccessToken {
-            let token = "at-" + SecureRandom.token()
-            issue.accessToken = token
             issue.keyID = try boundKeyID(request)
+            let token = try accessToken(boundTo: issue.keyID)
+            issue.accessToken = token
             var granted = authorization
             granted.scopes = scopes
             accessTokens[token] = IssuedAccessToken(
@@ -148,6 +148,16 @@ extension ProviderState {
             )
         }
         return issue
+    }
+
+    /// Returns a new access token. A bound one names its key, as Entra ID's do.
+    private func accessToken(boundTo keyID: String?) throws(Refusal) -> String {
+        let text = "at-" + SecureRandom.token()
+        guard let keyID else { return text }
+        let confirmation = JSONObject([("kid", .string(keyID))])
+        let claims = JSONObject([("jti", .string(text)), ("cnf", .object(confirmation))])
+        guard let token = try? signingKey(keyIndex).token(claims) else { throw Refusal("server_error", "No key.") }
+        return token
     }
 
     /// Returns the key that the access token is bound to, if the request asks for that and the provider does not ignore it.

@@ -157,23 +157,6 @@ struct ProofOfPossessionTests {
         try await expectError(.malformedResponse) { try await application.acquireTokenSilently(forced) }
     }
 
-    @Test func doesNotAskABroker() async throws {
-        let setup = try TestSetup(.entra)
-        let broker = ScriptedBroker()
-        let application = try setup.application { $0.broker = .whenAvailable(broker) }
-        var wanted = InteractiveParameters(scopes: ["api.read"])
-        wanted.scheme = .pop
-        let result = try await application.acquireTokenInteractively(wanted)
-        #expect(result.source == .identityProvider && result.scheme == .pop)
-        var forced = parameters(result.account)
-        forced.forcesRefresh = true
-        #expect(try await application.acquireTokenSilently(forced).source == .identityProvider)
-        let strict = try setup.application { $0.broker = .required(broker) }
-        try await expectError(.unsupported) { try await strict.acquireTokenInteractively(wanted) }
-        try await expectError(.unsupported) { try await strict.acquireTokenSilently(forced) }
-        #expect(broker.calls.value.isEmpty)
-    }
-
     @Test(arguments: [
         ("https", "api.example.com", "/a\r\nX-Injected: 1"), ("https", "api.example.com\r\nX: y", "/"),
         ("https", "api.example.com", "/a b"), ("https", "api.example.com", "/a#fragment"),

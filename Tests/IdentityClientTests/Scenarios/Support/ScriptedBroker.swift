@@ -1,9 +1,11 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import HTTPTypes
 import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
+import OAuthWire
 
 /// An identity broker that answers as a test decides.
 final class ScriptedBroker: TokenBroker {
@@ -49,7 +51,8 @@ extension TestSetup {
     func brokerTokens(
         of person: TestIdentityProvider.Person = .alice,
         client: ClientID = "test-client",
-        namesAccount: Bool = true
+        namesAccount: Bool = true,
+        boundTo keyID: String? = nil
     ) async throws -> BrokerTokens {
         browser.person = person
         browser.forgetCookies()
@@ -58,8 +61,11 @@ extension TestSetup {
             $0.clientID = client
             $0.cache = InMemoryTokenCache()
             $0.browser = browser
+            if let keyID { $0.transport = RebindingTransport(base: provider.transport, keyID: keyID) }
         }
-        let result = try await other.acquireTokenInteractively(scopes: ["api.read"])
+        var parameters = InteractiveParameters(scopes: ["api.read"])
+        if keyID != nil { parameters.scheme = .pop }
+        let result = try await other.acquireTokenInteractively(parameters)
         return BrokerTokens(
             accessToken: result.accessToken,
             expiresOn: result.expiresOn,
@@ -67,5 +73,18 @@ extension TestSetup {
             idToken: result.idToken,
             homeAccountID: namesAccount ? result.account.homeAccountID : nil
         )
+    }
+}
+
+/// Asks for tokens that are bound to another key than the program's, as a broker does for a program.
+private struct RebindingTransport: HTTPTransport {
+    let base: any HTTPTransport
+    let keyID: String
+
+    func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
+        let wanted = Base64URL.encode(Array(#"{"kid":"\#(keyID)"}"#.utf8))
+        let parameters = body.map { String(decoding: $0, as: UTF8.self).split(separator: "&") }?
+            .map { $0.hasPrefix("req_cnf=") ? "req_cnf=\(wanted)" : $0 }
+        return try await base.send(request, body: parameters.map { Array($0.joined(separator: "&").utf8) })
     }
 }
