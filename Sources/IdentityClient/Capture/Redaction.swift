@@ -104,8 +104,8 @@ struct Redaction {
 
     /// The scheme, host, port and path of an address, and its query with the values replaced.
     mutating func address(_ text: String, isOurs: Bool) -> String {
-        let base = String(text.prefix { $0 != "?" && $0 != "#" })
-        let query = String(text.drop { $0 != "?" && $0 != "#" }.dropFirst())
+        let base = String(text.unicodeScalars.prefix { $0 != "?" && $0 != "#" })
+        let query = String(text.unicodeScalars.drop { $0 != "?" && $0 != "#" }.dropFirst())
         let isHarmless = RedactionRule.isPlain(base) && (isOurs || WebAddress(base) != nil)
         let start = isHarmless ? base : placeholder(base, named: "address")
         guard !query.isEmpty else { return start }

@@ -86,12 +86,12 @@ extension SilentFlow {
 extension SilentFlow {
     /// - Throws: `.cacheBusy` when the cache has not answered by then.
     @inline(never)  // a hit sets up nothing for it
-    func snapshot(_ id: RecordID, until end: CallDeadline?) async throws -> CredentialSnapshot? {
+    func snapshot(_ id: RecordID, _ parameters: SilentParameters) async throws -> CredentialSnapshot? {
         let error = AuthenticationError(
             .cacheBusy,
             "The token cache did not answer within the call's time limit. Try again, or allow more time."
         )
-        return try await bounded(until: end, timingOut: error) { [store = environment.store] in
+        return try await bounded(until: parameters.deadline, timingOut: error) { [store = environment.store] in
             try await store.snapshot(for: id)
         }
     }

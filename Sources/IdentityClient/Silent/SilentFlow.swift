@@ -15,27 +15,37 @@ struct SilentFlow: Sendable {
     }
 
     func run(_ parameters: SilentParameters) async throws -> AuthenticationResult {
+        if let timeout = parameters.timeout, parameters.deadline == nil {
+            return try await run(parameters, within: timeout)
+        }
         try parameters.authority?.checkFits(environment.configuration.authority)
-        let rule = environment.scopeRule
         let id = RecordID(
             partition: parameters.authority?.partition ?? environment.partition,
             accountID: parameters.account.id.rawValue
         )
         let validity = try parameters.validitySeconds
-        let end = try parameters.timeout.map { try CallDeadline(after: $0) }
         var stored = stuck(id, parameters, validity)
         if stored == nil {
             // Without a time limit directly, because another closure would cost a hit more.
-            stored = end == nil ? try await environment.store.snapshot(for: id) : try await snapshot(id, until: end)
+            let isLimited = parameters.deadline != nil
+            stored = try await isLimited ? snapshot(id, parameters) : environment.store.snapshot(for: id)
         }
-        guard let snapshot = stored else { return try await withoutRecord(parameters, id, validity, until: end) }
+        guard let snapshot = stored else { return try await withoutRecord(parameters, id, validity) }
         let need = need(parameters, validity)  // after the wait, which would cost a copy
         let selection = snapshot.selection(for: need, at: environment.clock.unixSeconds)
         if case .valid(let token) = selection {
+            if token.declinesNothing, let result = snapshot.result(for: token) { return result }
             let acquired = AcquiredToken(snapshot: snapshot, token: token, source: .cache)
-            return AuthenticationResult(acquired, requested: parameters.scopes, rule: rule)
+            return AuthenticationResult(acquired, requested: parameters.scopes, rule: environment.scopeRule)
         }
-        return try await renewing(selection, of: snapshot, id, validity, parameters, until: end)
+        return try await renewing(selection, of: snapshot, id, validity, parameters)
+    }
+
+    @inline(never)  // a hit sets up nothing for it
+    private func run(_ parameters: SilentParameters, within timeout: Duration) async throws -> AuthenticationResult {
+        var limited = parameters
+        limited.deadline = try CallDeadline(after: timeout)
+        return try await run(limited)
     }
 
     /// Acquires a token where the cache has none that is good for long enough.
@@ -45,8 +55,7 @@ struct SilentFlow: Sendable {
         of snapshot: CredentialSnapshot,
         _ id: RecordID,
         _ validity: Int64,
-        _ parameters: SilentParameters,
-        until end: CallDeadline?
+        _ parameters: SilentParameters
     ) async throws -> AuthenticationResult {
         let need = need(parameters, validity)
         let acquired: AcquiredToken
@@ -61,13 +70,13 @@ struct SilentFlow: Sendable {
         case .refreshable(let token):
             if parameters.usesCacheOnly { return try fromCache(snapshot, need, parameters, isRenewable: true) }
             let request = try request(parameters, id, need)
-            acquired = try await refresh(token, request, snapshot, parameters, until: end)
+            acquired = try await refresh(token, request, snapshot, parameters)
         case .unavailable:
             let hasBroker = environment.configuration.broker.broker != nil
             if parameters.usesCacheOnly { return try fromCache(snapshot, need, parameters, isRenewable: hasBroker) }
             guard hasBroker else { throw Self.nothingToRenewWith(parameters) }
             let request = try request(parameters, id, need)
-            acquired = try await refresh(nil, request, snapshot, parameters, until: end)
+            acquired = try await refresh(nil, request, snapshot, parameters)
         }
         return AuthenticationResult(acquired, requested: parameters.scopes, rule: environment.scopeRule)
     }
@@ -77,13 +86,12 @@ struct SilentFlow: Sendable {
     private func withoutRecord(
         _ parameters: SilentParameters,
         _ id: RecordID,
-        _ validity: Int64,
-        until end: CallDeadline?
+        _ validity: Int64
     ) async throws -> AuthenticationResult {
         guard environment.configuration.broker.broker != nil else { throw Self.noTokens(parameters) }
         if parameters.usesCacheOnly { throw Self.networkNotAllowed(parameters) }
         let request = try request(parameters, id, need(parameters, validity))
-        let acquired = try await refresh(nil, request, nil, parameters, until: end)
+        let acquired = try await refresh(nil, request, nil, parameters)
         return AuthenticationResult(acquired, requested: parameters.scopes, rule: environment.scopeRule)
     }
 
@@ -139,8 +147,7 @@ struct SilentFlow: Sendable {
         _ token: CachedRefreshToken?,
         _ request: SilentRequest,
         _ snapshot: CredentialSnapshot?,
-        _ parameters: SilentParameters,
-        until end: CallDeadline?
+        _ parameters: SilentParameters
     ) async throws -> AcquiredToken {
         if let snapshot, let token = substitute(of: snapshot, request.need, parameters) { return token }
         let context = environment.context(parameters.correlationID)
@@ -148,6 +155,7 @@ struct SilentFlow: Sendable {
             if let token, environment.configuration.broker.broker == nil {
                 try refresher.checkIsNotRefused(token, for: request, context)
             }
+            let end = parameters.deadline
             return try await bounded(until: end, timingOut: Self.timedOut(parameters, context)) { [self] in
                 try await refresher.queue.run(
                     request,

@@ -68,6 +68,9 @@ public struct SilentParameters: Sendable {
     /// The key that the token is bound to. The application object sets it once it knows the key.
     var binding: TokenBinding?
 
+    /// The end of ``timeout``, once the call has begun.
+    var deadline: CallDeadline?
+
     /// The identifier of the request in the provider's logs; `nil` means a new identifier if a request is made.
     public var correlationID: UUID?
 

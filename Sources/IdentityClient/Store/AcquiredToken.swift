@@ -17,12 +17,6 @@ struct AcquiredToken: Sendable {
 extension AuthenticationResult {
     init(_ acquired: AcquiredToken, requested: Set<Scope>, rule: ScopeRule) {
         let (token, snapshot) = (acquired.token, acquired.snapshot)
-        if acquired.source == .cache, token.declinesNothing, acquired.expiredFor == nil,
-            let result = snapshot.result(for: token)
-        {
-            self = result
-            return
-        }
         self.init(
             token,
             of: snapshot.credentials,
