@@ -23,8 +23,9 @@ struct Identityctl: AsyncParsableCommand {
             """,
         version: LibraryVersion.current,
         subcommands: [
-            LoginCommand.self, TokenCommand.self, ExecCommand.self, CallCommand.self, UserInfoCommand.self,
-            AccountsCommand.self, LogoutCommand.self, ImportCommand.self, AgentCommand.self, CacheCommand.self,
+            LoginCommand.self, TokenCommand.self, ExecCommand.self, CallCommand.self, ExchangeCommand.self,
+            UserInfoCommand.self, AccountsCommand.self, LogoutCommand.self, ImportCommand.self, AgentCommand.self,
+            CacheCommand.self,
             ProfileCommand.self, IntegrateCommand.self, DoctorCommand.self, RegisterSchemeCommand.self,
             DeliverRedirectCommand.self, HelperCommand.self,
         ]

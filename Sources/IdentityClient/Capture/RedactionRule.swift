@@ -41,7 +41,8 @@ enum RedactionRule {
                 .words,
                 """
                 grant_type response_type response_mode prompt error suberror error_subcode code_challenge_method token_type \
-                token_type_hint display alg typ kty use crv acr amr acr_values
+                token_type_hint display alg typ kty use crv acr amr acr_values subject_token_type actor_token_type \
+                requested_token_type issued_token_type
                 """
             ),
             (
@@ -54,7 +55,7 @@ enum RedactionRule {
             (.flag, "client_info instance_aware return-client-request-id"),
             (.clientID, "client_id aud azp appid"),
             (.scopes, "scope scp"),
-            (.address, "redirect_uri post_logout_redirect_uri issuer iss jwks_uri verification_uri"),
+            (.address, "redirect_uri post_logout_redirect_uri issuer iss jwks_uri verification_uri resource audience"),
             (
                 .identifier,
                 """
@@ -71,10 +72,13 @@ enum RedactionRule {
     /// The names of values that are secrets wherever they stand. None of these values is left in a capture under another
     /// name, or as a part of another text, even if a rule would keep that.
     static let secretNames: Set<String> = [
-        "access_token", "assertion", "authorization", "client_assertion", "client_secret", "code", "code_challenge",
-        "code_verifier", "cookie", "device_code", "email", "id_token", "id_token_hint", "login_hint", "nonce",
+        "access_token", "actor_token", "assertion", "authorization", "client_assertion", "client_secret", "code",
+        "code_challenge",
+        "code_verifier", "cookie", "device_code", "device_secret", "email", "id_token", "id_token_hint", "login_hint",
+        "nonce",
         "password",
         "preferred_username", "proxy-authorization", "refresh_token", "request_uri", "set-cookie", "state", "sub",
+        "subject_token",
         "token",
         "upn", "user_code", "username", "verification_uri_complete",
     ]
@@ -90,6 +94,7 @@ enum RedactionRule {
     private static let otherWords: Set<String> = [
         "Bearer", "DPoP", "EC", "ES256", "ES384", "ES512", "Ed25519", "EdDSA", "HS256", "JWT", "N_A", "OKP", "P-256",
         "P-384", "P-521", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512", "RSA", "S256", "at+jwt",
+        "urn:ietf:params:oauth:token-type:saml1", "urn:ietf:params:oauth:token-type:saml2",
     ]
 
     /// Whether `text` is visible ASCII without `@`, which would be an e-mail address, and not long.

@@ -71,6 +71,7 @@ extension ProviderMetadata {
         codeChallengeMethods = document.codeChallengeMethodsSupported
         namesIssuerInResponse = document.authorizationResponseIssParameterSupported
         scopes = document.scopesSupported
+        grantTypes = document.grantTypesSupported
         idTokenAlgorithms = (authority.idTokenAlgorithms ?? document.idTokenSigningAlgorithms)?
             .compactMap(SignatureAlgorithm.init(name:))
         let methods = document.tokenEndpointAuthMethodsSupported

@@ -22,6 +22,8 @@ package struct ProviderMetadata: Hashable, Sendable {
     /// Whether authorization requests must be pushed (RFC 9126).
     package var requiresPushedAuthorizationRequests = false
     package var scopes: [String]?
+    /// The published values of `grant_type`; `nil` if not published, which says nothing.
+    package var grantTypes: [String]?
     /// The published algorithms of ID tokens; `nil` if not published, which means any supported algorithm.
     package var idTokenAlgorithms: [SignatureAlgorithm]?
     /// The place of a client's secret: in the form, unless the provider accepts only HTTP Basic.

@@ -26,7 +26,7 @@ struct UserInfoFlow: Sendable {
         var token = try await SilentFlow(refresher: refresher).run(parameters)
         var answer = try await ask(endpoint, with: token, authority)
         if answer.0.isRefusedToken, token.source == .cache {
-            token = try await renewed(token, parameters)
+            token = try await SilentFlow(refresher: refresher).run(parameters, insteadOf: token)
             answer = try await ask(endpoint, with: token, authority)
         }
         let reading = UserInfoAnswer(
@@ -82,18 +82,6 @@ struct UserInfoFlow: Sendable {
             context: context,
             authority: authority
         )
-    }
-
-    /// A token other than the refused token: another caller may have renewed it already.
-    private func renewed(
-        _ refused: AuthenticationResult,
-        _ parameters: SilentParameters
-    ) async throws -> AuthenticationResult {
-        let current = try await SilentFlow(refresher: refresher).run(parameters)
-        guard current.accessToken == refused.accessToken else { return current }
-        var parameters = parameters
-        parameters.forcesRefresh = true
-        return try await SilentFlow(refresher: refresher).run(parameters)
     }
 
     /// The answer must name the same person as the ID token: an access token that was exchanged for another person's would

@@ -18,7 +18,9 @@ extension ProviderState {
         }
         document["response_types_supported"] = .strings(["code"])
         document["response_modes_supported"] = .strings(settings.responseModes)
-        document["grant_types_supported"] = .strings(GrantType.allCases.map(\.rawValue))
+        document["grant_types_supported"] = .strings(
+            GrantType.allCases.filter { $0 != .tokenExchange || settings.exchangesTokens }.map(\.rawValue)
+        )
         document["subject_types_supported"] = .strings([profile.isMicrosoft ? "pairwise" : "public"])
         document["id_token_signing_alg_values_supported"] = .strings(["RS256"])
         document["token_endpoint_auth_methods_supported"] = .strings([

@@ -15,17 +15,19 @@ extension ProviderState {
         case .authorizationCode: return try redeemCode(request, clientID: clientID)
         case .refreshToken: return try refresh(request, clientID: clientID)
         case .deviceCode: return try redeemDeviceCode(request, clientID: clientID)
-        case nil:
+        case .tokenExchange where settings.exchangesTokens: return try exchange(request, clientID: clientID)
+        case .tokenExchange, nil:
             throw Refusal("unsupported_grant_type", "The grant type is not offered.", number: 70_003)
         }
     }
 
-    /// Returns the client that posted a form. No parameter may appear twice.
+    /// Returns the client that posted a form. No parameter may appear twice, but those that name what a token is for.
     func clientID(posting request: ProviderCall) throws(Refusal) -> String {
         guard request.method == "POST", request.isReadable,
             (request.header("content-type") ?? "").hasPrefix(FormURLEncoded.contentType)
         else { throw Refusal("invalid_request", "The request must be a posted form.", number: 900_144) }
-        guard Set(request.form.map(\.0)).count == request.form.count else {
+        let names = request.form.map(\.0).filter { $0 != "resource" && $0 != "audience" }
+        guard Set(names).count == names.count else {
             throw Refusal("invalid_request", "A parameter occurs twice.", number: 90_014)
         }
         return try clientID(of: request)

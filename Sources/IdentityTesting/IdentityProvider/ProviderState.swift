@@ -146,6 +146,8 @@ struct TokenIssue: Sendable {
     var accessToken: String?
     /// The key that the access token is bound to.
     var keyID: String?
+    /// The kind of the token that an exchange asks for, and the service that it is for; `nil` for other grants.
+    var exchange: (issuedTokenType: String, audience: String)?
     var refreshToken: String?
     var wantsIDToken: Bool
     var wantsClientInfo: Bool

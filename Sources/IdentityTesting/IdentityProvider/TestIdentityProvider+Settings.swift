@@ -66,6 +66,12 @@ extension TestIdentityProvider {
         /// The scopes that are silently left out of a grant.
         public var declinedScopes: Set<String> = []
 
+        /// Whether the provider exchanges a token for another one (RFC 8693): an access token or an ID token of its own for
+        /// an access token or an ID token. Only a provider of the profile `.openIDConnect` does unless this is set.
+        public var exchangesTokens = true
+        /// The names that an exchange may give in `audience` and `resource`; `nil` means any.
+        public var exchangeTargets: Set<String>?
+
         /// The user flows of B2C policies, by the policy's name in lower case. A policy without an entry signs in.
         public var userFlows: [String: UserFlow] = [:]
         /// Whether the sign-in page has a button for each of the first people, who then need no password. Use it to try
@@ -96,6 +102,7 @@ extension TestIdentityProvider {
             namesIssuerInResponse = profile == .openIDConnect
             requiresOfflineAccess = profile != .adfs
             issuesBoundTokens = profile.isEntra
+            exchangesTokens = profile == .openIDConnect
         }
     }
 }

@@ -30,7 +30,16 @@ struct TokenResponseBuilder: Sendable {
         // Entra does not list `offline_access` among the scopes of an access token.
         let scopes = issue.scopes.filter { !state.profile.isEntra || $0 != "offline_access" }
         body["scope"] = .string(scopes.joined(separator: " "))
-        if issue.wantsIDToken { body["id_token"] = .string(try idToken(issue)) }
+        if let exchange = issue.exchange {
+            body["issued_token_type"] = .string(exchange.issuedTokenType)
+            if issue.wantsIDToken {
+                body["access_token"] = .string(try idToken(issue))
+                body["token_type"] = .string("N_A")
+                body["expires_in"] = .integer(settings.idTokenLifetime.components.seconds)
+            }
+        } else if issue.wantsIDToken {
+            body["id_token"] = .string(try idToken(issue))
+        }
         if issue.wantsClientInfo {
             body["client_info"] = .string(state.clientInfo(issue.person, at: issue.authorization.address))
         }
@@ -43,7 +52,7 @@ struct TokenResponseBuilder: Sendable {
         var claims = JSONObject([
             ("iss", .string(state.tokenIssuer(of: authorization.address, for: issue.person))),
             ("sub", .string(issue.person.subject)),
-            ("aud", .string(authorization.clientID)),
+            ("aud", .string(issue.exchange?.audience ?? authorization.clientID)),
             ("iat", .integer(now)),
             ("nbf", .integer(now)),
             ("exp", .integer(now + issue.settings.idTokenLifetime.components.seconds)),

@@ -47,6 +47,25 @@ package enum TokenRequestMessage {
         return items(clientID, .deviceCode, own, scopes, claims, clientInfo)
     }
 
+    /// Exchanges a token for another one.
+    /// - SeeAlso: [RFC 8693 §2.1](https://www.rfc-editor.org/rfc/rfc8693#section-2.1)
+    package static func tokenExchange(
+        clientID: String,
+        subject: (token: String, type: String),
+        actor: (token: String, type: String)? = nil,
+        requestedType: String? = nil,
+        resources: [String] = [],
+        audiences: [String] = [],
+        scopes: [String] = []
+    ) -> [(String, String)] {
+        let targets: [(String, String?)] = resources.map { ("resource", $0) } + audiences.map { ("audience", $0) }
+        let tokens: [(String, String?)] = [
+            ("requested_token_type", requestedType), ("subject_token", subject.token),
+            ("subject_token_type", subject.type), ("actor_token", actor?.token), ("actor_token_type", actor?.type),
+        ]
+        return items(clientID, .tokenExchange, targets + tokens, scopes, nil, false)
+    }
+
     /// The parameters that bind the access token to a key.
     package static func proofOfPossession(keyID: String) -> [(String, String)] {
         let confirmation = JSONObject([("kid", .string(keyID))])
@@ -74,6 +93,7 @@ package enum GrantType: String, CaseIterable, Sendable {
     case authorizationCode = "authorization_code"
     case refreshToken = "refresh_token"
     case deviceCode = "urn:ietf:params:oauth:grant-type:device_code"
+    case tokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
 }
 
 /// The form body that starts a sign-in on another device.

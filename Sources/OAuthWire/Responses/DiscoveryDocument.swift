@@ -19,6 +19,8 @@ package struct DiscoveryDocument: Sendable {
     package let responseModesSupported: [String]?
     package let codeChallengeMethodsSupported: [String]?
     package let scopesSupported: [String]?
+    /// `grant_types_supported`; `nil` if it is absent or not an array of texts.
+    package let grantTypesSupported: [String]?
     /// `id_token_signing_alg_values_supported`; `nil` if it is absent or not an array of texts.
     package let idTokenSigningAlgorithms: [String]?
     /// Empty if the member is absent or not an array of texts.
@@ -43,6 +45,7 @@ package struct DiscoveryDocument: Sendable {
         responseModesSupported = try json.optionalStrings("response_modes_supported")
         codeChallengeMethodsSupported = try json.optionalStrings("code_challenge_methods_supported")
         scopesSupported = try json.optionalStrings("scopes_supported")
+        grantTypesSupported = json.strings("grant_types_supported")
         idTokenSigningAlgorithms = json.strings("id_token_signing_alg_values_supported")
         tokenEndpointAuthMethodsSupported = json.strings("token_endpoint_auth_methods_supported") ?? []
         authorizationResponseIssParameterSupported =

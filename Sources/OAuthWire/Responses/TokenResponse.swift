@@ -23,6 +23,8 @@ package struct TokenResponse: Hashable, Sendable {
     package var clientInfo: String?
     /// `foci`: the family of Microsoft programs that share the refresh token.
     package var familyID: String?
+    /// `issued_token_type`: the kind of the token in ``accessToken``, in an answer to an exchange (RFC 8693 §2.2.1).
+    package var issuedTokenType: String?
     /// The reason why the answer cannot be used, although the server granted tokens.
     package var fault: WireError?
 
@@ -61,6 +63,7 @@ package struct TokenResponse: Hashable, Sendable {
         refreshToken = try json.optionalString("refresh_token")
         clientInfo = json.string("client_info")
         familyID = json.string("foci") ?? json.integer("foci").map(String.init)
+        issuedTokenType = json.string("issued_token_type")
     }
 
     /// Deviation: Zoho's older servers write milliseconds in `expires_in`, and the same in seconds in `expires_in_sec`.

@@ -86,7 +86,7 @@ struct ImportCommand: ToolCommand {
     private func redeem(_ file: Given, in session: Session) async throws {
         let scopes = Set(try session.environment.words("scope", scopes).map(Scope.init(rawValue:)))
         let application = try application(in: session)
-        let result = try await application.acquireToken(byRefreshToken: Self.token(in: file), scopes: scopes)
+        let result = try await application.acquireToken(byRefreshToken: file.contentAsToken(), scopes: scopes)
         session.console.line("Took over \(result.account.label).")
         _ = await session.isStored(result)
     }
@@ -100,24 +100,6 @@ struct ImportCommand: ToolCommand {
                 logger: session.logger
             )
         )
-    }
-
-    /// Reads a token without the blanks and line ends around it.
-    private static func token(in file: Given) async throws -> String {
-        let limit = 128 << 10
-        let bytes: [UInt8]
-        if file.text == "-" {
-            bytes = try await StandardInput.whole()
-        } else {
-            guard let read = try PlainFile.read(file.text, atMost: limit, check: { _ in }) else {
-                throw file.error("'\(file.text.printable)' does not exist.")
-            }
-            bytes = read.bytes
-        }
-        guard bytes.count < limit, let text = String(validating: bytes, as: UTF8.self) else {
-            throw file.error("this is no refresh token.")
-        }
-        return String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
     }
 
     /// Returns what `--from` names, to be read.

@@ -35,6 +35,20 @@ enum JSONReport {
         ])
     }
 
+    /// Returns the token that an exchange gave.
+    static func exchange(_ result: TokenExchangeResult) -> JSONObject {
+        var report = JSONObject([
+            ("token", .string(result.token.value)),
+            ("issuedTokenType", .string(result.token.type.rawValue)),
+            ("tokenType", .string(result.tokenType)),
+            ("expiresOn", text(result.expiresOn?.utcText)),
+            ("scopes", .strings(result.scopes.map(\.rawValue).sorted())),
+            ("correlationID", .string(result.correlationID.text)),
+        ])
+        report["refreshToken"] = result.refreshToken.map { .string($0) }
+        return report
+    }
+
     static func accounts(_ accounts: [Account], default chosen: Account? = nil) -> [JSONObject] {
         accounts.map {
             var object = account($0, profile: nil)

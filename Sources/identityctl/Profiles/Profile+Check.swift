@@ -15,6 +15,7 @@ extension Profile {
             _ = try signIn.redirect(environment, isManual: try environment.isOn("manual", false))
         }
         _ = try WantedToken(token, AccountOption.parse([]), SilentOptions.parse([]), environment)
+        _ = try WantedExchange(ExchangeOptions.parse([]), environment)
         _ = try given("post-logout-redirect-uri").map { try SignInOptions.loopback($0, ports: nil) }
         _ = try SchemeOption.parse([]).chosen(environment)
         _ = try OutputOptions.parse([]).level(environment)

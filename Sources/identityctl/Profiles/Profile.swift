@@ -47,7 +47,7 @@ struct Profile: Sendable {
         .union([
             "account", "agent-confirm", "browser", "claims", "client-secret", "domain-hint", "log-level", "login-hint",
             "max-age", "min-validity", "post-logout-redirect-uri", "prompt", "redirect-ports", "redirect-uri",
-            "response-mode", "scheme", "timeout", "username",
+            "requested-token-type", "response-mode", "scheme", "subject", "timeout", "username",
         ])
 
     /// The names whose value is `on` or `off`.
@@ -59,8 +59,8 @@ struct Profile: Sendable {
 
     /// The names that may stand in several lines.
     static let lists: Set = [
-        "acr-values", "agent-audience", "agent-scope", "client-capabilities", "id-token-algorithms", "parameter",
-        "require-amr", "scope", "serves", "ui-locales",
+        "acr-values", "agent-audience", "agent-scope", "audience", "client-capabilities", "id-token-algorithms",
+        "parameter", "requested-scope", "require-amr", "resource", "scope", "serves", "ui-locales",
     ]
 
     let name: ProfileName

@@ -100,7 +100,10 @@ import Testing
         #expect(try await application.environment.store.allSnapshots().snapshots.count == 1)
         let redirect = ReceivedRedirect(url: try #require(URL(string: "http://127.0.0.1/?code=" + Self.secret)), id: 1)
         let failure = AuthenticationError(.cache, "m", underlyingError: AuthenticationError(.cacheFull, "n"))
+        let token = SecurityToken(Self.secret, type: .jwt)
         let values: [Any] = [
+            token, TokenExchangeParameters(.token(token), actor: token),
+            TokenExchangeResult(token: token, expiresOn: nil, refreshToken: Self.secret),
             result(), result(.failed(failure)), account(), record, [key: record], cache, configuration, application,
             try request(), redirect,
             AuthenticationResult.Persistence.failed(failure), failure, ProofKey(verifier: Self.secret),
@@ -136,7 +139,7 @@ import Testing
 
     @Test(arguments: answers)
     func errorsMadeFromAnswersShowNoSecret(status: Int, body: String) {
-        for grant in [GrantType.refreshToken, .authorizationCode] {
+        for grant in [GrantType.refreshToken, .authorizationCode, .tokenExchange] {
             let outcome = EndpointOutcome<TokenResponse>(
                 HTTPResponse(status: .init(code: status)),
                 Array(body.utf8),
@@ -160,7 +163,10 @@ import Testing
         var response = HTTPResponse(status: .init(code: status))
         response.headerFields[.location] = "https://h/" + Self.secret
         response.headerFields[.contentType] = "text/html; " + Self.secret
-        let form = "grant_type=authorization_code&client_secret=\(Self.secret)&\(Self.secret)=1"
+        let form = """
+            grant_type=authorization_code&client_secret=\(Self.secret)&\(Self.secret)=1&subject_token=\(Self.secret)\
+            &actor_token=\(Self.secret)
+            """
         capture.note(
             request,
             body: Array(form.utf8),

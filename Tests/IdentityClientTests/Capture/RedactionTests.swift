@@ -14,6 +14,9 @@ import Testing
         ("date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("retry-after", "120"), ("timestamp", "2026-11-25 12:00:00Z"),
         ("content-type", "application/json"), ("scopes_supported", "User.Read"), ("issuer", "https://h.test/t1/v2.0"),
         ("token_endpoint", "https://h.test:8443/oauth2/v2.0/token"),
+        ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
+        ("subject_token_type", "urn:ietf:params:oauth:token-type:access_token"),
+        ("issued_token_type", "urn:ietf:params:oauth:token-type:saml2"), ("resource", "https://api.test/v1"),
     ])
     func keeps(_ name: String, _ value: String) {
         var redaction = Redaction()
@@ -25,6 +28,7 @@ import Testing
         ("expires_in", "1234567890123456"), ("correlation_id", "not-hexadecimal"), ("date", "yesterday"),
         ("client_id", "unknown"), ("scope", "S3cr3t"), ("issuer", "h.test/t"), ("issuer", "https://a@h.test/"),
         ("scopes_supported", "alice@example.test"), ("user-agent", "server/1"), ("custom", "value"), ("x5c", "MIIB"),
+        ("subject_token", "abc"), ("actor_token", "abc"), ("device_secret", "abc"), ("issued_token_type", "urn:S3cr3t"),
     ])
     func replaces(_ name: String, _ value: String) {
         var redaction = Redaction()
@@ -90,12 +94,13 @@ import Testing
     }
 
     /// A rule that keeps too much does not reveal a secret that stands elsewhere under its own name.
-    @Test func findsSecretsInWhatWasKept() {
+    @Test(arguments: ["code", "subject_token", "actor_token", "device_secret"])
+    func findsSecretsInWhatWasKept(_ name: String) {
         var redaction = Redaction()
         let kept = redaction.address("https://h.test/secret-abc/token", isOurs: true)
         #expect(kept.contains("secret-abc"))
-        _ = redaction.text("secret-abc", named: "code", isOurs: false)
-        #expect(redaction.withoutSecrets(.strings([kept, "x"])) == .strings(["<code 1>", "x"]))
+        _ = redaction.text("secret-abc", named: name, isOurs: false)
+        #expect(redaction.withoutSecrets(.strings([kept, "x"])) == .strings(["<\(name) 1>", "x"]))
     }
 
     @Test func boundsTheCapture() throws {

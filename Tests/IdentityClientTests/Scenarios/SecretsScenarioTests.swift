@@ -73,7 +73,10 @@ struct SecretsScenarioTests {
         // The claims of an ID token are personal data that an account shows; its signature makes it a secret.
         secrets += secrets.map { $0.split(separator: ".") }.filter { $0.count == 3 }.map { String($0[2]) }
         for request in setup.provider.requests {
-            for name in ["code", "code_verifier", "refresh_token", "token", "state", "nonce", "code_challenge"] {
+            for name in [
+                "code", "code_verifier", "refresh_token", "token", "state", "nonce", "code_challenge", "subject_token",
+                "actor_token",
+            ] {
                 if let value = request[name] { secrets.append(value) }
             }
         }
@@ -136,6 +139,18 @@ struct SecretsScenarioTests {
             setup.clock.advance(by: .seconds(3601))
             await attempt(fault) { try await application.acquireTokenSilently(scopes: scopes, account: first.account) }
             await attempt(nil) { try await application.acquireTokenInteractively(scopes: scopes) }
+        }
+        // Exchanges of that token, also with answers that are not believed; only an OpenID provider does them.
+        for fault in faults {
+            if let fault { setup.provider.failNext(.token, with: fault) }
+            var parameters = TokenExchangeParameters(.idToken(of: first.account, scopes: scopes))
+            parameters.actor = SecurityToken(first.accessToken, type: .accessToken)
+            do {
+                journal.note(all: try await application.exchangeToken(parameters))
+            } catch {
+                journal.note(all: error)
+            }
+            setup.provider.failAlways(.token, with: nil)
         }
         let accounts = try await application.allAccounts()
         for account in accounts { journal.note(all: account.id) }

@@ -13,14 +13,17 @@ import Testing
     private static let ofOneCall: [String: Set] = [
         "login": ["record"], "token": ["nonce", "output", "record", "request", "watch"], "logout": ["all", "discard"],
         "accounts": ["default", "support"],
+        "exchange": ["actor-token-file", "actor-token-type", "record", "subject-token-file", "subject-token-type"],
         "exec": ["companion", "detached", "env", "token-file"], "import": ["from", "refresh-token-file"],
         "call": ["data", "header", "include", "method", "output", "upload", "verbose"],
     ]
 
     /// The names whose value may be any text.
     private static let free: Set = [
-        "account", "acr-values", "agent-audience", "agent-scope", "browser", "client-capabilities", "client-id",
-        "client-secret", "default-scopes", "domain-hint", "login-hint", "prompt", "require-amr", "scope", "ui-locales",
+        "account", "acr-values", "agent-audience", "agent-scope", "audience", "browser", "client-capabilities",
+        "client-id",
+        "client-secret", "default-scopes", "domain-hint", "login-hint", "prompt", "requested-scope", "require-amr",
+        "scope", "ui-locales",
         "username",
     ]
 

@@ -14,6 +14,16 @@ import Testing
         #expect(!WireText.areSame("https://h", "https://h/") && !WireText.areSame("https://h", "https://H"))
     }
 
+    /// RFC 3986 §3.1.
+    @Test(arguments: [
+        ("urn:a", true), ("https://h/a?b", true), ("X-1.+y:z", true), ("", false), (":", false), ("a", false),
+        ("a:", false), ("1a:b", false), ("-a:b", false), ("a_b:c", false), ("a b:c", false), ("a:b c", false),
+        ("\u{E9}:a", false), ("a:\u{E9}", false), ("a:b\n", false), ("/a:b", false),
+    ])
+    func knowsAnAbsoluteURI(_ text: String, _ isOne: Bool) {
+        #expect(WireText.isAbsoluteURI(text) == isOne)
+    }
+
     /// Escape sequences, bidirectional overrides, forged lines and invisible characters.
     @Test(
         arguments: [

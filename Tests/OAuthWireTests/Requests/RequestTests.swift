@@ -120,6 +120,37 @@ import Testing
         )
     }
 
+    /// RFC 8693 §2.3 and §2.1; `resource` and `audience` may be repeated.
+    @Test func anExchangeIsThatOfTheSpecification() {
+        let type = "urn:ietf:params:oauth:token-type:"
+        let form = TokenRequestMessage.tokenExchange(
+            clientID: "c",
+            subject: ("accVkjcJyb4BWCxGsndESCJQbdFMogUC5PbRDqceLTC", type + "access_token"),
+            resources: ["https://backend.example.com/api"]
+        )
+        #expect(
+            FormURLEncoded.encode(form)
+                == "client_id=c&grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange"
+                + "&resource=https%3A%2F%2Fbackend.example.com%2Fapi"
+                + "&subject_token=accVkjcJyb4BWCxGsndESCJQbdFMogUC5PbRDqceLTC"
+                + "&subject_token_type=urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token"
+        )
+        let full = TokenRequestMessage.tokenExchange(
+            clientID: "c",
+            subject: ("s", "st"),
+            actor: ("a", "at"),
+            requestedType: "rt",
+            audiences: ["u", "v"],
+            scopes: ["x", "y"]
+        )
+        #expect(
+            lines(full).dropFirst(2) == [
+                "audience=u", "audience=v", "requested_token_type=rt", "subject_token=s", "subject_token_type=st",
+                "actor_token=a", "actor_token_type=at", "scope=x y",
+            ]
+        )
+    }
+
     @Test(
         arguments: [
             (nil, [], nil),

@@ -1,0 +1,134 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+public import FoundationEssentials
+import OAuthWire
+
+/// The parameters of an exchange of one token for another.
+///
+/// ```swift
+/// var parameters = TokenExchangeParameters(.accessToken(of: account, scopes: ["api.read"]))
+/// parameters.audiences = ["billing"]
+/// let billing = try await app.exchangeToken(parameters)
+/// ```
+///
+/// - SeeAlso: [RFC 8693 §2.1](https://www.rfc-editor.org/rfc/rfc8693#section-2.1)
+public struct TokenExchangeParameters: Sendable {
+    /// The token that is exchanged: on whose behalf the new one is.
+    ///
+    /// ```swift
+    /// let subject = TokenExchangeParameters.Subject.idToken(of: account)
+    /// ```
+    public struct Subject: Sendable {
+        enum Source: Sendable {
+            case accessToken(Account, Set<Scope>)
+            case idToken(Account, Set<Scope>)
+            case given(SecurityToken)
+        }
+
+        let source: Source
+
+        /// The access token of an account that is signed in here, from the cache or a refresh.
+        ///
+        /// - Parameter scopes: The scopes that it must have, as in `SilentParameters.scopes`.
+        public static func accessToken(of account: Account, scopes: Set<Scope>) -> Subject {
+            Subject(source: .accessToken(account, scopes))
+        }
+
+        /// The ID token of an account that is signed in here. If it has expired, it is renewed together with the access
+        /// token.
+        ///
+        /// - Parameter scopes: The scopes of that access token. With those of the sign-in no request is needed.
+        public static func idToken(of account: Account, scopes: Set<Scope> = []) -> Subject {
+            Subject(source: .idToken(account, scopes))
+        }
+
+        /// A token that the program has from elsewhere.
+        public static func token(_ token: SecurityToken) -> Subject { Subject(source: .given(token)) }
+
+        var account: Account? {
+            switch source {
+            case .accessToken(let account, _), .idToken(let account, _): account
+            case .given: nil
+            }
+        }
+    }
+
+    /// The token that is exchanged.
+    public var subject: Subject
+
+    /// The token of the party that will use the new token; `nil`, the default, if that is the subject itself.
+    public var actor: SecurityToken?
+
+    /// The addresses of the services that the new token is for: absolute URIs without a fragment.
+    /// - SeeAlso: [RFC 8707 §2](https://www.rfc-editor.org/rfc/rfc8707#section-2)
+    public var resources: [String]
+
+    /// The names of the services that the new token is for, as the provider knows them; often client identifiers.
+    public var audiences: [String]
+
+    /// The scopes of the new token. They are sent as they are, without `openid` or others; none means the provider's choice.
+    public var scopes: Set<Scope>
+
+    /// The kind of token that is wanted; `nil`, the default, leaves it to the provider, which most often issues an access
+    /// token.
+    public var requestedType: SecurityToken.TypeIdentifier?
+
+    /// Another authority of the same kind and cloud, such as a tenant; `nil` means the configured authority.
+    public var authority: Authority?
+
+    /// The identifier of the request in the provider's logs; `nil` means a new identifier.
+    public var correlationID: UUID?
+
+    /// Creates parameters that exchange `subject`.
+    public init(
+        _ subject: Subject,
+        actor: SecurityToken? = nil,
+        resources: [String] = [],
+        audiences: [String] = [],
+        scopes: Set<Scope> = [],
+        requestedType: SecurityToken.TypeIdentifier? = nil,
+        authority: Authority? = nil,
+        correlationID: UUID? = nil
+    ) {
+        self.subject = subject
+        self.actor = actor
+        self.resources = resources
+        self.audiences = audiences
+        self.scopes = scopes
+        self.requestedType = requestedType
+        self.authority = authority
+        self.correlationID = correlationID
+    }
+}
+
+extension TokenExchangeParameters {
+    /// Whether a request may name the resource: an absolute URI of at most 2,048 bytes, without a fragment.
+    package static func isResource(_ text: String) -> Bool {
+        text.utf8.count <= 2048 && WireText.isAbsoluteURI(text) && !text.utf8.contains(UInt8(ascii: "#"))
+    }
+
+    /// Whether a request may name the audience: at most 2,048 bytes on one line.
+    package static func isAudience(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 2048
+            && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+    }
+
+    /// - Throws: `.invalidArgument`.
+    func check() throws {
+        if case .given(let token) = subject.source { try token.check(as: "subject") }
+        try actor?.check(as: "actor")
+        try requestedType?.check(of: "requested token")
+        guard resources.allSatisfy(Self.isResource) else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "A resource of the exchange is no absolute URI, or has a fragment. Give an address, or use an audience."
+            )
+        }
+        guard audiences.allSatisfy(Self.isAudience) else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "An audience of the exchange is empty, has control characters, or is longer than 2,048 bytes."
+            )
+        }
+    }
+}
