@@ -65,6 +65,44 @@ extension AccountStore {
         }
     }
 
+    /// Returns the access tokens of a program that runs for long; see `PublicClientApplication/liveTokens(_:)`.
+    ///
+    /// The stream of changes reports the error that ends the sequence, not each failed renewal before it.
+    ///
+    /// - Parameters:
+    ///   - account: The account of the tokens.
+    ///   - scopes: The scopes that each token must have; `nil` means the type's scopes.
+    ///   - change: Changes the other parameters of the requests.
+    /// - Throws: `.configuration` when there is no such type.
+    public func liveTokens(
+        for account: StoredAccount,
+        scopes: Set<Scope>? = nil,
+        _ change: (inout SilentParameters) -> Void = { _ in }
+    ) throws -> LiveTokens {
+        let entry = try entry(account.type)
+        var parameters = SilentParameters(scopes: scopes ?? entry.type.scopes, account: account.account)
+        change(&parameters)
+        var tokens = entry.application.liveTokens(parameters)
+        tokens.failed = { [self] in tell($0, of: account.type, account.account) }
+        return tokens
+    }
+
+    /// Exchanges a token for another one at the provider of a type; see `PublicClientApplication/exchangeToken(_:)`.
+    ///
+    /// - Parameters:
+    ///   - name: The type of account.
+    ///   - parameters: The parameters. An account in them is one of this type.
+    /// - Throws: The errors of that method, and `.configuration` when there is no such type.
+    public func exchangeToken(
+        ofType name: AccountType.Name,
+        _ parameters: TokenExchangeParameters
+    ) async throws -> TokenExchangeResult {
+        let entry = try entry(name)
+        return try await telling(of: name, parameters.subject.account) {
+            try await entry.application.exchangeToken(parameters)
+        }
+    }
+
     /// Returns the claims that the provider's UserInfo endpoint has about an account; see
     /// `PublicClientApplication/userInfo(for:scopes:authority:)`.
     ///
@@ -123,10 +161,14 @@ extension AccountStore {
         do {
             return try await acquire()
         } catch let error as AuthenticationError {
-            let account = account.map { StoredAccount(type: name, account: $0) }
-            post(AccountStoreChange(kind: .acquisitionFailed(error), type: name, old: account, new: account))
+            tell(error, of: name, account)
             throw error
         }
+    }
+
+    private func tell(_ error: AuthenticationError, of name: AccountType.Name, _ account: Account?) {
+        let account = account.map { StoredAccount(type: name, account: $0) }
+        post(AccountStoreChange(kind: .acquisitionFailed(error), type: name, old: account, new: account))
     }
 }
 

@@ -29,10 +29,12 @@ public struct LiveTokens: AsyncSequence, Sendable {
     let application: PublicClientApplication
     let parameters: SilentParameters
     let draw: @Sendable (String) -> Double
+    /// Called with the error that ends the sequence.
+    var failed: @Sendable (AuthenticationError) -> Void = { _ in }
 
     /// Creates an iterator that begins with the token of now.
     public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(application: application, parameters: parameters, draw: draw)
+        AsyncIterator(application: application, parameters: parameters, draw: draw, failed: failed)
     }
 
     /// Awaits the tokens.
@@ -45,6 +47,7 @@ public struct LiveTokens: AsyncSequence, Sendable {
         let application: PublicClientApplication
         var parameters: SilentParameters
         let draw: @Sendable (String) -> Double
+        let failed: @Sendable (AuthenticationError) -> Void
         private var current: Current?
         private var failures = 0
         private var hasEnded = false
@@ -52,11 +55,13 @@ public struct LiveTokens: AsyncSequence, Sendable {
         init(
             application: PublicClientApplication,
             parameters: SilentParameters,
-            draw: @escaping @Sendable (String) -> Double
+            draw: @escaping @Sendable (String) -> Double,
+            failed: @escaping @Sendable (AuthenticationError) -> Void
         ) {
             self.application = application
             self.parameters = parameters
             self.draw = draw
+            self.failed = failed
         }
 
         /// Waits until there is another token, and returns it; `nil` after a cancellation or an error.
@@ -72,6 +77,7 @@ public struct LiveTokens: AsyncSequence, Sendable {
             } catch {
                 hasEnded = true
                 if error is CancellationError { return nil }
+                (error as? AuthenticationError).map(failed)
                 throw error
             }
         }

@@ -253,6 +253,36 @@ struct AccountStoreTests {
         #expect(change.kind.word == "acquisitionFailed" && change.type == "shop" && change.old == nil)
     }
 
+    @Test func givesTheLiveTokensOfATypesScopesAndTellsOfTheirEnd() async throws {
+        let store = try store()
+        let first = try await store.acquireTokenInteractively(ofType: "shop")
+        let account = try #require(try await store.accounts().first)
+        var changes = try await store.changes().makeAsyncIterator()
+        var tokens = try store.liveTokens(for: account).makeAsyncIterator()
+        #expect(try await tokens.next()?.accessToken == first.accessToken)
+        var others = try store.liveTokens(for: account, scopes: ["api.write"]) { $0.forcesRefresh = true }
+            .makeAsyncIterator()
+        try await expectError(.consentRequired) { try await others.next() }
+        let change = try #require(await changes.next())
+        #expect(change.kind.word == "acquisitionFailed" && change.type == "shop" && change.new == account)
+        #expect(try await others.next() == nil && shop.provider.count(of: .token) == 2)
+        let unknown = StoredAccount(type: "unknown", account: account.account)
+        #expect(throws: AuthenticationError.self) { try store.liveTokens(for: unknown) }
+    }
+
+    @Test func exchangesATokenOfAnAccount() async throws {
+        let store = try store()
+        try await store.acquireTokenInteractively(ofType: "shop")
+        let account = try #require(try await store.accounts().first)
+        var changes = try await store.changes().makeAsyncIterator()
+        let parameters = TokenExchangeParameters(.accessToken(of: account.account, scopes: ["api.read"]))
+        #expect(try await store.exchangeToken(ofType: "shop", parameters).tokenType == "Bearer")
+        #expect(setup.provider.count(of: .token) == 0 && shop.provider.count(of: .token) == 2)
+        shop.provider.failNext(.token, with: .refusal("invalid_target"))
+        try await expectError(.invalidScope) { try await store.exchangeToken(ofType: "shop", parameters) }
+        #expect(try #require(await changes.next()).new == account)
+    }
+
     @Test func findsTheSignInThatAnAddressBelongsTo() async throws {
         let store = try store()
         setup.browser.followsRedirects = false
