@@ -24,6 +24,7 @@ extension AccountCredentials {
             token.modifiedAt = now
             result.refreshToken = token
         }
+        if let secret = grant.response.deviceSecret { result.deviceSecret = secret }
         if let profile = grant.profile { result.merge(profile) }
         if let token = grant.accessToken(at: now) { result.insert(token) }
         return result.tidied(at: now)

@@ -31,6 +31,10 @@ extension AccountCredentials {
         accessTokens += try json.takeEntities("BoundAccessToken").map {
             try CachedAccessToken(decoding: $0, rule: rule, isBound: true)
         }
+        if case .string(let secret)? = json["device_secret"] {
+            deviceSecret = secret
+            json["device_secret"] = nil
+        }
         unknown = json
     }
 
@@ -63,6 +67,7 @@ extension AccountCredentials {
         // Apart, because programs that know the schema hand out a token of that section as a bearer token.
         let bound = accessTokens.filter { $0.keyID != nil }
         if !bound.isEmpty { json["BoundAccessToken"] = section(bound.map(accessTokenMember)) }
+        json["device_secret"] = deviceSecret.map { .string($0) }
         for (name, value) in unknown.members where json[name] == nil { json[name] = value }
         return json.serialized()
     }

@@ -17,6 +17,8 @@ package struct AccountCredentials: Hashable, Sendable {
     package var profiles: [CachedProfile] = []
     package var refreshToken: CachedRefreshToken?
     package var accessTokens: [CachedAccessToken] = []
+    /// The secret with which other programs of the publisher sign in (Native SSO), if the sign-in asked for it.
+    package var deviceSecret: String?
     /// Members that another version or library wrote.
     package var unknown = JSONObject()
     /// The version of the schema that the record was written with.

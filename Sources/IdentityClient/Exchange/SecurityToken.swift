@@ -47,6 +47,10 @@ public struct SecurityToken: Hashable, Sendable {
         /// An assertion of SAML 2.0, in base64url.
         public static let saml2 = TypeIdentifier(registered: "saml2")
 
+        /// The secret of a sign-in with the scope `device_sso`.
+        /// - SeeAlso: [Native SSO](https://openid.net/specs/openid-connect-native-sso-1_0.html)
+        public static let deviceSecret: TypeIdentifier = "urn:openid:params:token-type:device-secret"
+
         /// Whether a request may name the type: an absolute URI of at most 1,024 bytes.
         package var isWellFormed: Bool { rawValue.utf8.count <= 1024 && WireText.isAbsoluteURI(rawValue) }
     }

@@ -21,7 +21,7 @@ struct TokenExchangeFlow: Sendable {
         var authority = parameters.authority ?? configured
         if let account = parameters.subject.account { authority = authority.resolved(for: account.id) }
         let metadata = try await environment.resolver.metadata(for: authority, context: context)
-        guard metadata.grantTypes?.contains(GrantType.tokenExchange.rawValue) ?? true else { throw notOffered(nil) }
+        guard metadata.exchangesTokens else { throw AuthenticationError.exchangeNotOffered(nil, context) }
         let endpoint = TokenEndpoint(environment, authority, metadata, context)
         switch parameters.subject.source {
         case .given(let token):
@@ -108,7 +108,7 @@ struct TokenExchangeFlow: Sendable {
         do {
             response = try await endpoint.redeem(form, grant: .tokenExchange)
         } catch let error as AuthenticationError {
-            throw explaining(error, isOfAccount: isOfAccount)
+            throw error.explainedForExchange(isOfAccount: isOfAccount, context)
         }
         return try result(of: response)
     }

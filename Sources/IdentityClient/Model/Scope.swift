@@ -37,6 +37,8 @@ public struct Scope: RawRepresentable, Hashable, Sendable, ExpressibleByStringIn
     public static let email: Scope = "email"
     /// `offline_access`: requests a refresh token.
     public static let offlineAccess: Scope = "offline_access"
+    /// `device_sso`: requests a secret with which other programs of the publisher sign the person in (Native SSO).
+    public static let deviceSSO: Scope = "device_sso"
 }
 
 /// The rule that decides whether a set of scopes covers another set.
@@ -51,7 +53,7 @@ package struct ScopeRule: Hashable, Sendable {
     }
 
     /// Scopes that steer the sign-in rather than the access token.
-    package static let reserved: Set<String> = ["openid", "profile", "email", "offline_access"]
+    package static let reserved: Set<String> = ["openid", "profile", "email", "offline_access", "device_sso"]
 
     /// Returns the scopes that matter for matching, in the form in which they are compared.
     package func matchable(_ scopes: some Sequence<String>) -> Set<String> {
@@ -66,7 +68,7 @@ package struct ScopeRule: Hashable, Sendable {
     /// Returns whether a scope steers the sign-in. For most scopes, the length alone decides.
     func isReserved(_ scope: String) -> Bool {
         switch scope.utf8.count {
-        case 5, 6, 7, 14: Self.reserved.contains(canonical(scope))
+        case 5, 6, 7, 10, 14: Self.reserved.contains(canonical(scope))
         default: false
         }
     }

@@ -49,6 +49,9 @@ package struct ProviderMetadata: Hashable, Sendable {
 }
 
 extension ProviderMetadata {
+    /// Whether the provider may exchange tokens, by what it publishes.
+    var exchangesTokens: Bool { grantTypes?.contains(GrantType.tokenExchange.rawValue) ?? true }
+
     /// The addresses of the keys for ID tokens, which are tried in order until a key fits; empty if none is published.
     ///
     /// Most applications of Entra ID need only the common set. An application with claims mapping has its own signing

@@ -5,13 +5,14 @@ import OAuthWire
 
 // The exchange of a token for another one.
 extension ProviderState {
-    private static let (accessTokenType, idTokenType, jwtType) = (
+    private static let (accessTokenType, idTokenType, jwtType, deviceSecretType) = (
         "urn:ietf:params:oauth:token-type:access_token", "urn:ietf:params:oauth:token-type:id_token",
-        "urn:ietf:params:oauth:token-type:jwt"
+        "urn:ietf:params:oauth:token-type:jwt", "urn:openid:params:token-type:device-secret"
     )
 
     /// - SeeAlso: [RFC 8693 §2.1](https://www.rfc-editor.org/rfc/rfc8693#section-2.1)
     mutating func exchange(_ request: ProviderCall, clientID: String) throws(Refusal) -> TokenIssue {
+        if request["actor_token_type"] == Self.deviceSecretType { return try shareSignIn(request, clientID: clientID) }
         guard let subject = try holder("subject", request) else {
             throw Refusal("invalid_request", "The subject token is missing.")
         }
@@ -54,6 +55,30 @@ extension ProviderState {
                 expires: request.now.addingTimeInterval(settings.accessTokenLifetime.timeInterval)
             )
         }
+        return issue
+    }
+
+    /// Signs a person in to another program of the publisher. The ID token may have expired.
+    ///
+    /// - SeeAlso: [Native SSO §4](https://openid.net/specs/openid-connect-native-sso-1_0.html)
+    private mutating func shareSignIn(_ request: ProviderCall, clientID: String) throws(Refusal) -> TokenIssue {
+        guard let secret = request["actor_token"], let origin = deviceSecrets[secret],
+            !revokedFamilies.contains(origin.family), let account = account(origin.username),
+            account.revocations == origin.revocations, request["subject_token_type"] == Self.idTokenType,
+            let claims = request["subject_token"].flatMap({ ownClaims(of: $0) }),
+            claims.string("ds_hash") == TokenResponseBuilder.halfHash(secret),
+            claims.string("sub") == account.person.subject
+        else { throw Refusal("invalid_grant", "The device secret, or the ID token, is not accepted.") }
+        guard request["audience"] == issuer(of: request.address) else {
+            throw Refusal("invalid_target", "The audience is not the issuer.")
+        }
+        let scopes = (request["scope"] ?? "openid").split(separator: " ").map(String.init)
+        try checkKnown(scopes)
+        var authorization = origin
+        (authorization.clientID, authorization.scopes) = (clientID, scopes)
+        (authorization.nonce, authorization.family) = (nil, newFamily())
+        var issue = try issue(authorization, scopes: scopes, request, isRefresh: false)
+        issue.exchange = (Self.accessTokenType, clientID)
         return issue
     }
 

@@ -94,7 +94,7 @@ extension ProviderState {
     }
 
     func checkKnown(_ scopes: [String]) throws(Refusal) {
-        let reserved = ["openid", "profile", "email", "offline_access"]
+        let reserved = ["openid", "profile", "email", "offline_access", "device_sso"]
         guard let known = settings.knownScopes else { return }
         guard scopes.allSatisfy({ known.contains($0) || reserved.contains($0) || clients[$0] != nil }) else {
             throw Refusal("invalid_scope", "A scope is not known.", number: 70_011)
@@ -113,7 +113,7 @@ extension ProviderState {
         guard let account = account(authorization.username) else {
             throw Refusal("invalid_grant", "The account was deleted.", number: 50_034, suberror: "user_account_deleted")
         }
-        let reserved: Set = ["openid", "profile", "email", "offline_access"]
+        let reserved: Set = ["openid", "profile", "email", "offline_access", "device_sso"]
         // B2C gives no access token if no resource was requested.
         let wantsAccessToken = !profile.isB2C || !Set(scopes).isSubset(of: reserved)
         let offline = !settings.requiresOfflineAccess || authorization.scopes.contains("offline_access")
@@ -140,6 +140,12 @@ extension ProviderState {
                 claims: request["claims"],
                 keyID: issue.keyID
             )
+        }
+        if authorization.scopes.contains("device_sso"), settings.exchangesTokens {
+            let known = deviceSecrets.first { $0.value.family == authorization.family }?.key
+            let secret = known ?? "ds-" + SecureRandom.token()
+            deviceSecrets[secret] = authorization
+            issue.deviceSecret = secret
         }
         if settings.issuesRefreshTokens, offline, !isRefresh || settings.rotatesRefreshTokens {
             let token = "rt-" + SecureRandom.token()

@@ -19,6 +19,8 @@ struct ProviderState: Sendable {
     var codes: [String: IssuedCode] = [:]
     var refreshTokens: [String: IssuedRefreshToken] = [:]
     var accessTokens: [String: IssuedAccessToken] = [:]
+    /// The sign-ins that other programs may share, by their device secret.
+    var deviceSecrets: [String: Authorization] = [:]
     var devices: [String: DeviceRequest] = [:]
     /// The numbers of the refresh token families that were revoked as a whole.
     var revokedFamilies: Set<Int> = []
@@ -149,6 +151,8 @@ struct TokenIssue: Sendable {
     /// The kind of the token that an exchange asks for, and the service that it is for; `nil` for other grants.
     var exchange: (issuedTokenType: String, audience: String)?
     var refreshToken: String?
+    /// The secret with which other programs sign in, and that the ID token is bound to.
+    var deviceSecret: String?
     var wantsIDToken: Bool
     var wantsClientInfo: Bool
     var nonce: String?

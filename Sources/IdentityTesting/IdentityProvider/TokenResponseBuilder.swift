@@ -32,14 +32,16 @@ struct TokenResponseBuilder: Sendable {
         body["scope"] = .string(scopes.joined(separator: " "))
         if let exchange = issue.exchange {
             body["issued_token_type"] = .string(exchange.issuedTokenType)
-            if issue.wantsIDToken {
+            if exchange.issuedTokenType.hasSuffix(":id_token") {
                 body["access_token"] = .string(try idToken(issue))
                 body["token_type"] = .string("N_A")
                 body["expires_in"] = .integer(settings.idTokenLifetime.components.seconds)
             }
-        } else if issue.wantsIDToken {
+        }
+        if issue.wantsIDToken, body["issued_token_type"]?.string?.hasSuffix(":id_token") != true {
             body["id_token"] = .string(try idToken(issue))
         }
+        body["device_secret"] = issue.deviceSecret.map { .string($0) }
         if issue.wantsClientInfo {
             body["client_info"] = .string(state.clientInfo(issue.person, at: issue.authorization.address))
         }
@@ -60,6 +62,7 @@ struct TokenResponseBuilder: Sendable {
         ])
         if let nonce = issue.nonce { claims["nonce"] = .string(nonce) }
         if let token = issue.accessToken { claims["at_hash"] = .string(Self.halfHash(token)) }
+        if let secret = issue.deviceSecret { claims["ds_hash"] = .string(Self.halfHash(secret)) }
         for (name, value) in state.personClaims(issue.person, at: authorization.address, scopes: issue.scopes) {
             claims[name] = value
         }

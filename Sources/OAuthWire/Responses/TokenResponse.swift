@@ -25,6 +25,9 @@ package struct TokenResponse: Hashable, Sendable {
     package var familyID: String?
     /// `issued_token_type`: the kind of the token in ``accessToken``, in an answer to an exchange (RFC 8693 §2.2.1).
     package var issuedTokenType: String?
+    /// `device_secret`: the secret with which other programs of the publisher sign in (Native SSO). `nil` if it is no visible
+    /// ASCII of at most 8 KiB.
+    package var deviceSecret: String?
     /// The reason why the answer cannot be used, although the server granted tokens.
     package var fault: WireError?
 
@@ -64,6 +67,9 @@ package struct TokenResponse: Hashable, Sendable {
         clientInfo = json.string("client_info")
         familyID = json.string("foci") ?? json.integer("foci").map(String.init)
         issuedTokenType = json.string("issued_token_type")
+        deviceSecret = json.string("device_secret").flatMap { secret in
+            (1...8192).contains(secret.utf8.count) && WireText.isVisibleASCII(secret) ? secret : nil
+        }
     }
 
     /// Deviation: Zoho's older servers write milliseconds in `expires_in`, and the same in seconds in `expires_in_sec`.

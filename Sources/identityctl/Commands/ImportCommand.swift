@@ -17,10 +17,14 @@ struct ImportCommand: ToolCommand {
             With --refresh-token-file, redeems the refresh token of another program at once, and stores what the provider \
             answers as a sign-in. If the provider refuses the token, nothing is stored. The file stays as it is: delete it \
             afterwards.
+
+            With --device-secret, signs you in by the sign-in of another program of the same publisher, whose tokens are in \
+            the same --group, without a browser (Native SSO). That program has signed in with the scope device_sso.
             """
     )
 
     @OptionGroup var provider: ProviderOptions
+    @OptionGroup var account: AccountOption
     @OptionGroup var output: OutputOptions
 
     @Option(
@@ -48,22 +52,54 @@ struct ImportCommand: ToolCommand {
     @Option(
         name: .customLong("scope"),
         help: ArgumentHelp(
-            "With --refresh-token-file: a scope of the first access token. Repeatable.",
+            "With --refresh-token-file and --device-secret: a scope of the first access token. Repeatable.",
             valueName: "scope"
         )
     )
     var scopes: [String] = []
 
+    @Flag(help: "Sign in by the device secret of another program of the group.")
+    var deviceSecret = false
+
+    @Option(
+        help: ArgumentHelp("With --device-secret: the provider's name for the type of the secret.", valueName: "uri")
+    )
+    var deviceSecretType: String?
+
+    @Option(help: ArgumentHelp("With --device-secret: the provider's name for itself.", valueName: "name"))
+    var audience: String?
+
     var clientOptions: ProviderOptions? { provider }
 
-    var sharedOptions: SharedOptions { SharedOptions(provider) }
+    var sharedOptions: SharedOptions { SharedOptions(provider, nil, account) }
 
     func run(in session: Session) async throws {
-        switch (from, refreshTokenFile) {
-        case (let from?, nil): try await takeOver(Given(text: from, origin: "--from"), in: session)
-        case (nil, let file?): try await redeem(Given(text: file, origin: "--refresh-token-file"), in: session)
-        default: throw UsageError("Give one of --from and --refresh-token-file.")
+        guard deviceSecret || [account.account, deviceSecretType, audience].allSatisfy({ $0 == nil }) else {
+            throw UsageError("--account, --device-secret-type and --audience are for --device-secret.")
         }
+        switch (from, refreshTokenFile, deviceSecret) {
+        case (let from?, nil, false): try await takeOver(Given(text: from, origin: "--from"), in: session)
+        case (nil, let file?, false): try await redeem(Given(text: file, origin: "--refresh-token-file"), in: session)
+        case (nil, nil, true): try await share(in: session)
+        default: throw UsageError("Give one of --from, --refresh-token-file and --device-secret.")
+        }
+    }
+
+    private func share(in session: Session) async throws {
+        let scopes = Set(try session.environment.words("scope", scopes).map(Scope.init(rawValue:)))
+        let application = try application(in: session)
+        let account = try await application.chosenAccount(session.environment.given("account", account.account))
+        let type = try deviceSecretType.map {
+            try SecurityToken.TypeIdentifier(Given(text: $0, origin: "--device-secret-type"))
+        }
+        let result = try await application.acquireToken(
+            byDeviceSecretOf: account,
+            scopes: scopes,
+            secretType: type ?? .deviceSecret,
+            audience: audience
+        )
+        session.console.line("Signed in as \(result.account.shortLabel).")
+        _ = await session.isStored(result)
     }
 
     private func takeOver(_ from: Given, in session: Session) async throws {

@@ -164,7 +164,7 @@ extension SecurityToken.TypeIdentifier {
     static let words = named.map(\.0)
 
     /// Reads a word for a registered type, or a URI.
-    fileprivate init(_ given: Given) throws {
+    init(_ given: Given) throws {
         let type = Self.named.first { $0.0 == given.text }?.1 ?? Self(rawValue: given.text)
         guard type.isWellFormed else {
             throw given.error(

@@ -193,6 +193,7 @@ import Testing
                 modifiedAt: Int64.random(in: 0...Fixture.now, using: &generator)
             )
         }
+        credentials.deviceSecret = optional(&generator)
         credentials.accessTokens = (0..<Int.random(in: 0...4, using: &generator)).map { index in
             CachedAccessToken(
                 secret: text(&generator),

@@ -61,7 +61,9 @@ struct SecretsScenarioTests {
         func send(_ request: HTTPRequest, body: [UInt8]?) async throws -> (HTTPResponse, [UInt8]) {
             let answer = try await base.send(request, body: body)
             if let json = try? JSONObject(parsing: answer.1) {
-                let found = ["access_token", "refresh_token", "id_token", "client_info"].compactMap { json.string($0) }
+                let found = ["access_token", "refresh_token", "id_token", "client_info", "device_secret"].compactMap {
+                    json.string($0)
+                }
                 issued.withLock { $0 += found }
             }
             return answer

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import IdentityClient
 import IdentityTestSupport
 import IdentityTesting
 import Testing
@@ -90,6 +91,31 @@ import Testing
         #expect(
             try await Tool.run(["import", "--refresh-token-file", path, "--from", "azure-cli"], variables).status == 64
         )
+    }
+
+    @Test(.timeLimit(.minutes(1))) func signsInByTheDeviceSecretOfAnotherProgram() async throws {
+        let setup = try ToolSetup()
+        setup.provider.add(.init(id: "notes"))
+        var variables = setup.variables
+        variables["IDENTITYCTL_GROUP"] = "com.example.suite"
+        let login = try Tool(["login", "--scope", "mail.read device_sso"], variables)
+        try await ScriptedBrowser(provider: nil, signingInAs: .alice).visit(try await login.shownAddress())
+        #expect(try await login.outcome().status == 0)
+        variables["IDENTITYCTL_CLIENT_ID"] = "notes"
+        variables["IDENTITYCTL_SCOPE"] = "notes.read"
+        #expect(try await Tool.run(["token"], variables).status == 2)
+        let shared = try await Tool.run(["import", "--device-secret"], variables)
+        #expect(shared.status == 0 && shared.output.isEmpty, "\(shared.errors)")
+        #expect(shared.errors == "Signed in as alice@example.test.\n")
+        #expect(try await Tool.run(["token"], variables).status == 0)
+        setup.provider.failNext(.token, with: .refusal("invalid_grant"))
+        let refused = try await Tool.run(
+            ["import", "--device-secret", "--device-secret-type", "urn:a:b", "--audience", "c"],
+            variables
+        )
+        #expect(refused.status == 2 && setup.provider.requests.last { $0.endpoint == .token }?["audience"] == "c")
+        #expect(try await Tool.run(["import", "--device-secret", "--from", "azure-cli"], variables).status == 64)
+        #expect(try await Tool.run(["import", "--from", "azure-cli", "--audience", "c"], variables).status == 64)
     }
 
     @Test(.timeLimit(.minutes(1))) func saysWhatIsMissing() async throws {

@@ -14,7 +14,8 @@ import Testing
         "login": ["record"], "token": ["nonce", "output", "record", "request", "watch"], "logout": ["all", "discard"],
         "accounts": ["default", "support"],
         "exchange": ["actor-token-file", "actor-token-type", "record", "subject-token-file", "subject-token-type"],
-        "exec": ["companion", "detached", "env", "token-file"], "import": ["from", "refresh-token-file"],
+        "exec": ["companion", "detached", "env", "token-file"],
+        "import": ["device-secret", "device-secret-type", "from", "refresh-token-file"],
         "call": ["data", "header", "include", "method", "output", "upload", "verbose"],
     ]
 
