@@ -49,3 +49,12 @@ extension CacheGroup {
         CacheGroup(unchecked: "client-" + Digest.hexadecimal(of: [clientID.rawValue]).prefix(32))
     }
 }
+
+extension CacheGroup {
+    /// The group of the records that are kept beside a store that this group shares with other programs.
+    ///
+    /// - Parameter store: A name of the store. It is not readable in the group's name.
+    package func beside(_ store: String) -> CacheGroup {
+        CacheGroup(unchecked: "beside-" + Digest.hexadecimal(of: ["beside", store, name]).prefix(32))
+    }
+}

@@ -25,6 +25,14 @@ enum SecureDirectory {
         }
     }
 
+    /// Creates the directory of the file at `path`, if there is none, in the same way.
+    static func create(forFile path: String) throws {
+        let directory = FilePath.split(path).directory
+        guard try Descriptor.directory(directory) == nil else { return }
+        let (parent, name) = FilePath.split(directory)
+        try create(parent, name)
+    }
+
     /// With `sudo`, a program would leave directories to which their owner can no longer write.
     private static func refuseForeignHome(_ directories: [String]) throws {
         guard SystemCall.effectiveUser == 0, let caller = SystemCall.environment("SUDO_UID").flatMap(UInt32.init),

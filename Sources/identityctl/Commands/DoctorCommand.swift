@@ -92,15 +92,7 @@ struct DoctorCommand: ToolCommand {
 
     /// Returns the store of the program's tokens, if it is known, and a finding on whether the store can be read.
     private func tokenStore(_ session: Session, _ choice: CacheChoice) async throws -> (TokenStore?, Finding) {
-        if case .shared(let store) = choice {
-            let read = try await Self.outcome {
-                let client = try provider.clientID ?? session.environment.given("client-id", nil)?.text ?? ""
-                let cache = try SharedMSALCache(store, clientID: ClientID(rawValue: client))
-                _ = try await cache.records(of: .account, in: .application(ClientID(rawValue: client)))
-                return false
-            }
-            return (.file, Examination.tokenStore(.file, read))
-        }
+        if let shared = try await sharedStore(session, choice) { return shared }
         guard choice.policy != nil else {
             let store = choice.directory == nil ? TokenStore.memory : .file
             return (store, Examination.tokenStore(store, .success(false)))
@@ -120,6 +112,24 @@ struct DoctorCommand: ToolCommand {
         let read = try await Self.outcome {
             if let key = store.keyFile, try await key.isProtected() { return true }
             try await cache.checkReadable(store, in: group)
+            return false
+        }
+        return (store, Examination.tokenStore(store, read))
+    }
+
+    /// Returns the store, if it is shared with other programs, and a finding on whether it can be read.
+    private func sharedStore(_ session: Session, _ choice: CacheChoice) async throws -> (TokenStore?, Finding)? {
+        let store: TokenStore
+        switch choice {
+        case .shared: store = .file
+        case .sharedItem: store = .keyring
+        default: return nil
+        }
+        let client = try provider.clientID ?? session.environment.given("client-id", nil)?.text ?? ""
+        let clientID = ClientID(rawValue: client)
+        let read = try await Self.outcome {
+            let cache = try choice.cache(of: clientID, prompting: .never, passPhrases: nil, logger: session.logger)
+            _ = try await cache.records(of: .account, in: .application(clientID))
             return false
         }
         return (store, Examination.tokenStore(store, read))

@@ -12,7 +12,7 @@ struct ImportCommand: ToolCommand {
         discussion: """
             With --from, copies the tokens of the client into the store that --cache names; the other program's file stays \
             as it is. An account that is signed in already stays too. Later changes of one are not seen by the other: to \
-            share the file, name it with --cache msal:FILE instead.
+            share the file or item, name it with --cache msal:FILE or --cache msal-keyring:ITEM instead.
 
             With --refresh-token-file, redeems the refresh token of another program at once, and stores what the provider \
             answers as a sign-in. If the provider refuses the token, nothing is stored. The file stays as it is: delete it \
@@ -148,14 +148,16 @@ struct ImportCommand: ToolCommand {
         guard from.text.hasPrefix("keyring:") else {
             return try SharedMSALCache(.readOnly(store(from, session.environment).path), clientID: clientID)
         }
-        let item = try MSALKeyringItem(String(from.text.dropFirst(8)), from)
         let keyring = KeyringTokenCache(
             applicationName: "identityctl",
             prompting: session.environment.hasScreen ? .allowed() : .never
         )
-        guard let content = try await keyring.content(of: item) else { return InMemoryTokenCache() }
-        let group = configuration.group
-        return try await SharedMSALCache.accounts(of: clientID, in: content, group: group)
+        return SharedMSALKeyringCache(
+            try MSALKeyringItem(String(from.text.dropFirst(8)), home: session.environment["HOME"], from),
+            clientID: clientID,
+            keyring: keyring,
+            others: InMemoryTokenCache()
+        )
     }
 
     /// Returns the file that `--from` names.
@@ -172,31 +174,5 @@ struct ImportCommand: ToolCommand {
                     + "azure-identity-dotnet, msal:FILE and keyring:."
             )
         }
-    }
-}
-
-extension MSALKeyringItem {
-    /// The items of known programs.
-    static let named: [String: MSALKeyringItem] = [
-        "azure-identity-python": .azureIdentityPython, "azure-identity-dotnet": .azureIdentityDotNet,
-        "azure-identity-js": .azureIdentityJavaScript, "git-credential-manager": .azureIdentityDotNet,
-    ]
-
-    /// Reads a program's name, or attributes: `xdg:schema=my-schema,name=value`.
-    fileprivate init(_ text: String, _ given: Given) throws {
-        if let known = Self.named[text] {
-            self = known
-            return
-        }
-        let attributes = text.split(separator: ",", omittingEmptySubsequences: false).map { pair in
-            pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        }
-        guard attributes.allSatisfy({ $0.count == 2 && !$0[0].isEmpty }) else {
-            throw given.error(
-                "after 'keyring:' comes one of \(Self.named.keys.sorted().joined(separator: ", ")), or NAME=VALUE,… with the "
-                    + "attributes of an item."
-            )
-        }
-        self.init(schema: nil, attributes: attributes.map { ($0[0], $0[1]) })
     }
 }

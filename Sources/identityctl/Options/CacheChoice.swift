@@ -18,6 +18,8 @@ enum CacheChoice: Hashable, Sendable {
     case encrypted(KeyFile)
     /// A file that programs with Microsoft's libraries use too.
     case shared(MSALStore)
+    /// A keyring item of such programs.
+    case sharedItem(MSALKeyringItem)
 
     /// - Parameter home: The directory that replaces `~`. A shell does not replace a `~` inside a word.
     init(_ given: Given?, home: String?) throws {
@@ -30,6 +32,8 @@ enum CacheChoice: Hashable, Sendable {
             self = .directory(try Self.absolute(String(text.dropFirst(5)), home: home, given))
         case .some(let text) where text.hasPrefix("msal:") && text.utf8.count > 5:
             self = .shared(.file(try Self.absolute(String(text.dropFirst(5)), home: home, given)))
+        case .some(let text) where text.hasPrefix("msal-keyring:") && text.utf8.count > 13:
+            self = .sharedItem(try MSALKeyringItem(String(text.dropFirst(13)), home: home, given))
         case .some(let text):
             if let key = try Self.keyFile(given, home: home) {
                 self = .encrypted(key)
@@ -40,8 +44,8 @@ enum CacheChoice: Hashable, Sendable {
                 \(given?.origin ?? "--cache"): '\(text.printable)' is not a cache. Possible are: auto (the default: where \
                 the tokens rest already, else encrypted files with their key in the keyring), keyring, file (in your \
                 state directory, in clear text), encrypted:key-file=PATH or encrypted:credential=NAME (encrypted there, \
-                with that key), file:DIRECTORY, msal:FILE (shared with programs that use MSAL), memory (forgotten when the \
-                program ends).
+                with that key), file:DIRECTORY, msal:FILE or msal-keyring:ITEM (shared with programs that use MSAL), \
+                memory (forgotten when the program ends).
                 """
             )
         }
@@ -80,7 +84,7 @@ enum CacheChoice: Hashable, Sendable {
         case .keyring: .require(.keyring)
         case .file: .require(.file)
         case .encrypted(let key): .require(.encryptedFile(key: key))
-        case .memory, .directory, .shared: nil
+        case .memory, .directory, .shared, .sharedItem: nil
         }
     }
 
@@ -104,6 +108,14 @@ enum CacheChoice: Hashable, Sendable {
             return Self.desktop(policy, prompting: prompting, passPhrases: passPhrases, logger: logger)
         }
         if case .shared(let store) = self { return try SharedMSALCache(store, clientID: clientID) }
+        if case .sharedItem(let item) = self {
+            return SharedMSALKeyringCache(
+                item,
+                clientID: clientID,
+                applicationName: "identityctl",
+                prompting: prompting
+            )
+        }
         return directory.map { FileTokenCache(directory: $0) } ?? InMemoryTokenCache()
     }
 

@@ -74,11 +74,13 @@ struct ProviderOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The store of the tokens: auto (the default), keyring, file, encrypted:key-file=PATH, "
-                + "encrypted:credential=NAME, file:DIRECTORY, msal:FILE, or memory.",
+                + "encrypted:credential=NAME, file:DIRECTORY, msal:FILE, msal-keyring:ITEM, or memory.",
             valueName: "cache"
         ),
         completion: .list([
-            "auto", "keyring", "file", "encrypted:key-file=", "encrypted:credential=", "file:", "msal:", "memory",
+            "auto", "keyring", "file", "encrypted:key-file=", "encrypted:credential=", "file:", "msal:",
+            "msal-keyring:",
+            "memory",
         ])
     )
     var cache: String?

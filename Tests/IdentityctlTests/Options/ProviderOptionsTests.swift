@@ -89,6 +89,7 @@ import Testing
             (nil, .standard.accepting(.file).acceptingAnyKeyFile()),
             ("auto", .standard.accepting(.file).acceptingAnyKeyFile()), ("keyring", .require(.keyring)),
             ("file", .require(.file)), ("memory", nil), ("file:/d", nil), ("msal:/f", nil),
+            ("msal-keyring:a=b", nil),
         ] as [(String?, StorePolicy?)]
     )
     func choosesNoClearTextUnlessTold(_ text: String?, _ policy: StorePolicy?) throws {

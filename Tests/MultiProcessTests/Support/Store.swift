@@ -10,6 +10,7 @@ import Testing
 /// A kind of storage shared by the processes.
 enum Store: String, CaseIterable, Sendable {
     case file, encrypted, keyring, shared
+    case sharedItem = "shared-item"
 
     /// The kinds to test: files, encrypted or not, unless `IDENTITY_SOAK_STORES` names others. The keyring needs its
     /// own session, which the scripts start.
@@ -41,17 +42,34 @@ struct Storage: Sendable {
             cache = EncryptedTokenCache(FileTokenCache(directory: path), key: try EncryptionKey(key))
             command = [worker, "encrypted", path, key.map(String.init).joined(separator: ",")]
         case .keyring:
-            let bus = try #require(ownBus ?? Store.bus, "IDENTITY_SOAK_BUS has to name the bus of a keyring for tests")
-            var settings = KeyringSettings()
-            settings.busAddress = bus
-            settings.directory = path
-            cache = KeyringTokenCache(applicationName: "Test", settings: settings)
+            let bus = try Self.bus(ownBus)
+            cache = KeyringTokenCache(applicationName: "Test", settings: Self.settings(bus, path))
             command = [worker, "keyring", bus, path]
         case .shared:
             let file = "\(directory.path)/msal.json"
             cache = try SharedMSALCache(.file(file), clientID: "test-client", others: FileTokenCache(directory: path))
             command = [worker, "shared", file, path]
+        case .sharedItem:
+            let (bus, file) = (try Self.bus(ownBus), "\(directory.path)/item")
+            // An item of its own for each storage: its schema is the file's.
+            cache = SharedMSALKeyringCache(
+                .python(file: file),
+                clientID: "test-client",
+                keyring: KeyringTokenCache(applicationName: "Test", settings: Self.settings(bus, path))
+            )
+            command = [worker, "shared-item", bus, file, path]
         }
+    }
+
+    private static func bus(_ own: String?) throws -> String {
+        try #require(own ?? Store.bus, "IDENTITY_SOAK_BUS has to name the bus of a keyring for tests")
+    }
+
+    private static func settings(_ bus: String, _ directory: String) -> KeyringSettings {
+        var settings = KeyringSettings()
+        settings.busAddress = bus
+        settings.directory = directory
+        return settings
     }
 
     /// Removes the whole directory, as a person with a file manager would.

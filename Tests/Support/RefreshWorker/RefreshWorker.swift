@@ -19,7 +19,7 @@ import IdentityTesting
         try await TokenCacheWorker.run(try cache(Array(CommandLine.arguments.dropFirst())))
     }
 
-    /// file DIRECTORY, encrypted DIRECTORY KEY, keyring BUS DIRECTORY, or shared FILE DIRECTORY
+    /// file DIRECTORY, encrypted DIRECTORY KEY, keyring BUS DIRECTORY, shared FILE DIRECTORY, or shared-item BUS FILE DIRECTORY
     private static func cache(_ words: [String]) throws -> any TokenCache {
         switch (words.first, words.count) {
         case ("file", 2): return FileTokenCache(directory: words[1])
@@ -27,15 +27,22 @@ import IdentityTesting
             let bytes = words[2].split(separator: ",").compactMap { UInt8($0) }
             return EncryptedTokenCache(FileTokenCache(directory: words[1]), key: try EncryptionKey(bytes))
         case ("keyring", 3):
-            var settings = KeyringSettings()
-            settings.busAddress = words[1]
-            settings.directory = words[2]
-            return KeyringTokenCache(applicationName: "Test", settings: settings)
+            return keyring(bus: words[1], directory: words[2])
         case ("shared", 3):
             let others = FileTokenCache(directory: words[2])
             return try SharedMSALCache(.file(words[1]), clientID: "test-client", others: others)
+        case ("shared-item", 4):
+            let keyring = keyring(bus: words[1], directory: words[3])
+            return SharedMSALKeyringCache(.python(file: words[2]), clientID: "test-client", keyring: keyring)
         default: throw UnknownCache(words: words)
         }
+    }
+
+    private static func keyring(bus: String, directory: String) -> KeyringTokenCache {
+        var settings = KeyringSettings()
+        settings.busAddress = bus
+        settings.directory = directory
+        return KeyringTokenCache(applicationName: "Test", settings: settings)
     }
 
     struct UnknownCache: Error { let words: [String] }

@@ -2,8 +2,9 @@
 
 import FoundationEssentials
 import IdentityClient
+import IdentityKeyring
 
-/// Stores answers to refreshes in a file that another program writes at the same time, as the library does: a new
+/// Stores answers to refreshes in a file, or after `keyring:` in the item beside a file, that another program writes at the same time, as the library does: a new
 /// refresh token, and an access token for a scope of its own each time. Prints a line for each.
 struct SharingWriter {
     let file: String
@@ -12,11 +13,19 @@ struct SharingWriter {
     let count: Int
 
     func run() async throws {
-        let cache = try SharedMSALCache(
-            .file(file),
-            clientID: ClientID(rawValue: clientID),
-            others: FileTokenCache(directory: others)
-        )
+        let client = ClientID(rawValue: clientID)
+        let others = FileTokenCache(directory: others)
+        let cache: any TokenCache =
+            if file.hasPrefix("keyring:") {
+                SharedMSALKeyringCache(
+                    Self.item(beside: String(file.dropFirst(8))),
+                    clientID: client,
+                    keyring: KeyringTokenCache(applicationName: "Test"),
+                    others: others
+                )
+            } else {
+                try SharedMSALCache(.file(file), clientID: client, others: others)
+            }
         let group = CacheGroup.application(ClientID(rawValue: clientID))
         let store = CredentialStore(cache: cache, group: group, clientID: clientID)
         guard let account = try await store.allSnapshots().snapshots.values.first?.credentials else {
@@ -49,6 +58,11 @@ struct SharingWriter {
             // asks four times a second, looks.
             try await Task.sleep(for: .milliseconds(Int.random(in: 100...300)))
         }
+    }
+
+    /// The item of Tests/Support/msal/program.py.
+    static func item(beside file: String) -> MSALKeyringItem {
+        .python(file: file, schema: "com.contoso.tokens", attributes: ["product": "desk"])
     }
 
     struct NoAccount: Error {}

@@ -1,5 +1,5 @@
 # Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
-"""A program with MSAL Python, azure-identity or the Azure CLI's library, whose tokens are in a file.
+"""A program with MSAL Python, azure-identity or the Azure CLI's library, whose tokens are in a file or in the keyring.
 
 program.py WHICH sign-in             stores an account
 program.py WHICH refresh COUNT       refreshes COUNT times, for a scope of its own each time, and prints the scopes
@@ -10,8 +10,8 @@ program.py WHICH hold                takes the lock and dies
 
 A refresh that does not get the lock within the library's five seconds is tried again, too. Both are counted on stderr.
 
-WHICH is msal:FILE, azure-identity or azure-cli. The first locks by the file's existence, as without portalocker; the others
-have it. The libraries are the real ones; their requests are answered here, because no test has an account at Entra ID.
+WHICH is msal:FILE, keyring:FILE (the item beside that file), azure-identity or azure-cli. The first locks by the file's
+existence, as without portalocker; the others have it. The libraries are the real ones; their requests are answered here, because no test has an account at Entra ID.
 """
 import base64
 import io
@@ -86,10 +86,17 @@ class NoAccount(Exception):
 class Msal:
     """A program with MSAL Python and its extension."""
 
-    def __init__(self, path):
-        sys.modules["portalocker"] = None
-        from msal_extensions import FilePersistence, PersistedTokenCache
-        self.cache = PersistedTokenCache(FilePersistence(path))
+    def __init__(self, place):
+        kind, path = place.split(":", 1)
+        if kind == "keyring":
+            # The bindings of GLib are the distribution's.
+            sys.path.append("/usr/lib/python3/dist-packages")
+        else:
+            sys.modules["portalocker"] = None
+        from msal_extensions import FilePersistence, LibsecretPersistence, PersistedTokenCache
+        self.cache = PersistedTokenCache(
+            LibsecretPersistence(path, schema_name="com.contoso.tokens", attributes={"product": "desk"})
+            if kind == "keyring" else FilePersistence(path))
         self.program = msal.PublicClientApplication(CLIENT, authority=AUTHORITY, token_cache=self.cache)
 
     def sign_in(self):
@@ -151,7 +158,7 @@ class AzureCLI:
 
 
 which, action = sys.argv[1:3]
-program = {"azure-identity": AzureIdentity, "azure-cli": AzureCLI}.get(which, lambda: Msal(which.split(":", 1)[1]))()
+program = {"azure-identity": AzureIdentity, "azure-cli": AzureCLI}.get(which, lambda: Msal(which))()
 
 if action == "sign-in":
     program.sign_in()

@@ -98,12 +98,7 @@ struct MSALFile: Hashable, Sendable {
 
     /// Creates the directories that the file and its lock need.
     func createDirectories() throws {
-        for path in [path, lockPath] {
-            let (parent, last) = FilePath.split(FilePath.split(path).directory)
-            if try Descriptor.directory(FilePath.split(path).directory) == nil {
-                try SecureDirectory.create(parent, last)
-            }
-        }
+        for path in [path, lockPath] { try SecureDirectory.create(forFile: path) }
     }
 
     private func openDirectory() throws -> Descriptor? {

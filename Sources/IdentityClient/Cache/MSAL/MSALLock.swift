@@ -104,8 +104,29 @@ struct MSALLock: ~Copyable {
         return Int32(String(decoding: digits, as: UTF8.self)).flatMap { $0 > 0 ? $0 : nil }
     }
 
+    /// Tries until `attempt` gets the lock. The task waits, not the queue, so cancelling the task ends the wait.
+    ///
+    /// - Parameter attempt: Returns `nil` if another process has the lock.
+    /// - Throws: `.cacheBusy` after `timeout`; the errors of `attempt`; `CancellationError`.
+    static func waiting<Value: Sendable>(
+        for path: String,
+        within timeout: Duration,
+        on queue: QueueExecutor,
+        _ attempt: @escaping @Sendable () throws -> Value?
+    ) async throws -> Value {
+        let deadline = SuspendingClock.now.advanced(by: timeout)
+        var pause = Duration.milliseconds(1)
+        while true {
+            if let value = try await queue.doing(attempt) { return value }
+            guard SuspendingClock.now < deadline else { throw busy(path, timeout: timeout) }
+            // Not in step with other processes.
+            try await Task.sleep(for: pause * Double.random(in: 0.5...1), clock: .suspending)
+            pause = min(pause * 2, .milliseconds(20))
+        }
+    }
+
     /// The error for a lock that did not become free.
-    static func busy(_ path: String, timeout: Duration) -> AuthenticationError {
+    private static func busy(_ path: String, timeout: Duration) -> AuthenticationError {
         // Only the message depends on this: if anything fails, the holder is unknown.
         let content = (try? Descriptor.file(at: path)?.read(atMost: 256)) ?? []
         let holder = FileLock.holder(of: path) ?? process(in: content)

@@ -28,20 +28,13 @@ public final class SharedMSALCache: TokenCache {
     /// The last reading. It never changes, so that a hit copies one reference.
     private final class Memory: Sendable {
         let content: MSALFile.Content
-        let accounts: [String: MSALAccount]
-        let records: [String: CacheRecord]
+        let reading: MSALReading
         /// The file, if it is kept open.
         let held: HeldFile?
 
-        init(
-            _ content: MSALFile.Content,
-            _ accounts: [String: MSALAccount],
-            _ records: [String: CacheRecord],
-            holding held: HeldFile? = nil
-        ) {
+        init(_ content: MSALFile.Content, _ reading: MSALReading, holding held: HeldFile? = nil) {
             self.content = content
-            self.accounts = accounts
-            self.records = records
+            self.reading = reading
             self.held = held
         }
     }
@@ -83,14 +76,14 @@ public final class SharedMSALCache: TokenCache {
     ///
     /// - Throws: `.cache` when the file is not a cache, `.cachePermissions` when its owner, mode or kind is wrong.
     public func record(for key: CacheKey) async throws -> CacheRecord? {
-        if key.kind == .account, let record = unchanged()?.records[key.name] { return record }
+        if key.kind == .account, let record = unchanged()?.reading.records[key.name] { return record }
         return try await lookedUpRecord(for: key)
     }
 
     /// Looks up a record that is not in memory. It is a function of its own so that a hit sets up nothing for it.
     @inline(never)
     private func lookedUpRecord(for key: CacheKey) async throws -> CacheRecord? {
-        if key.kind == .account, let record = try await read().records[key.name] { return record }
+        if key.kind == .account, let record = try await read().reading.records[key.name] { return record }
         return try await others.record(for: key)
     }
 
@@ -105,27 +98,17 @@ public final class SharedMSALCache: TokenCache {
         for key: CacheKey
     ) async throws -> Bool {
         guard key.kind == .account else { return try await others.replace(expected, with: new, for: key) }
-        let credentials = new.flatMap { Self.shared($0, for: key) }
+        let credentials = new.flatMap { AccountCredentials(shareable: $0, for: key) }
         if credentials == nil {
             // A record in another form, or a removal of what the file does not have.
-            guard new == nil, try await read().records[key.name] != nil else {
+            guard new == nil, try await read().reading.records[key.name] != nil else {
                 return try await others.replace(expected, with: new, for: key)
             }
         }
         return try await underLock { lock, content in
-            var blob = content.blob
-            let account = blob.accounts(of: self.clientID.rawValue)[key.name]
-            guard account.map({ CacheRecord(bytes: $0.credentials.encoded()) }) == expected else {
-                self.remember(content)
-                return false
-            }
-            try blob.checkMayBeWritten()
-            if let credentials {
-                blob.write(credentials, over: account)
-            } else if let account {
-                blob.signOut(account.name)
-            }
-            self.remember(blob == content.blob ? content : try self.store.file.write(blob, under: lock))
+            let reading = self.remember(content).reading
+            guard let blob = try reading.replacing(expected, with: credentials, under: key.name) else { return false }
+            if blob != content.blob { self.remember(try self.store.file.write(blob, under: lock)) }
             return true
         }
     }
@@ -137,7 +120,7 @@ public final class SharedMSALCache: TokenCache {
         let beside = try await others.records(of: kind, in: group)
         guard kind == .account else { return beside }
         var records = beside
-        for (name, record) in try await read().records {
+        for (name, record) in try await read().reading.records {
             records[CacheKey(group: group, kind: kind, name: name)] = record
         }
         return records
@@ -152,17 +135,6 @@ public final class SharedMSALCache: TokenCache {
             self.remember(content)
         }
         try await others.checkWritable(in: group)
-    }
-
-    /// Returns the credentials of a record that the schema can express; `nil` for any other record.
-    private static func shared(_ record: CacheRecord, for key: CacheKey) -> AccountCredentials? {
-        // What cannot be decoded is kept beside the file.
-        guard
-            let credentials = try? AccountCredentials(decoding: record.bytes, rule: Authority.scopeRule(forPartition:)),
-            credentials.version == AccountCredentials.currentVersion, credentials.unknown.isEmpty,
-            !credentials.partition.hasPrefix("oauth2|"), MSALAccountName(credentials).name == key.name
-        else { return nil }
-        return credentials
     }
 }
 
@@ -184,7 +156,7 @@ extension SharedMSALCache {
         }
         known.held?.wasFound(at: now)
         guard known.held == nil, let held = HeldFile(path, fingerprint, foundAt: now) else { return known }
-        let holding = Memory(known.content, known.accounts, known.records, holding: held)
+        let holding = Memory(known.content, known.reading, holding: held)
         memory.withLock { if $0 === known { $0 = holding } }
         return holding
     }
@@ -207,17 +179,7 @@ extension SharedMSALCache {
     @discardableResult
     private func remember(_ content: MSALFile.Content) -> Memory {
         let old = memory.withLock { $0 }
-        let accounts =
-            if let old, old.content.blob == content.blob { old.accounts } else {
-                content.blob.accounts(of: clientID.rawValue)
-            }
-        var records: [String: CacheRecord] = [:]
-        for (name, account) in accounts {
-            // An unchanged account keeps its array, so that its reader need not decode it again.
-            records[name] =
-                old?.accounts[name] == account ? old?.records[name] : CacheRecord(bytes: account.credentials.encoded())
-        }
-        let new = Memory(content, accounts, records)
+        let new = Memory(content, MSALReading(content.blob, of: clientID, after: old?.reading))
         memory.withLock { $0 = new }
         return new
     }
@@ -240,18 +202,7 @@ extension SharedMSALCache {
         return try work(lock, try store.file.readFinished())
     }
 
-    /// Tries until the lock is free. The task waits, not the queue, so cancelling the task ends the wait.
     private func waiting<Value: Sendable>(_ attempt: @escaping @Sendable () throws -> Value?) async throws -> Value {
-        let deadline = SuspendingClock.now.advanced(by: lockTimeout)
-        var pause = Duration.milliseconds(1)
-        while true {
-            if let value = try await writers.doing(attempt) { return value }
-            guard SuspendingClock.now < deadline else {
-                throw MSALLock.busy(store.file.lockPath, timeout: lockTimeout)
-            }
-            // Not in step with other processes.
-            try await Task.sleep(for: pause * Double.random(in: 0.5...1), clock: .suspending)
-            pause = min(pause * 2, .milliseconds(20))
-        }
+        try await MSALLock.waiting(for: store.file.lockPath, within: lockTimeout, on: writers, attempt)
     }
 }
