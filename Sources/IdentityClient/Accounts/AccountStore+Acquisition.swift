@@ -136,6 +136,28 @@ extension AccountStore {
         return request
     }
 
+    /// Restores a prepared sign-in after a restart, so that ``handleRedirect(_:)`` finds it; see
+    /// `PublicClientApplication/restoreAuthorization(_:authority:)`.
+    ///
+    /// - Parameters:
+    ///   - data: The result of ``AuthorizationRequest/serialized()``.
+    ///   - name: The type of account for which it was prepared.
+    ///   - authority: The authority that the prepared request named, if it named one.
+    /// - Throws: The errors of that method, and `.configuration` when there is no such type.
+    @discardableResult
+    public func restoreAuthorization(
+        _ data: [UInt8],
+        ofType name: AccountType.Name,
+        authority: Authority? = nil
+    ) async throws -> AuthorizationRequest {
+        let entry = try entry(name)
+        let request = try await telling(of: name, nil) {
+            try await entry.application.restoreAuthorization(data, authority: authority)
+        }
+        pending.add(request, ofType: name, at: .now)
+        return request
+    }
+
     /// Completes the sign-in that an address answers, whatever its type of account.
     ///
     /// Pass it every address that the program is opened with, or that its web view is sent to. An address belongs only

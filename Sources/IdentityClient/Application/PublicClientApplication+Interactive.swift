@@ -74,6 +74,27 @@ extension PublicClientApplication {
         }
     }
 
+    /// Restores a prepared sign-in that ``AuthorizationRequest/serialized()`` kept, in another process or after a restart.
+    ///
+    /// The provider's endpoints are found anew, and the cache is checked as when the request was prepared; nothing in
+    /// `data` says where the code is sent. ``completeAuthorization(_:with:)`` then makes every check of a sign-in. The
+    /// program removes the data when the sign-in is completed or given up. Until then the data could be restored once more;
+    /// the provider refuses a code that it has seen.
+    ///
+    /// - Parameters:
+    ///   - data: The result of ``AuthorizationRequest/serialized()``.
+    ///   - authority: ``InteractiveParameters/authority`` of the prepared request, if it named one.
+    /// - Throws: `.interactionTimedOut` when the time of the sign-in (``InteractiveParameters/timeout``) is up;
+    ///   `.configuration` when it was prepared for another client or authority; `.unsupported` when another version of this
+    ///   library wrote it; `.invalidArgument` when the data is damaged; `.issuerMismatch` when the provider has changed its
+    ///   name since; the errors of ``prepareAuthorization(_:)`` about the provider and the cache.
+    public func restoreAuthorization(
+        _ data: [UInt8],
+        authority: Authority? = nil
+    ) async throws -> AuthorizationRequest {
+        try await AuthorizationRestoration(environment: environment).request(from: data, named: authority)
+    }
+
     private func complete(
         _ request: AuthorizationRequest,
         with redirectURL: URL,

@@ -3,13 +3,13 @@
 import OAuthWire
 
 /// A browser's final address, in its parts.
-struct RedirectAddress {
+package struct RedirectAddress {
     /// The part before the query.
     let base: String
     /// The parameters of the query; empty if it cannot be read.
     let items: [(String, String)]
 
-    init(_ redirect: String) {
+    package init(_ redirect: String) {
         let address = redirect.prefix { $0 != "#" }
         base = Self.normalized(address.prefix { $0 != "?" })
         let query = address.drop { $0 != "?" }.dropFirst()
@@ -17,7 +17,7 @@ struct RedirectAddress {
     }
 
     /// The values of `state`.
-    var states: [String] { items.filter { $0.0 == "state" }.map(\.1) }
+    package var states: [String] { items.filter { $0.0 == "state" }.map(\.1) }
 
     /// Whether the address is `redirectURI`, apart from an answer's parameters in the query.
     func matches(_ redirectURI: String) -> Bool {

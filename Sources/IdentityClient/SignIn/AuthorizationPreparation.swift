@@ -88,6 +88,7 @@ struct AuthorizationPreparation: Sendable {
         return AuthorizationRequest(
             url: address.url,
             expiresOn: address.expiresOn,
+            validUntil: environment.clock.now.addingTimeInterval(Double(parameters.timeout.components.seconds)),
             message: message,
             parameters: parameters,
             authority: authority,

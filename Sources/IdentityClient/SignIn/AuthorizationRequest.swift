@@ -6,7 +6,7 @@ import Synchronization
 
 /// A prepared sign-in: the address to show, and the values that verify the answer.
 ///
-/// It lives in memory only, and accepts one answer.
+/// It lives in memory and accepts one answer. ``serialized()`` keeps it for another process.
 ///
 /// ```swift
 /// let request = try await app.prepareAuthorization(InteractiveParameters(scopes: scopes))
@@ -28,11 +28,14 @@ public final class AuthorizationRequest: Sendable {
     /// The identifier of the request on both sides.
     public let correlationID: UUID
 
+    /// The end of the person's time, which counts for a request that is kept.
+    package let validUntil: Date
+    let clientID: String
     let parameters: InteractiveParameters
     let authority: Authority
     let metadata: ProviderMetadata
     let scopes: [String]
-    let state: String
+    package let state: String
     let nonce: String?
     let maxAge: Int?
     let proofKey: ProofKey
@@ -46,6 +49,7 @@ public final class AuthorizationRequest: Sendable {
     init(
         url: URL,
         expiresOn: Date?,
+        validUntil: Date,
         message: AuthorizationRequestMessage,
         parameters: InteractiveParameters,
         authority: Authority,
@@ -57,6 +61,8 @@ public final class AuthorizationRequest: Sendable {
     ) {
         self.url = url
         self.expiresOn = expiresOn
+        self.validUntil = validUntil
+        clientID = message.clientID
         self.parameters = parameters
         self.authority = authority
         self.metadata = metadata
@@ -76,6 +82,9 @@ public final class AuthorizationRequest: Sendable {
     func isAnswered(byStates states: [String]) -> Bool {
         states.count == 1 && constantTimeEquals(states[0], state)
     }
+
+    /// Whether an answer was accepted.
+    var isAnswered: Bool { isSpent.withLock(\.self) }
 
     /// Marks the request as answered.
     ///

@@ -15,7 +15,8 @@ struct LoginCommand: ToolCommand {
             --print-token or --json, because its output may be kept in a log. On a computer without a browser, for \
             example over SSH, use --device-code if the provider offers it: you open a short address on any device, and \
             type a code. With --manual you open a long address in any browser, and paste the address at which the \
-            browser ends.
+            browser ends. A script does the same in two commands: --start prints the address, and --finish reads the other \
+            address from standard input.
             """
     )
 
@@ -37,6 +38,12 @@ struct LoginCommand: ToolCommand {
     @Flag(help: "Show the address, and ask for the address at which the browser ends.")
     var manual = false
 
+    @Flag(help: "Print the address of --manual, and end; --finish goes on.")
+    var start = false
+
+    @Flag(help: "Finish the sign-in of --start: the address at which the browser ended comes on standard input.")
+    var finish = false
+
     @Flag(help: "Show an address and a code, which you type on any other device.")
     var deviceCode = false
 
@@ -44,13 +51,25 @@ struct LoginCommand: ToolCommand {
         guard !(manual && deviceCode) else {
             throw ValidationError("Give one of --manual and --device-code, not both.")
         }
+        guard [start, finish, deviceCode].filter(\.self).count < 2 else {
+            throw ValidationError("Give one of --start, --finish and --device-code.")
+        }
+        guard !(start || finish) || !ifNeeded else {
+            throw ValidationError(
+                "--if-needed is not possible with --start and --finish: run 'identityctl token' before them."
+            )
+        }
+        guard !start || !printToken else {
+            throw ValidationError("--start gets no token: give --print-token with --finish.")
+        }
     }
 
     func advice(on error: any Error, in session: Session) -> String? {
         switch try? method(session.environment) {  // the options themselves may be wrong
         case .browser: elsewhere.after(error)
         case .deviceCode: DeviceSignIn.advice(on: error)
-        case .manual, nil: nil
+        case .manual: finish ? adviceAfterFinish(error) : nil
+        case nil: nil
         }
     }
 
@@ -92,12 +111,16 @@ struct LoginCommand: ToolCommand {
         configuration.redirectReceiver = receiver(for: configuration.redirectURI, method, session)
         let application = try session.application(configuration)
         let isPersistent = !(configuration.cache is InMemoryTokenCache)
-        guard try isPersistent || session.isJSON || prints(environment) else {
+        guard try start || isPersistent || session.isJSON || prints(environment) else {
             throw UsageError("--cache memory keeps no token: give --print-token or --json as well, or another cache.")
         }
         var turn: HeldLock?
         defer { turn?.end() }
-        let isIfNeeded = try environment.isOn("if-needed", ifNeeded)
+        if finish {
+            let (result, wanted) = try await finishSignIn(application, session, within: parameters.timeout)
+            return try await end(with: result, wanted, session, application, isPersistent: isPersistent)
+        }
+        let isIfNeeded = try !start && environment.isOn("if-needed", ifNeeded)
         if isIfNeeded {
             switch try await need(wanted, parameters, application, session.console) {
             case .none(let result): return try await end(with: result, session, isPersistent: isPersistent)
@@ -109,12 +132,24 @@ struct LoginCommand: ToolCommand {
             }
         }
         try await parameters.ask(for: wanted, application)
+        if start { return try await startSignIn(parameters, wanted, application, session) }
         let result = try await result(by: method, parameters, wanted, application, session, watches: isIfNeeded)
+        try await end(with: result, wanted, session, application, isPersistent: isPersistent)
+    }
+
+    /// Reports a new sign-in.
+    private func end(
+        with result: AuthenticationResult,
+        _ wanted: Given?,
+        _ session: Session,
+        _ application: PublicClientApplication,
+        isPersistent: Bool
+    ) async throws {
         try await application.check(result.account, is: wanted)
         let declined = result.declinedScopes.map(\.rawValue.printable).sorted()
         if !declined.isEmpty { session.console.line("Warning: not granted: \(declined.joined(separator: ", "))") }
         session.console.line(
-            configuration.authority.issuesIDTokens
+            application.configuration.authority.issuesIDTokens
                 ? "Signed in as \(result.account.shortLabel)."
                 : "Signed in. The server does not say who that is; the account's id is \(result.account.label)"
         )
@@ -169,6 +204,7 @@ extension LoginCommand {
 
     /// Returns the chosen method. An option wins over the variable of another method.
     private func method(_ environment: Environment) throws -> Method {
+        if start || finish { return .manual }
         if try !manual && environment.isOn("device-code", deviceCode) { return .deviceCode }
         return try environment.isOn("manual", manual) ? .manual : .browser
     }
@@ -179,24 +215,40 @@ extension LoginCommand {
         case .browser: break
         case .manual:
             let ignored = browser.browser == nil ? [] : ["--browser"]
-            let name = manual ? "--manual" : Environment.variable(for: "manual")
+            let step = start ? "--start" : finish ? "--finish" : nil
+            let name = step ?? (manual ? "--manual" : Environment.variable(for: "manual"))
             try refuse(ignored, beside: name, which: "opens no browser")
+            guard finish else { return }
+            let others = [
+                ("--timeout", signIn.timeout), ("--claims", token.claims), ("--account", account.account),
+                ("--scheme", scheme.scheme), ("--scope", token.scopes.first),
+                ("--parameter", signIn.extraParameters.first),
+            ]
+            try refuse(
+                optionsOfPage + others.filter { $0.1 != nil }.map(\.0),
+                beside: "--finish",
+                which: "ends a sign-in as --start began it"
+            )
         case .deviceCode:
-            let values = [
-                ("--prompt", signIn.prompt), ("--login-hint", signIn.loginHint), ("--domain-hint", signIn.domainHint),
-                ("--acr-values", signIn.acrValues), ("--require-amr", signIn.requireAMR),
-                ("--max-age", signIn.maxAge), ("--ui-locales", signIn.uiLocales),
-                ("--response-mode", signIn.responseMode), ("--redirect-uri", signIn.redirectURI),
-                ("--redirect-ports", signIn.redirectPorts), ("--browser", browser.browser),
-            ]
-            let flags = [
-                ("--push", signIn.push), ("--instance-aware", signIn.instanceAware),
-                ("--require-acr", signIn.requireACR),
-            ]
-            let ignored = values.filter { $0.1 != nil }.map(\.0) + flags.filter(\.1).map(\.0)
             let name = deviceCode ? "--device-code" : Environment.variable(for: "device-code")
-            try refuse(ignored, beside: name, which: "shows no page here")
+            try refuse(optionsOfPage, beside: name, which: "shows no page here")
         }
+    }
+
+    /// The given options of the sign-in page and of the browser's return.
+    private var optionsOfPage: [String] {
+        let values = [
+            ("--prompt", signIn.prompt), ("--login-hint", signIn.loginHint), ("--domain-hint", signIn.domainHint),
+            ("--acr-values", signIn.acrValues), ("--require-amr", signIn.requireAMR),
+            ("--max-age", signIn.maxAge), ("--ui-locales", signIn.uiLocales),
+            ("--response-mode", signIn.responseMode), ("--redirect-uri", signIn.redirectURI),
+            ("--redirect-ports", signIn.redirectPorts), ("--browser", browser.browser),
+        ]
+        let flags = [
+            ("--push", signIn.push), ("--instance-aware", signIn.instanceAware),
+            ("--require-acr", signIn.requireACR),
+        ]
+        return values.filter { $0.1 != nil }.map(\.0) + flags.filter(\.1).map(\.0)
     }
 
     private func refuse(_ ignored: [String], beside name: String, which reason: String) throws {

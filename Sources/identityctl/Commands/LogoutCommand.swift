@@ -58,6 +58,7 @@ struct LogoutCommand: ToolCommand {
 
     func run(in session: Session) async throws {
         try refuseUnusedOptions(session.environment)
+        giveUpPendingSignIns(session)
         if discard { return try await discardTokens(session) }
         let wanted = all ? nil : try session.environment.given("account", account.account)
         var configuration = try provider.configuration(
@@ -102,6 +103,15 @@ struct LogoutCommand: ToolCommand {
         guard accounts.isEmpty else { return }
         let missing = wanted.map { "'\($0.text.printable)' is not signed in; nothing was changed." }
         session.console.line(missing ?? "No account is signed in.")
+    }
+
+    /// Gives up what `login --start` began: it would sign in again.
+    private func giveUpPendingSignIns(_ session: Session) {
+        // What cannot be read now is reported by the sign-out itself, which needs the same.
+        guard let configuration = try? provider.configuration(session.environment),
+            let pending = try? PendingSignIns(configuration), pending.removeAll()
+        else { return }
+        session.console.line("A sign-in that was begun with --start is given up.")
     }
 
     /// Removes the tokens of the client or group, even if their store is damaged.

@@ -8,7 +8,8 @@ struct ManualSignIn {
     let application: PublicClientApplication
     let console: Console
 
-    private static let attempts = 3
+    /// The most addresses that a person may paste.
+    static let attempts = 3
 
     func run(_ parameters: InteractiveParameters) async throws -> AuthenticationResult {
         let request = try await application.prepareAuthorization(parameters)
@@ -25,26 +26,42 @@ struct ManualSignIn {
         )
         console.line("   \(request.redirectURI)")
         console.line("   Copy the whole address and paste it here. Never paste it anywhere else: it signs in as you.")
+        return try await Self.reading(console, until: .now + parameters.timeout, request.correlationID) { line in
+            try await application.completeAuthorization(
+                request,
+                with: try PastedAddress(line, answering: request.url).url
+            )
+        }
+    }
+
+    /// Reads the address from standard input, several times if it is not the answer.
+    ///
+    /// - Parameters:
+    ///   - attempts: The most lines that are read.
+    ///   - finish: Finishes the sign-in with a line.
+    static func reading(
+        _ console: Console,
+        attempts: Int = ManualSignIn.attempts,
+        until deadline: ContinuousClock.Instant,
+        _ correlationID: UUID?,
+        finish: (String) async throws -> AuthenticationResult
+    ) async throws -> AuthenticationResult {
         let terminal = QuietTerminal(0)
         defer { terminal?.restore() }
         let lines = LineReader(terminal: terminal)
-        let deadline = ContinuousClock.now + parameters.timeout
-        for attempt in 1...Self.attempts {
+        for attempt in 1...attempts {
             console.line(terminal == nil ? "Address:" : "Address (it is not shown; Return ends it):")
             let line = try await lines.next(until: deadline)
             do {
-                return try await application.completeAuthorization(
-                    request,
-                    with: try PastedAddress(line, answering: request.url).url
-                )
-            } catch AuthenticationError.Code.stateMismatch where attempt < Self.attempts {
+                return try await finish(line)
+            } catch AuthenticationError.Code.stateMismatch where attempt < attempts {
                 console.line(
                     "That is not the answer to this sign-in. Copy the whole address that the browser ended at."
                 )
-            } catch let error as PastedAddress.Unusable where attempt < Self.attempts {
+            } catch let error as PastedAddress.Unusable where attempt < attempts {
                 console.line(error.description)
             } catch let error as PastedAddress.Unusable {
-                throw AuthenticationError(.stateMismatch, error.description, correlationID: request.correlationID)
+                throw AuthenticationError(.stateMismatch, error.description, correlationID: correlationID)
             }
         }
         throw CancellationError()
@@ -72,9 +89,9 @@ struct PastedAddress {
         )
     }
 
-    /// - Parameter request: The address that the person was asked to open.
+    /// - Parameter request: The address that the person was asked to open, if it is known.
     /// - Throws: `Unusable`
-    init(_ line: String, answering request: URL) throws {
+    init(_ line: String, answering request: URL? = nil) throws {
         var text = Substring(line)
         let pairs: [(Character, Character)] = [("\"", "\""), ("'", "'"), ("<", ">"), ("“", "”"), ("`", "`")]
         var isTrimmed = false
@@ -90,7 +107,7 @@ struct PastedAddress {
         guard text.contains("?"), text.contains(":"), text.utf8.areVisible,
             let url = URL(string: String(text)), url.scheme != nil
         else { throw Unusable.noAddress }
-        guard !Self.base(text).elementsEqual(Self.base(request.absoluteString)) else { throw Unusable.request }
+        if let request, Self.base(text).elementsEqual(Self.base(request.absoluteString)) { throw Unusable.request }
         let query = text.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1).last ?? text.utf8[...]
         let names = query.split(whereSeparator: { "&#".utf8.contains($0) }).map {
             $0.prefix { $0 != UInt8(ascii: "=") }

@@ -42,6 +42,13 @@ struct SharedOptions: Hashable, Sendable {
         return options
     }
 
+    /// The options that name the provider, the group and the store.
+    var ofProviderAndCache: SharedOptions {
+        var options = self
+        options.items.removeAll { ["--scope", "--claims", "--account", "--scheme"].contains($0.name) }
+        return options
+    }
+
     /// Returns the options with an API's demands of the sign-in.
     func meeting(_ challenge: ResourceChallenge) -> SharedOptions {
         var options = self

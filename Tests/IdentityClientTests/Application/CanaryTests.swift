@@ -72,6 +72,7 @@ import Testing
         return AuthorizationRequest(
             url: try #require(URL(string: "https://h/?state=" + Self.secret)),
             expiresOn: nil,
+            validUntil: Date(timeIntervalSince1970: 0),
             message: message,
             parameters: InteractiveParameters(scopes: ["read"]),
             authority: try .entra(),

@@ -171,6 +171,26 @@ import Testing
     }
 
     @Test(arguments: [
+        ["--prompt", "login"], ["--scope", "a"], ["--account", "bob"], ["--scheme", "pop"], ["--timeout", "9"],
+        ["--parameter", "a=b"], ["--claims", "{}"], ["--push"], ["--browser", "w3m"],
+    ])
+    func refusesOptionsThatTheStartOfTheSignInHas(_ arguments: [String]) throws {
+        func command(_ step: String) throws -> LoginCommand {
+            try #require(try Identityctl.parseAsRoot(["login", step] + arguments) as? LoginCommand)
+        }
+        let error = #expect(throws: UsageError.self) { try command("--finish").refuseUnusedOptions(by: .manual) }
+        #expect(error?.message.hasPrefix("\(arguments[0]): not together with --finish") == true)
+        guard arguments[0] != "--browser" else { return }
+        #expect(throws: Never.self) { try command("--start").refuseUnusedOptions(by: .manual) }
+    }
+
+    @Test(arguments: [["--finish"], ["--device-code"], ["--if-needed"], ["--print-token"]])
+    func refusesWhatTheStartOfASignInCannotDo(_ arguments: [String]) throws {
+        #expect(throws: (any Error).self) { try Identityctl.parseAsRoot(["login", "--start"] + arguments) }
+        #expect(throws: Never.self) { try Identityctl.parseAsRoot(["login", "--start", "--manual"]) }
+    }
+
+    @Test(arguments: [
         ["--acr-values", "phr", "--require-acr"], ["--require-amr", "mfa"],
     ])
     func refusesADeviceCodeThatCannotRequireAKindOfAuthentication(_ arguments: [String]) throws {

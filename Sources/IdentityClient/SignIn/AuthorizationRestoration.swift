@@ -1,0 +1,215 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import OAuthWire
+
+/// The restoration of a prepared sign-in from its data.
+///
+/// The data says what the answer is checked against. The endpoints come from the provider of the configured authority, as
+/// for every sign-in.
+struct AuthorizationRestoration: Sendable {
+    static let version = 1
+    /// The most bytes of data. The longest part is the address, of 32 KiB at most.
+    private static let limit = 256 << 10
+
+    let environment: FlowEnvironment
+
+    func request(from data: [UInt8], named: Authority?) async throws -> AuthorizationRequest {
+        var members = try Members(data, atMost: Self.limit)
+        guard try members.integer("version") == Self.version else {
+            throw AuthenticationError(
+                .unsupported,
+                "Another version of this library kept this prepared sign-in. Prepare a new one."
+            )
+        }
+        let authority = named ?? environment.configuration.authority
+        guard try WireText.areSame(members.string("clientID"), environment.clientID),
+            try WireText.areSame(members.string("authority"), authority.url)
+        else {
+            throw AuthenticationError(
+                .configuration,
+                """
+                This sign-in was prepared for another client or authority. Restore it with the same configuration, or prepare a \
+                new one.
+                """
+            )
+        }
+        let validUntil = try members.date("validUntil")
+        let left = validUntil.timeIntervalSince(environment.clock.now)
+        // More than was possible at its preparation is left only if the clock was set back.
+        guard left > 0, left <= 86_400 else {
+            throw AuthenticationError(
+                .interactionTimedOut,
+                "The time of this prepared sign-in is up. Prepare a new one."
+            )
+        }
+        let message = try members.message(for: environment.clientID)
+        let requestedScopes = message.message.scopes
+        var parameters = try members.parameters()
+        parameters.authority = named
+        parameters.timeout = .seconds(left)
+        let issuer = members.optionalString("issuer")
+        let proofKeyID = members.optionalString("proofKeyID")
+        let expiresOn = try members.optionalDate("urlExpiresOn")
+        let (url, correlationID) = (try members.url("url"), try members.uuid("correlationID"))
+        try members.end()
+
+        let context = environment.context(correlationID)
+        let metadata = try await metadata(of: authority, named, issuer, parameters, context)
+        return AuthorizationRequest(
+            url: url,
+            expiresOn: expiresOn,
+            validUntil: validUntil,
+            message: message.message,
+            parameters: parameters,
+            authority: authority,
+            metadata: metadata,
+            tokenScopes: requestedScopes,
+            proof: try await proof(proofKeyID, context),
+            proofKey: message.proofKey,
+            correlationID: correlationID
+        )
+    }
+
+    /// - Parameter issuer: The provider's name when the request was prepared. The answer has to come from that provider.
+    private func metadata(
+        of authority: Authority,
+        _ named: Authority?,
+        _ issuer: String?,
+        _ parameters: InteractiveParameters,
+        _ context: RequestContext
+    ) async throws -> ProviderMetadata {
+        try parameters.checkRequiredAuthentication(at: authority)
+        let (_, metadata) = try await environment.signInTarget(
+            named,
+            scopes: parameters.scopes,
+            requiresPersistence: parameters.requiresPersistence,
+            context
+        )
+        let isSame = issuer.map { old in metadata.issuer.map { WireText.areSame($0, old) } ?? false }
+        guard isSame ?? (metadata.issuer == nil) else {
+            throw AuthenticationError(
+                .issuerMismatch,
+                "The provider has another name (issuer) than when this sign-in was prepared. Prepare a new one.",
+                correlationID: context.correlationID
+            )
+        }
+        return metadata
+    }
+
+    private func proof(_ keyID: String?, _ context: RequestContext) async throws -> TokenProof? {
+        guard let keyID else { return nil }
+        guard let proof = try await environment.proof(.pop), proof.key.keyID == keyID else {
+            throw AuthenticationError(
+                .cache,
+                "The cache has no longer the key that this sign-in asked a token for. Prepare a new one.",
+                correlationID: context.correlationID
+            )
+        }
+        return proof
+    }
+}
+
+/// The members of the data. Each is taken once, and a member that is left at the end was not understood.
+private struct Members {
+    private var object: JSONObject
+
+    static var damaged: AuthenticationError {
+        AuthenticationError(
+            .invalidArgument,
+            "This is not the data of a prepared sign-in, or it is damaged. Prepare a new one."
+        )
+    }
+
+    init(_ data: [UInt8], atMost limit: Int) throws {
+        guard data.count <= limit, let object = try? JSONObject(parsing: data, maximumDepth: 3) else {
+            throw Self.damaged
+        }
+        self.object = object
+    }
+
+    private init(_ object: JSONObject) { self.object = object }
+
+    func end() throws {
+        guard object.isEmpty else { throw Self.damaged }
+    }
+
+    /// Takes a member. One of another type stays, and is found at the end.
+    private mutating func take<Value>(_ name: String, _ read: (String) -> Value?) -> Value? {
+        let value = read(name)
+        if value != nil { object[name] = nil }
+        return value
+    }
+
+    private mutating func needed<Value>(_ name: String, _ read: (String) -> Value?) throws -> Value {
+        guard let value = take(name, read) else { throw Self.damaged }
+        return value
+    }
+
+    mutating func optionalString(_ name: String) -> String? { take(name, object.string) }
+    mutating func string(_ name: String) throws -> String { try needed(name, object.string) }
+    mutating func strings(_ name: String) throws -> [String] { try needed(name, object.strings) }
+    mutating func integer(_ name: String) throws -> Int { try needed(name, object.integer) }
+    mutating func bool(_ name: String) throws -> Bool { try needed(name, object.bool) }
+    mutating func date(_ name: String) throws -> Date { Date(timeIntervalSince1970: Double(try integer(name))) }
+
+    mutating func optionalDate(_ name: String) throws -> Date? {
+        object[name] == nil ? nil : try date(name)
+    }
+
+    mutating func url(_ name: String) throws -> URL {
+        let text = try string(name)
+        guard let url = URL(string: text), url.absoluteString == text else { throw Self.damaged }
+        return url
+    }
+
+    mutating func uuid(_ name: String) throws -> UUID {
+        guard let uuid = UUID(uuidString: try string(name)) else { throw Self.damaged }
+        return uuid
+    }
+
+    /// Takes what was sent in the request.
+    mutating func message(
+        for clientID: String
+    ) throws -> (message: AuthorizationRequestMessage, proofKey: ProofKey) {
+        let verifier = try string("codeVerifier")
+        let isVerifier = (43...128).contains(verifier.utf8.count) && PercentEncoding.encode(verifier) == verifier
+        let proofKey = ProofKey(verifier: verifier)
+        var message = AuthorizationRequestMessage(
+            clientID: clientID,
+            redirectURI: try string("redirectURI"),
+            scopes: try strings("requestedScopes"),
+            state: try string("state"),
+            codeChallenge: proofKey.challenge
+        )
+        message.nonce = optionalString("nonce")
+        message.maxAge = object["maxAge"] == nil ? nil : try integer("maxAge")
+        message.claims = optionalString("claims")
+        message.responseMode =
+            try bool("isAnsweredByForm") ? ResponseMode.formPost.rawValue : ResponseMode.query.rawValue
+        // A missing nonce would be a missing check.
+        guard isVerifier, !message.state.isEmpty, (message.nonce != nil) == message.scopes.contains("openid") else {
+            throw Self.damaged
+        }
+        return (message, proofKey)
+    }
+
+    /// Takes what the program asked for.
+    mutating func parameters() throws -> InteractiveParameters {
+        var parameters = InteractiveParameters(scopes: Set(try strings("scopes").map { Scope(rawValue: $0) }))
+        parameters.acrValues = try strings("acrValues")
+        parameters.requiresACR = try bool("requiresACR")
+        parameters.requiredAMR = Set(try strings("requiredAMR"))
+        parameters.requiresPersistence = try bool("requiresPersistence")
+        guard let account = take("account", object.object) else { return parameters }
+        var members = Members(account)
+        parameters.account = Account(
+            id: Account.ID(rawValue: try members.string("id")),
+            environment: try members.string("environment"),
+            username: members.optionalString("username"),
+            homeAccountID: try members.string("homeAccountID")
+        )
+        try members.end()
+        return parameters
+    }
+}
