@@ -1,6 +1,6 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
+public import FoundationEssentials
 import LoopbackHTTP
 
 /// Receives redirects on the loopback interface, with its own small server.
@@ -29,6 +29,47 @@ public struct LoopbackRedirectReceiver: RedirectReceiver {
         template = RedirectPageTemplate(texts: texts, applicationName: applicationName)
         limits = LoopbackServer.Limits()
         sender = .current
+    }
+
+    /// Creates a receiver that sends the browser to pages of the program when a sign-in has ended.
+    ///
+    /// The addresses get nothing of the answer: no code, no `state`, no error. If the provider's page limits where its forms
+    /// may lead (`form-action`), some browsers show an error in place of the program's page; the sign-in has its outcome all
+    /// the same. A sign-out ends with the library's page.
+    ///
+    /// ```swift
+    /// configuration.redirectReceiver = try LoopbackRedirectReceiver(successURL: signedInPage)
+    /// ```
+    /// - Parameters:
+    ///   - successURL: The page after a sign-in that succeeded: `https`, or `http` on the loopback interface.
+    ///   - failureURL: The page after a sign-in that failed; `nil` for the library's page, which says what went wrong.
+    ///   - applicationName: The program's name on the library's pages; `nil` for "the application".
+    ///   - texts: The texts of the library's pages. The default is English.
+    /// - Throws: `.invalidArgument` for any other address, and for one with a user name or above 8 KiB.
+    public init(
+        successURL: URL,
+        failureURL: URL? = nil,
+        applicationName: String? = nil,
+        texts: RedirectPage.Texts = RedirectPage.Texts()
+    ) throws {
+        var template = RedirectPageTemplate(texts: texts, applicationName: applicationName)
+        template.addresses[.succeeded] = try Self.checked(successURL)
+        template.addresses[.failed] = try failureURL.map(Self.checked)
+        self.template = template
+        limits = LoopbackServer.Limits()
+        sender = .current
+    }
+
+    private static func checked(_ page: URL) throws -> String {
+        guard let address = page.addressForBrowser, page.user() == nil, page.password() == nil,
+            address.utf8.count <= 8192
+        else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "A page at the end of a sign-in has an https address, or an http address on the loopback interface."
+            )
+        }
+        return address
     }
 
     /// The same with custom limits and senders, for tests.

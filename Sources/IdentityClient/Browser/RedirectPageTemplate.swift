@@ -7,6 +7,8 @@ struct RedirectPageTemplate: Sendable {
     var texts = RedirectPage.Texts()
     /// `nil` for "the application".
     var applicationName: String?
+    /// Addresses of the program that the browser is sent to in place of a page.
+    var addresses: [RedirectPage.Outcome: String] = [:]
 
     /// The browser loads, runs, frames, stores and reports nothing.
     static let headers: LoopbackHeaders = [

@@ -172,6 +172,12 @@ final class RedirectQueue: Sendable {
 
     private func response(to id: UInt64, by arrival: ResponseMode, with page: RedirectPage) -> LoopbackResponse {
         guard page.outcome != .refused else { return template.response(page, status: 400) }
+        if let address = template.addresses[page.outcome] {
+            var response = LoopbackResponse(status: 303, headers: RedirectPageTemplate.headers, closesConnection: true)
+            response.headers["Location"] = address
+            response.onDelivery = { [deliveries] _ in deliveries.end(id) }
+            return response
+        }
         guard arrival == .query else {
             var response = template.response(page, status: 200)
             response.onDelivery = { [deliveries] _ in deliveries.end(id) }

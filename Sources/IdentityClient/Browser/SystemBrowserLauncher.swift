@@ -101,12 +101,7 @@ public struct SystemBrowserLauncher: BrowserLauncher {
 
     /// The address, checked: text that a browser or a script could misread is never passed on.
     private static func checked(_ url: URL) throws -> String {
-        let address = url.absoluteString
-        let isLoopback = ["localhost", "127.0.0.1", "::1", "[::1]"].contains(url.host()?.lowercased())
-        let scheme = url.scheme?.lowercased()
-        guard url.host()?.isEmpty == false, scheme == "https" || scheme == "http" && isLoopback,
-            address.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !#""<>\^`{|}"#.utf8.contains($0) })
-        else {
+        guard let address = url.addressForBrowser else {
             throw AuthenticationError(
                 .invalidArgument,
                 "Only https addresses, and http addresses on the loopback interface, are opened in a browser."
