@@ -10,15 +10,8 @@ struct BrowserCommand: Hashable, Sendable {
 
     /// The commands to try, in order; none under `sudo`, where a browser would run as root.
     static func candidates(command: [String]?, environment: LaunchEnvironment) -> [BrowserCommand] {
-        guard !environment.isSudo else { return [] }
-        var candidates: [BrowserCommand] = []
-        if let command, let program = command.first {
-            candidates.append(BrowserCommand(program: program, arguments: Array(command.dropFirst())))
-        }
-        for entry in environment.value("BROWSER")?.split(separator: ":") ?? [] {
-            if let command = BrowserCommand(entry: entry, in: environment) { candidates.append(command) }
-        }
-        guard environment.display != nil else { return candidates }
+        var candidates = named(command: command, environment: environment)
+        guard !environment.isSudo, environment.display != nil else { return candidates }
         if environment.isWSL {
             // Tried first, because the person's browser is a Windows program, and `xdg-open` may wait there for ever.
             // `wslview` passes the address through a Windows shell, and requests it from the server, although an
@@ -33,6 +26,19 @@ struct BrowserCommand: Hashable, Sendable {
             BrowserCommand(program: "kde-open"),
             BrowserCommand(program: "microsoft-edge"),
         ]
+        return candidates
+    }
+
+    /// The commands that the program and `$BROWSER` name; none under `sudo`.
+    static func named(command: [String]?, environment: LaunchEnvironment) -> [BrowserCommand] {
+        guard !environment.isSudo else { return [] }
+        var candidates: [BrowserCommand] = []
+        if let command, let program = command.first {
+            candidates.append(BrowserCommand(program: program, arguments: Array(command.dropFirst())))
+        }
+        for entry in environment.value("BROWSER")?.split(separator: ":") ?? [] {
+            if let command = BrowserCommand(entry: entry, in: environment) { candidates.append(command) }
+        }
         return candidates
     }
 

@@ -13,6 +13,8 @@ package struct LaunchEnvironment: Sendable {
     var isSudo: Bool
     /// Whether the program runs in a container.
     var isContainer = false
+    /// The kind of sandbox that keeps the program from other programs' options: `Flatpak`, `snap`; `nil` if there is none.
+    var sandbox: String?
     /// Whether a person can be asked at a terminal.
     var isAttended = false
 
@@ -28,8 +30,17 @@ package struct LaunchEnvironment: Sendable {
             isSudo: geteuid() == 0 && variables["SUDO_UID"] != nil,
             isContainer: variables["container"] != nil
                 || ["/run/.containerenv", "/.dockerenv"].contains { FileManager.default.fileExists(atPath: $0) },
+            sandbox: SystemCall.exists("/.flatpak-info") ? "Flatpak" : isInSnap(own["SNAP"]) ? "snap" : nil,
             isAttended: isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
         )
+    }
+
+    /// Whether the program itself is in the snap. A terminal in a snap hands its variables on.
+    private static func isInSnap(_ root: String?) -> Bool {
+        guard let root else { return false }
+        // A program that cannot be found is none of a snap.
+        return (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))?.hasPrefix(root + "/")
+            == true
     }
 
     /// The display for windows; `nil` if there is none.

@@ -16,6 +16,11 @@ public import FoundationEssentials
 /// `$BROWSER` may name several commands, separated by `:`. In each command `%s` stands for the address, otherwise the
 /// last argument, and `%%` for a percent sign. A program's path may contain spaces.
 ///
+/// A private window knows nothing of the browser's sessions, and keeps none. With `inPrivateWindow`, the launcher tries only
+/// browsers whose option for it is known: of the given command, of `$BROWSER`, and the desktop's default browser (Firefox,
+/// LibreWolf, Chromium, Chrome, Brave, Vivaldi, Edge, Opera, GNOME Web, also as a Flatpak or snap). No ordinary window is
+/// opened instead. A program in a sandbox, or under WSL, has to name the browser's command.
+///
 /// ```swift
 /// configuration.browser = SystemBrowserLauncher(command: ["firefox", "--new-window"], withholding: ["MY_SECRET"])
 /// ```
@@ -24,6 +29,7 @@ public struct SystemBrowserLauncher: BrowserLauncher {
     private static let loadingTime = Duration.seconds(300)
 
     private let command: [String]?
+    private let inPrivateWindow: Bool
     private let withheld: Set<String>
     private let environment: @Sendable () -> LaunchEnvironment
     private let timeout: Duration
@@ -33,21 +39,33 @@ public struct SystemBrowserLauncher: BrowserLauncher {
     ///
     /// - Parameters:
     ///   - command: A program and its arguments, tried first; the address is added as the last argument.
+    ///   - inPrivateWindow: Whether the address is opened in a private window of the browser, or not at all.
     ///   - variables: Names of environment variables that the browser does not get, such as secrets. The default is
     ///     none.
-    public init(command: [String]? = nil, withholding variables: Set<String> = []) {
-        self.init(command: command, withholding: variables, timeout: .seconds(2)) { .current }
+    public init(
+        command: [String]? = nil,
+        inPrivateWindow: Bool = false,
+        withholding variables: Set<String> = []
+    ) {
+        self.init(
+            command: command,
+            inPrivateWindow: inPrivateWindow,
+            withholding: variables,
+            timeout: .seconds(2)
+        ) { .current }
     }
 
     /// - Parameter passesAddress: Whether the command line has the address itself.
     init(
         command: [String]? = nil,
+        inPrivateWindow: Bool = false,
         withholding variables: Set<String> = [],
         timeout: Duration,
         passesAddress: Bool = false,
         environment: @escaping @Sendable () -> LaunchEnvironment
     ) {
         self.command = command
+        self.inPrivateWindow = inPrivateWindow
         withheld = variables
         self.passesAddress = passesAddress
         self.environment = environment
@@ -59,7 +77,8 @@ public struct SystemBrowserLauncher: BrowserLauncher {
     /// Each tried command takes 2 s at most. If the browser then does not request the page, the call returns after 5
     /// min, or when the task is cancelled; then the address no longer works. A sign-in goes on meanwhile.
     /// - Throws: `AuthenticationError(.browserUnavailable, …)` if there is no graphical session and neither a command
-    ///   nor `$BROWSER` opens a browser, if no command starts, or if the program runs under `sudo`;
+    ///   nor `$BROWSER` opens a browser, if no command starts, if the program runs under `sudo`, or if a private window is
+    ///   wanted and no browser with one is known;
     ///   `AuthenticationError(.invalidArgument, …)` if the address is neither `https` nor on the loopback interface;
     ///   `CancellationError`.
     public func open(_ url: URL) async throws {
@@ -75,7 +94,8 @@ public struct SystemBrowserLauncher: BrowserLauncher {
         var environment = environment()
         environment.variables = environment.variables.filter { !withheld.contains($0.key) }
         var attempts: [String] = []
-        for candidate in BrowserCommand.candidates(command: command, environment: environment) {
+        let candidates = inPrivateWindow ? PrivateWindow.candidates : BrowserCommand.candidates
+        for candidate in candidates(command, environment) {
             guard let executable = environment.executable(candidate.program) else { continue }
             let outcome = try await DetachedProcess.run(
                 executable,
@@ -89,6 +109,12 @@ public struct SystemBrowserLauncher: BrowserLauncher {
             case .signalled(let signal): attempts.append("\(candidate.program) was ended by signal \(signal)")
             case .notStarted(let code): attempts.append("\(candidate.program) could not be started (error \(code))")
             }
+        }
+        if attempts.isEmpty, inPrivateWindow {
+            throw AuthenticationError(
+                .browserUnavailable,
+                "No private window could be opened: \(PrivateWindow.problem(command: command, environment: environment))."
+            )
         }
         if attempts.isEmpty, let problem = InteractionEnvironment(environment, command: command).browserProblem {
             attempts.append(problem)

@@ -35,6 +35,9 @@ struct LoginCommand: ToolCommand {
     @Flag(help: "Print the access token.")
     var printToken = false
 
+    @Flag(help: "Open a private window of the browser, or none (Firefox, Chromium, Chrome, Edge and their like).")
+    var privateWindow = false
+
     @Flag(help: "Show the address, and ask for the address at which the browser ends.")
     var manual = false
 
@@ -104,7 +107,11 @@ struct LoginCommand: ToolCommand {
         configuration.isInstanceAware = try environment.isOn("instance-aware", signIn.instanceAware)
         configuration.compatibility.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
         configuration.browser = ReportingBrowser(
-            launcher: SystemBrowserLauncher(command: command, withholding: ProviderOptions.secretVariables),
+            launcher: SystemBrowserLauncher(
+                command: command,
+                inPrivateWindow: try environment.isOn("private-window", privateWindow),
+                withholding: ProviderOptions.secretVariables
+            ),
             console: session.console,
             elsewhere: elsewhere
         )
@@ -214,7 +221,8 @@ extension LoginCommand {
         switch method {
         case .browser: break
         case .manual:
-            let ignored = browser.browser == nil ? [] : ["--browser"]
+            let ignored =
+                (browser.browser == nil ? [] : ["--browser"]) + (privateWindow ? ["--private-window"] : [])
             let step = start ? "--start" : finish ? "--finish" : nil
             let name = step ?? (manual ? "--manual" : Environment.variable(for: "manual"))
             try refuse(ignored, beside: name, which: "opens no browser")
@@ -246,7 +254,7 @@ extension LoginCommand {
         ]
         let flags = [
             ("--push", signIn.push), ("--instance-aware", signIn.instanceAware),
-            ("--require-acr", signIn.requireACR),
+            ("--require-acr", signIn.requireACR), ("--private-window", privateWindow),
         ]
         return values.filter { $0.1 != nil }.map(\.0) + flags.filter(\.1).map(\.0)
     }

@@ -53,7 +53,8 @@ struct Profile: Sendable {
     /// The names whose value is `on` or `off`.
     static let switches: Set = [
         "allow-expired", "cache-only", "device-code", "end-session", "extended-lifetime", "force-refresh", "id-token",
-        "if-needed", "instance-aware", "json", "manual", "print-token", "push", "require-acr", "revoke",
+        "if-needed", "instance-aware", "json", "manual", "print-token", "private-window", "push", "require-acr",
+        "revoke",
         "without-browser",
     ]
 

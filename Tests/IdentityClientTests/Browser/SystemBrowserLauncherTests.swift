@@ -40,6 +40,7 @@ private struct FakeSystem: ~Copyable {
 
     func launcher(
         _ command: [String]? = nil,
+        inPrivateWindow: Bool = false,
         timeout: Duration = .seconds(30),
         variables: [String: String] = ["DISPLAY": ":0"],
         isSudo: Bool = false,
@@ -49,6 +50,7 @@ private struct FakeSystem: ~Copyable {
         let variables = variables.merging(["PATH": "relative:\(directory.path)::"]) { $1 }
         return SystemBrowserLauncher(
             command: command,
+            inPrivateWindow: inPrivateWindow,
             withholding: withheld,
             timeout: timeout,
             passesAddress: passesAddress
@@ -152,6 +154,31 @@ private struct FakeSystem: ~Copyable {
         }
         #expect(message.contains("gnome-open could not be started") && message.contains("kde-open ended with status 4"))
         #expect(!message.contains("gio"))
+    }
+
+    /// An ordinary window would show the person's sessions.
+    @Test func opensAPrivateWindowOrNone() async throws {
+        let system = try FakeSystem()
+        try system.install("xdg-open", "exit 0")
+        let variables = [
+            "DISPLAY": ":0", "XDG_CONFIG_HOME": system.directory.path, "XDG_DATA_HOME": system.directory.path,
+        ]
+        let launcher = system.launcher(
+            inPrivateWindow: true,
+            variables: variables.merging(["XDG_DATA_DIRS": "/none"]) { $1 }
+        )
+        let failure = try #require(await failure(launcher))
+        #expect(failure.code == .browserUnavailable && failure.message.contains("no default browser"))
+
+        try system.install("firefox", "echo \"$#,$1,$2\" end > '\(system.path("report"))'")
+        try FileManager.default.createDirectory(atPath: system.path("applications"), withIntermediateDirectories: false)
+        try Data("[Desktop Entry]\nExec=firefox %u\n".utf8).write(
+            to: URL(filePath: system.path("applications/f.desktop"))
+        )
+        try Data("[Default Applications]\nx-scheme-handler/https=f.desktop\n".utf8)
+            .write(to: URL(filePath: system.path("mimeapps.list")))
+        try await launcher.open(url(address))
+        #expect(try await system.report("report") == "2,--private-window,\(passed) end\n")
     }
 
     @Test func doesNotWaitForABrowserThatStays() async throws {

@@ -163,6 +163,9 @@ import Testing
             try command("--manual", "--browser", "w3m").refuseUnusedOptions(by: .manual)
         }
         #expect(error?.message.hasPrefix("--browser: not together with --manual") == true)
+        #expect(throws: UsageError.self) {
+            try command("--manual", "--private-window").refuseUnusedOptions(by: .manual)
+        }
         // Then IDENTITYCTL_MANUAL requests the manual sign-in.
         let variable = #expect(throws: UsageError.self) {
             try command("--browser", "w3m").refuseUnusedOptions(by: .manual)
