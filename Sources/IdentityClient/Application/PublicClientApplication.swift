@@ -1,5 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
+import OAuthWire
+
 /// An application object: signs people in and acquires access tokens for them.
 ///
 /// Create one application object for a client and an authority, and keep it: concurrent calls share requests. Nothing
@@ -27,8 +29,8 @@ public final class PublicClientApplication: Sendable {
     ///
     /// - Throws: `AuthenticationError.Code.invalidArgument` when the client identifier is empty, longer than 1,024
     ///   bytes or not printable ASCII, the client secret is empty or longer than 1,024 bytes, `requestTimeout` is not
-    ///   above 0 and at most 60 s, `expirationLeeway` or `clockTolerance` is negative, or a broker is set and the
-    ///   authority is not Entra ID's.
+    ///   above 0 and at most 60 s, `expirationLeeway` or `clockTolerance` is negative, a broker is set and the
+    ///   authority is not Entra ID's, or one of `extraTokenParameters` cannot be sent.
     public init(_ configuration: Configuration) throws {
         let clientID = configuration.clientID.rawValue
         guard !clientID.isEmpty, clientID.utf8.count <= 1024, clientID.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
@@ -58,6 +60,11 @@ public final class PublicClientApplication: Sendable {
                 "Identity brokers serve Entra ID only. Turn the broker off for this authority."
             )
         }
+        _ = try ExtraItems.checkedForm(
+            configuration.extraTokenParameters,
+            reserved: TokenRequestMessage.reservedNames,
+            atMost: 4096
+        )
         self.configuration = configuration
         environment = FlowEnvironment(configuration)
         refresher = TokenRefresher(environment)

@@ -63,11 +63,11 @@ extension AccountCredentials {
         profiles.insert(profile, at: 0)
     }
 
-    /// Inserts an access token. There is one token for each scheme, tenant and set of scopes: tokens that the new token
+    /// Inserts an access token. There is one token for each scheme, tenant, set of the program's parameters and of scopes: tokens that the new token
     /// overlaps are removed. A token without scopes overlaps other tokens without scopes.
     private mutating func insert(_ token: CachedAccessToken) {
         accessTokens.removeAll { old in
-            old.realm == token.realm && old.tokenType == token.tokenType
+            old.realm == token.realm && old.tokenType == token.tokenType && old.parameterTag == token.parameterTag
                 && (!old.granted.isDisjoint(with: token.granted) || old.granted.isEmpty && token.granted.isEmpty)
         }
         accessTokens.append(token)
@@ -86,6 +86,7 @@ extension TokenGrant {
             requestedScopes: requestedScopes,
             tokenType: binding?.scheme.description ?? response.tokenType ?? "Bearer",
             keyID: binding?.keyID,
+            parameterTag: parameterTag,
             cachedAt: now,
             expiresOn: now + Int64(response.expiresIn ?? unstatedLifetime),
             refreshOn: response.refreshIn.map { now + Int64($0) },

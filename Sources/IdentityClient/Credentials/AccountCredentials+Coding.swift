@@ -138,7 +138,7 @@ extension AccountCredentials {
             token.keyID == nil
             ? key("accesstoken", clientID, token.realm, target)
             : key("boundaccesstoken", clientID, token.realm, target, token.tokenType)
-        return (name, accessTokenEntity(token))
+        return (name + (token.parameterTagText.map { "-" + $0 } ?? ""), accessTokenEntity(token))
     }
 
     private func accessTokenEntity(_ token: CachedAccessToken) -> JSONObject {
@@ -151,11 +151,17 @@ extension AccountCredentials {
                 "target": token.scopes.joined(separator: " "),
                 "requested_target": token.requestedScopes == token.scopes
                     ? nil : token.requestedScopes.joined(separator: " "),
-                "token_type": token.tokenType, "kid": token.keyID, "cached_at": String(token.cachedAt),
+                "token_type": token.tokenType, "kid": token.keyID, "parameter_tag": token.parameterTagText,
+                "cached_at": String(token.cachedAt),
                 "expires_on": String(token.expiresOn),
                 "extended_expires_on": String(token.extendedExpiresOn ?? token.expiresOn),
                 "refresh_on": token.refreshOn.map(String.init),
             ]
         )
     }
+}
+
+extension CachedAccessToken {
+    /// The tag as a record has it; `nil` for none.
+    var parameterTagText: String? { parameterTag == 0 ? nil : String(parameterTag, radix: 16) }
 }

@@ -17,6 +17,8 @@ package final class CachedAccessToken: Sendable {
     package let tokenType: String
     /// The key that the token is bound to; `nil` for a bearer token.
     package let keyID: String?
+    /// Tells tokens apart that were requested with other parameters of the program's; 0 for none.
+    package let parameterTag: UInt64
     /// The time of storage in Unix seconds, like all times here.
     package let cachedAt: Int64
     package let expiresOn: Int64
@@ -45,6 +47,7 @@ package final class CachedAccessToken: Sendable {
         requestedScopes: [String],
         tokenType: String,
         keyID: String? = nil,
+        parameterTag: UInt64 = 0,
         cachedAt: Int64,
         expiresOn: Int64,
         refreshOn: Int64? = nil,
@@ -64,6 +67,7 @@ package final class CachedAccessToken: Sendable {
             default: tokenType
             }
         self.keyID = keyID
+        self.parameterTag = parameterTag
         self.cachedAt = cachedAt
         self.expiresOn = expiresOn
         self.refreshOn = refreshOn
@@ -118,7 +122,7 @@ extension CachedAccessToken: Hashable {
             || (first.secret == second.secret && first.realm == second.realm
                 && first.authorityTenant == second.authorityTenant && first.scopes == second.scopes
                 && first.requestedScopes == second.requestedScopes && first.tokenType == second.tokenType
-                && first.keyID == second.keyID
+                && first.keyID == second.keyID && first.parameterTag == second.parameterTag
                 && first.cachedAt == second.cachedAt && first.expiresOn == second.expiresOn
                 && first.refreshOn == second.refreshOn && first.extendedExpiresOn == second.extendedExpiresOn
                 && first.unknown == second.unknown)

@@ -90,6 +90,8 @@ extension CachedAccessToken {
             requestedScopes: (try? json.takeString("requested_target")).map(Self.split) ?? scopes,
             tokenType: (try? json.takeString("token_type")) ?? "Bearer",  // some libraries leave it out
             keyID: keyID,
+            // Written if the program had parameters of its own.
+            parameterTag: (try? json.takeString("parameter_tag")).flatMap { UInt64($0, radix: 16) } ?? 0,
             cachedAt: try json.takeTime("cached_at"),
             expiresOn: try json.takeTime("expires_on"),
             refreshOn: try? json.takeTime("refresh_on"),  // written where the server sent refresh_in

@@ -14,6 +14,8 @@ package struct CredentialRequest: Hashable, Sendable {
     package var rule: ScopeRule
     /// The key that the token is bound to; `nil` for a bearer token.
     package var binding: TokenBinding?
+    /// Names the program's parameters that the token was requested with; 0 for none.
+    package var parameterTag: UInt64
 
     package init(
         scopes: Set<Scope>,
@@ -22,11 +24,13 @@ package struct CredentialRequest: Hashable, Sendable {
         leeway: Int64 = 300,
         minimumValidity: Int64 = 0,
         rule: ScopeRule = ScopeRule(ignoresCase: false),
-        binding: TokenBinding? = nil
+        binding: TokenBinding? = nil,
+        parameterTag: UInt64 = 0
     ) {
         self.scopes = scopes
         self.rule = rule
         self.binding = binding
+        self.parameterTag = parameterTag
         self.tenant = tenant
         self.skipsAccessToken = skipsAccessToken
         self.leeway = leeway
@@ -134,7 +138,7 @@ extension CachedAccessToken {
     }
 
     private func isOfKind(_ request: CredentialRequest) -> Bool {
-        guard isBound(as: request.binding) else { return false }
+        guard parameterTag == request.parameterTag, isBound(as: request.binding) else { return false }
         guard let tenant = request.tenant else { return true }
         return tenant == realm || tenant == authorityTenant
     }

@@ -102,6 +102,21 @@ public struct ClientConfiguration: Sendable {
     /// The receiver of metrics and spans: what the package's traits ask for.
     package var telemetry: (any Telemetry)? = TelemetryBackend.current
 
+    /// Additional parameters of every request for tokens: with a code, a device code, a refresh token or a grant of the
+    /// program's choice. For example `resource` (RFC 8707) or `audience`, if the provider wants them there. None unless set.
+    ///
+    /// ```swift
+    /// configuration.extraTokenParameters = ["resource": "https://api.example.com"]
+    /// ```
+    ///
+    /// The page's address needs them apart, in `InteractiveParameters.extraQueryItems`. A token exchange, which has its own,
+    /// and an identity broker do not get them. A token in the cache answers only if it was requested with the same
+    /// parameters: after a change, the next silent call refreshes.
+    ///
+    /// A name that the library itself uses, an empty value, and a value of more than 4,096 bytes are refused
+    /// (`.invalidArgument`). They are no place for secrets.
+    public var extraTokenParameters: [String: String] = [:]
+
     /// The header fields that are sent with every request to the provider, from an ``AccountType``.
     var extraHeaderFields: [HTTPField] = []
 

@@ -19,6 +19,10 @@ final class FlowEnvironment: Sendable {
     let hasTenants: Bool
     let scopeRule: ScopeRule
     let expirationLeeway: Int64
+    /// The program's parameters of every request for tokens, in order.
+    let tokenParameters: [(String, String)]
+    /// Tells tokens apart that were requested with other such parameters; 0 for none.
+    let parameterTag: UInt64
     /// Whether metrics or traces are wanted. A hit asks only this.
     let isMeasured: Bool
 
@@ -29,6 +33,8 @@ final class FlowEnvironment: Sendable {
         hasTenants = configuration.authority.hasTenants
         scopeRule = configuration.authority.scopeRule
         expirationLeeway = configuration.expirationLeeway.components.seconds
+        tokenParameters = configuration.extraTokenParameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        parameterTag = Digest.tag(of: tokenParameters.flatMap { [$0.0, $0.1] })
         client = EndpointClient(
             transport: configuration.transport,
             deadline: configuration.requestTimeout,

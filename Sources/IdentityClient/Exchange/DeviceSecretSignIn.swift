@@ -53,7 +53,8 @@ struct DeviceSecretSignIn: Sendable {
             authority: authority,
             metadata: metadata,
             wanted: account,
-            scopes: scopes
+            scopes: scopes,
+            hasParameters: false
         )
         return try await commit.run(response, asked: asked, nonce: nil, claims: nil, maxAge: nil)
     }

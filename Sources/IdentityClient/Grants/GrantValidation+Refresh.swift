@@ -69,7 +69,8 @@ extension GrantValidation {
             realm: profile?.realm ?? request.need.tenant ?? before.profiles.first?.realm ?? request.authority.realm,
             authorityTenant: request.need.tenant,
             rule: request.authority.scopeRule,
-            binding: request.need.binding
+            binding: request.need.binding,
+            parameterTag: environment.parameterTag
         )
     }
 

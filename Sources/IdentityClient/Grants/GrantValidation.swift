@@ -71,6 +71,7 @@ struct GrantValidation: Sendable {
             authorityTenant: authority.tenant,
             rule: authority.scopeRule,
             binding: binding,
+            parameterTag: environment.parameterTag,
             unstatedLifetime: TokenGrant.unstatedLifetime(of: response, authority)
         )
     }

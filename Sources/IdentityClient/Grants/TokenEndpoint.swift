@@ -15,6 +15,8 @@ struct TokenEndpoint: Sendable {
     let metadata: ProviderMetadata
     let clock: any WallClock
     let context: RequestContext
+    /// The program's own parameters, which every grant but a token exchange is sent with.
+    var parameters: [(String, String)] = []
 
     func redeem(_ form: [(String, String)], grant: GrantType) async throws -> TokenResponse {
         switch try await send(form, grant: grant) {
@@ -35,7 +37,7 @@ struct TokenEndpoint: Sendable {
     /// Sends one request and returns the outcome, whatever it is.
     func send(_ form: [(String, String)], grant: GrantType) async throws -> EndpointOutcome<TokenResponse> {
         let (response, body) = try await client.post(
-            form,
+            grant == .tokenExchange ? form : form + parameters,
             to: metadata.tokenEndpoint,
             secretIn: metadata.clientSecretPlace,
             context: context,
@@ -57,7 +59,8 @@ extension TokenEndpoint {
             authority: authority,
             metadata: metadata,
             clock: environment.clock,
-            context: context
+            context: context,
+            parameters: environment.tokenParameters
         )
     }
 }

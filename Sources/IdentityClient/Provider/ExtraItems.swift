@@ -22,6 +22,32 @@ enum ExtraItems {
         }
     }
 
+    /// The items of a form in order.
+    ///
+    /// - Parameter limit: The most bytes of a value.
+    /// - Throws: `.invalidArgument`, also for a name or a value that no token endpoint expects.
+    static func checkedForm(
+        _ items: [String: String],
+        reserved: Set<String>,
+        atMost limit: Int
+    ) throws -> [(String, String)] {
+        for (name, value) in items {
+            guard (1...100).contains(name.utf8.count), WireText.isVisibleASCII(name),
+                (1...limit).contains(value.utf8.count),
+                value.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+            else {
+                throw AuthenticationError(
+                    .invalidArgument,
+                    """
+                    The parameter '\(WireText.clean(name).prefix(50))' cannot be sent: its name has 1 to 100 visible ASCII \
+                    characters, its value 1 to \(limit) bytes without control characters.
+                    """
+                )
+            }
+        }
+        return try checked(items, reserved: reserved)
+    }
+
     /// Whether a hint fits into an address: a kilobyte at most, without control characters.
     static func fits(_ text: String) -> Bool {
         text.utf8.count <= 1000 && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }

@@ -18,6 +18,8 @@ struct SignInCommit: Sendable {
     var source = AuthenticationResult.Source.identityProvider
     /// Whether the refresh token of an answer that is not stored is revoked. One that a program has elsewhere is not.
     var revokesUnwanted = true
+    /// Whether the request had the program's own parameters.
+    var hasParameters = true
 
     /// Validates and stores an answer.
     ///
@@ -35,7 +37,7 @@ struct SignInCommit: Sendable {
         required: RequiredAuthentication = RequiredAuthentication(),
         maxAge: Int?
     ) async throws -> AuthenticationResult {
-        let grant: TokenGrant
+        var grant: TokenGrant
         do {
             grant = try await GrantValidation(environment: environment, context: context).signInGrant(
                 response,
@@ -53,7 +55,8 @@ struct SignInCommit: Sendable {
             await revoke(response)
             throw error
         }
-        let stored = try await regardlessOfCancellation { [self] in try await committed(grant, from: response) }
+        if !hasParameters { grant.parameterTag = 0 }
+        let stored = try await regardlessOfCancellation { [self, grant] in try await committed(grant, from: response) }
         guard let token = grant.accessToken(at: environment.clock.unixSeconds) else {
             throw AuthenticationError(.malformedResponse, "The provider issued no access token.")
         }

@@ -108,7 +108,8 @@ struct SilentFlow: Sendable {
             leeway: environment.expirationLeeway,
             minimumValidity: validity,
             rule: environment.scopeRule,
-            binding: parameters.binding
+            binding: parameters.binding,
+            parameterTag: environment.parameterTag
         )
     }
 

@@ -5,6 +5,11 @@ import OAuthWire
 
 /// Fingerprints of texts.
 package enum Digest {
+    /// A short fingerprint, for lists that no security depends on; 0 for an empty list.
+    package static func tag(of parts: [String]) -> UInt64 {
+        parts.isEmpty ? 0 : UInt64(hexadecimal(of: parts).prefix(16), radix: 16) ?? 0
+    }
+
     /// A fingerprint of several texts, separated so that different lists have different fingerprints: 64 lower-case hexadecimal digits.
     package static func hexadecimal(of parts: [String]) -> String {
         var hash = SHA256()

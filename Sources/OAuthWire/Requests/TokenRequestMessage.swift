@@ -66,6 +66,19 @@ package enum TokenRequestMessage {
         return items(clientID, .tokenExchange, targets + tokens, scopes, nil, false)
     }
 
+    /// The names that a program may not use in a request of any grant: those above, and those that could replace them or
+    /// are secrets.
+    package static let reservedNames = reservedInAnyGrant.union([
+        "actor_token", "actor_token_type", "assertion", "code", "code_verifier", "device_code", "redirect_uri",
+        "refresh_token", "subject_token", "subject_token_type", "username",
+    ])
+
+    /// Those of them that a grant of the program's choice may not have either.
+    package static let reservedInAnyGrant: Set<String> = [
+        "claims", "client_assertion", "client_assertion_type", "client_id", "client_info", "client_secret",
+        "grant_type", "key_id", "password", "req_cnf", "scope", "token_type",
+    ]
+
     /// The parameters that bind the access token to a key.
     package static func proofOfPossession(keyID: String) -> [(String, String)] {
         let confirmation = JSONObject([("kid", .string(keyID))])

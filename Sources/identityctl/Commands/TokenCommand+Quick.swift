@@ -10,6 +10,7 @@ extension TokenCommand {
         guard arguments.first == "token" else { return nil }
         var values: [String: String] = [:]
         var scopes: [String] = []
+        var tokenParameters: [String] = []
         var flags: Set<String> = []
         var rest = arguments.dropFirst()
         while let argument = rest.popFirst() {
@@ -24,7 +25,11 @@ extension TokenCommand {
                 let value = end.map({ String(argument[argument.index(after: $0)...]) }) ?? rest.popFirst(),
                 !value.isEmpty, end != nil || !value.hasPrefix("-")
             else { return nil }
-            if name == "--scope" { scopes.append(value) } else { values[name] = value }
+            switch name {
+            case "--scope": scopes.append(value)
+            case "--token-parameter": tokenParameters.append(value)
+            default: values[name] = value
+            }
         }
 
         var provider = ProviderOptions()
@@ -38,6 +43,7 @@ extension TokenCommand {
         provider.idTokenAlgorithms = values["--id-token-algorithms"]
         provider.cache = values["--cache"]
         provider.defaultScopes = values["--default-scopes"]
+        provider.tokenParameters = tokenParameters
         provider.clientCapabilities = values["--client-capabilities"]
         provider.broker = values["--broker"]
         provider.extendedLifetime = flags.contains("--extended-lifetime")
@@ -85,5 +91,6 @@ extension TokenCommand {
     ]
     private static let optionNames = Set(ProviderOptions.named.map { "--\($0.name)" }).union([
         "--scope", "--claims", "--account", "--log-level", "--min-validity", "--timeout",
+        "--token-parameter",
     ])
 }

@@ -64,6 +64,29 @@ extension Environment {
         return text.split(whereSeparator: \.isWhitespace).map { Given(text: String($0), origin: variable) }
     }
 
+    /// Returns the items of an option NAME=VALUE that may be given several times. Errors do not repeat their values.
+    ///
+    /// - Throws: `UsageError` for an item without a name, with a name in `reserved`, or given twice.
+    func items(_ name: String, _ options: [String], reserved: Set<String>) throws -> [String: String] {
+        var items: [String: String] = [:]
+        for given in each(name, options) {
+            let parts = given.text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
+                String.init
+            )
+            guard parts.count == 2, !parts[0].isEmpty else { throw given.error("give NAME=VALUE.") }
+            let name = parts[0].printable
+            guard !reserved.contains(parts[0]) else {
+                throw given.error(
+                    "'\(name)' is one that this command sets itself. 'identityctl login --help' lists its options."
+                )
+            }
+            guard items.updateValue(parts[1], forKey: parts[0]) == nil else {
+                throw given.error("'\(name)' is given twice, which a request does not allow.")
+            }
+        }
+        return items
+    }
+
     /// Returns whether a switch is on: given on the command line, or `1`, `true`, `yes` or `on` in the environment or
     /// the profile.
     ///

@@ -5,6 +5,7 @@ import IdentityBroker
 import IdentityClient
 import IdentityKeyring
 import Logging
+import OAuthWire
 
 /// Options for the client, the provider, and the store for the tokens.
 struct ProviderOptions: ParsableArguments {
@@ -94,6 +95,15 @@ struct ProviderOptions: ParsableArguments {
     var defaultScopes: String?
 
     @Option(
+        name: .customLong("token-parameter"),
+        help: ArgumentHelp(
+            "One more parameter of each request for tokens, such as resource=https://api.example.com. Repeatable.",
+            valueName: "name=value"
+        )
+    )
+    var tokenParameters: [String] = []
+
+    @Option(
         help: ArgumentHelp(
             "The capabilities of the tokens' user, such as cp1: claims challenges of Microsoft's APIs, which 'call' answers.",
             valueName: "values"
@@ -167,6 +177,11 @@ extension ProviderOptions {
         configuration.clientSecret = try clientSecret(environment)
         configuration.cacheGroup = try namedGroup(environment)
         configuration.compatibility.defaultScopes = chosenDefaultScopes(environment)
+        configuration.extraTokenParameters = try environment.items(
+            "token-parameter",
+            tokenParameters,
+            reserved: TokenRequestMessage.reservedNames
+        )
         configuration.broker = try brokerUse(environment)
         configuration.allowsExtendedLifetime = try environment.isOn("extended-lifetime", extendedLifetime)
         configuration.clientCapabilities = try environment.words(

@@ -109,7 +109,11 @@ extension SignInOptions {
         parameters.uiLocales = try environment.words("ui-locales", uiLocales.map { [$0] } ?? [])
         parameters.responseMode = try chosenResponseMode(environment)
         parameters.timeout = try chosenTimeout(environment) ?? parameters.timeout
-        parameters.extraQueryItems = try extraItems(environment)
+        parameters.extraQueryItems = try environment.items(
+            "parameter",
+            extraParameters,
+            reserved: AuthorizationRequestMessage.reservedNames
+        )
         return parameters
     }
 
@@ -162,26 +166,5 @@ extension SignInOptions {
 
     private func chosenTimeout(_ environment: Environment) throws -> Duration? {
         try environment.given("timeout", timeout)?.seconds(from: 1)
-    }
-
-    /// Returns the items of `--parameter`. Errors do not repeat their values.
-    private func extraItems(_ environment: Environment) throws -> [String: String] {
-        var items: [String: String] = [:]
-        for given in environment.each("parameter", extraParameters) {
-            let parts = given.text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
-                String.init
-            )
-            guard parts.count == 2, !parts[0].isEmpty else { throw given.error("give NAME=VALUE.") }
-            let name = parts[0].printable
-            guard !AuthorizationRequestMessage.reservedNames.contains(parts[0]) else {
-                throw given.error(
-                    "'\(name)' is one that this command sets itself. 'identityctl login --help' lists its options."
-                )
-            }
-            guard items.updateValue(parts[1], forKey: parts[0]) == nil else {
-                throw given.error("'\(name)' is given twice, which a request does not allow.")
-            }
-        }
-        return items
     }
 }

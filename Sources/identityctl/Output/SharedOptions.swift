@@ -21,6 +21,7 @@ struct SharedOptions: Hashable, Sendable {
         _ scheme: SchemeOption? = nil
     ) {
         for option in ProviderOptions.named { add("--\(option.name)", provider.flatMap(option.value)) }
+        for parameter in provider?.tokenParameters ?? [] { add("--token-parameter", parameter) }
         for scope in token?.scopes ?? [] { add("--scope", scope) }
         add("--claims", token?.claims.map(Self.oneLine))
         add("--account", account?.account)

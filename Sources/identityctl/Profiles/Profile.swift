@@ -61,7 +61,8 @@ struct Profile: Sendable {
     /// The names that may stand in several lines.
     static let lists: Set = [
         "acr-values", "agent-audience", "agent-scope", "audience", "client-capabilities", "id-token-algorithms",
-        "parameter", "requested-scope", "require-amr", "resource", "scope", "serves", "ui-locales",
+        "parameter", "requested-scope", "require-amr", "resource", "scope", "serves", "token-parameter",
+        "ui-locales",
     ]
 
     let name: ProfileName

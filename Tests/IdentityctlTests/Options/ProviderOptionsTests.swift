@@ -18,6 +18,20 @@ import Testing
         try ProviderOptions.parse(arguments).configuration(Environment(variables))
     }
 
+    @Test func takesParametersOfTheRequestForTokens() throws {
+        let variables = Self.complete.merging(["IDENTITYCTL_TOKEN_PARAMETER": "a=b c=d=e"]) { $1 }
+        #expect(try Self.configuration([], variables).extraTokenParameters == ["a": "b", "c": "d=e"])
+        let given = ["--token-parameter", "resource=https://a.test/?b c"]
+        #expect(
+            try Self.configuration(given, variables).extraTokenParameters == ["resource": "https://a.test/?b c"]
+        )
+        for wrong in [["a"], ["=a"], ["refresh_token=a"], ["a=1", "a=2"]] {
+            let options = wrong.flatMap { ["--token-parameter", $0] }
+            let error = #expect(throws: UsageError.self) { try Self.configuration(options, Self.complete) }
+            #expect(error?.message.hasPrefix("--token-parameter: ") == true)
+        }
+    }
+
     @Test func takesOptionsFromTheCommandLineFirst() throws {
         let variables = ["IDENTITYCTL_CLIENT_ID": "v", "IDENTITYCTL_GROUP": "variable"]
         let made = try Self.configuration(

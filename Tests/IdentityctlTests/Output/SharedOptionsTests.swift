@@ -22,6 +22,8 @@ import Testing
             "g",
             "--default-scopes",
             "",
+            "--token-parameter",
+            "audience=x y",
             "--scope",
             "a b",
             "--scope",
@@ -35,7 +37,7 @@ import Testing
         )
         #expect(
             given.command("login") == "identityctl login --client-id c --issuer https://i.test/a --default-scopes '' "
-                + "--group g --scope 'a b' --scope c --account bob"
+                + "--group g --token-parameter 'audience=x y' --scope 'a b' --scope c --account bob"
         )
         #expect(try Self.options("token").command("login") == "identityctl login")
         #expect(try Self.options("accounts", "--cache", "file").command("token") == "identityctl token --cache file")

@@ -54,6 +54,7 @@ extension MSALAccount {
             guard let token = Self.accessToken(entity.json, name, section) else { continue }
             let same = tokens.firstIndex {
                 $0.0.realm == token.realm && $0.0.scopes == token.scopes && $0.0.keyID == token.keyID
+                    && $0.0.parameterTag == token.parameterTag
             }
             if let same, tokens[same].0.expiresOn >= token.expiresOn { continue }
             if let same { tokens.remove(at: same) }

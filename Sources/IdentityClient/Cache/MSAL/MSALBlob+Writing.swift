@@ -213,6 +213,7 @@ extension MSALBlob {
         json["target"] = .string(target)
         json["token_type"] = .string(token.tokenType)
         json["kid"] = token.keyID.map { .string($0) }
+        json["parameter_tag"] = token.parameterTagText.map { .string($0) }
         json["cached_at"] = .string(String(token.cachedAt))
         json["expires_on"] = .string(String(token.expiresOn))
         json["extended_expires_on"] = .string(String(token.extendedExpiresOn ?? token.expiresOn))
@@ -224,6 +225,7 @@ extension MSALBlob {
         let sorted = token.scopes.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.joined(separator: " ")
         let parts =
             [section.rawValue, name.clientID, token.realm, sorted] + (token.keyID == nil ? [] : [token.tokenType])
+            + (token.parameterTagText.map { [$0] } ?? [])
         return Entity(key: key(name.home, host, parts.joined(separator: "-")), json: json)
     }
 }
