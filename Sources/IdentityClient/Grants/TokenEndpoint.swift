@@ -18,7 +18,8 @@ struct TokenEndpoint: Sendable {
     /// The program's own parameters, which every grant but a token exchange is sent with.
     var parameters: [(String, String)] = []
 
-    func redeem(_ form: [(String, String)], grant: GrantType) async throws -> TokenResponse {
+    /// - Parameter grant: The kind of credential; `nil` for one of the program's choice.
+    func redeem(_ form: [(String, String)], grant: GrantType?) async throws -> TokenResponse {
         switch try await send(form, grant: grant) {
         case .accepted(let response): return response
         case .refused(let error), .ambiguous(let error): throw error
@@ -35,7 +36,7 @@ struct TokenEndpoint: Sendable {
     }
 
     /// Sends one request and returns the outcome, whatever it is.
-    func send(_ form: [(String, String)], grant: GrantType) async throws -> EndpointOutcome<TokenResponse> {
+    func send(_ form: [(String, String)], grant: GrantType?) async throws -> EndpointOutcome<TokenResponse> {
         let (response, body) = try await client.post(
             grant == .tokenExchange ? form : form + parameters,
             to: metadata.tokenEndpoint,

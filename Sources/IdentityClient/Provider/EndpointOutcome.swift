@@ -15,7 +15,7 @@ enum EndpointOutcome<Value> {
 
 extension EndpointOutcome<TokenResponse> {
     /// Reads the tokens. Of a response with a `fault` nothing but the refresh token is of use.
-    init(_ response: HTTPResponse, _ body: [UInt8], grant: GrantType, now: Int64, context: RequestContext) {
+    init(_ response: HTTPResponse, _ body: [UInt8], grant: GrantType?, now: Int64, context: RequestContext) {
         switch EndpointOutcome<JSONObject>(response, body, grant: grant, now: now, context: context) {
         case .refused(let error): self = .refused(error)
         case .ambiguous(let error): self = .ambiguous(error)

@@ -11,6 +11,9 @@ extension ProviderState {
     mutating func redeem(_ request: ProviderCall) throws(Refusal) -> TokenIssue {
         let clientID = try clientID(posting: request)
         let name = request["grant_type"]
+        if name == Self.assertionGrant, !settings.assertions.isEmpty {
+            return try redeemAssertion(request, clientID: clientID)
+        }
         switch name == "device_code" ? .deviceCode : name.flatMap(GrantType.init) {
         case .authorizationCode: return try redeemCode(request, clientID: clientID)
         case .refreshToken: return try refresh(request, clientID: clientID)

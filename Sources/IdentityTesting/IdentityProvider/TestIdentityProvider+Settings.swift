@@ -72,6 +72,10 @@ extension TestIdentityProvider {
         /// The names that an exchange may give in `audience` and `resource`; `nil` means any.
         public var exchangeTargets: Set<String>?
 
+        /// The assertions that the provider redeems (RFC 7523), each with the username of the person it is about. Without
+        /// any, it does not have the grant.
+        public var assertions: [String: String] = [:]
+
         /// The user flows of B2C policies, by the policy's name in lower case. A policy without an entry signs in.
         public var userFlows: [String: UserFlow] = [:]
         /// Whether the sign-in page has a button for each of the first people, who then need no password. Use it to try

@@ -47,6 +47,23 @@ package enum TokenRequestMessage {
         return items(clientID, .deviceCode, own, scopes, claims, clientInfo)
     }
 
+    /// Redeems a grant of the program's choice.
+    /// - SeeAlso: [RFC 6749 §4.5](https://www.rfc-editor.org/rfc/rfc6749#section-4.5)
+    package static func extensionGrant(
+        clientID: String,
+        grantType: String,
+        parameters: [(String, String)],
+        scopes: [String] = [],
+        claims: String? = nil,
+        clientInfo: Bool = false
+    ) -> [(String, String)] {
+        let common: [(String, String?)] = [
+            ("client_id", clientID), ("grant_type", grantType), ("scope", scopes.joined(separator: " ")),
+            ("claims", claims), ("client_info", clientInfo ? "1" : nil),
+        ]
+        return ParameterList.items(common) + parameters
+    }
+
     /// Exchanges a token for another one.
     /// - SeeAlso: [RFC 8693 §2.1](https://www.rfc-editor.org/rfc/rfc8693#section-2.1)
     package static func tokenExchange(

@@ -1,0 +1,136 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import OAuthWire
+
+/// The flow that redeems a grant of the program's choice, and stores the answer like a sign-in.
+///
+/// - SeeAlso: [RFC 6749 §4.5](https://www.rfc-editor.org/rfc/rfc6749#section-4.5)
+struct ExtensionGrantFlow: Sendable {
+    let environment: FlowEnvironment
+    let context: RequestContext
+    let authority: Authority?
+    let wanted: Account?
+    let scopes: Set<Scope>
+
+    func run(_ grantType: String, _ parameters: [String: String]) async throws -> AuthenticationResult {
+        try Self.check(grantType)
+        let items = try checked(parameters)
+        var scopes = try scopes.checked()
+        let (authority, metadata) = try await environment.signInTarget(
+            authority,
+            scopes: self.scopes,
+            requiresPersistence: false,
+            context
+        )
+        scopes = scopes.appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
+        let claims = try ClaimsParameter.merged(nil, environment.configuration.clientCapabilities)
+        let form = TokenRequestMessage.extensionGrant(
+            clientID: environment.clientID,
+            grantType: grantType,
+            parameters: items,
+            scopes: scopes,
+            claims: authority.isMicrosoft ? claims : nil,
+            clientInfo: authority.hasHomeAccounts
+        )
+        let response = try await redeem(form, TokenEndpoint(environment, authority, metadata, context))
+        if authority.issuesIDTokens, response.fault == nil, response.idToken == nil {
+            await Revocation(environment: environment, context: context)
+                .revokeUnwanted(response.refreshToken, authority, metadata)
+            throw AuthenticationError(
+                .unsupported,
+                """
+                The provider gives no ID token with this grant, so it does not say who the person is. Nothing was stored. Name \
+                the provider as a plain OAuth 2.0 server, or sign in interactively.
+                """,
+                correlationID: context.correlationID
+            )
+        }
+        let commit = SignInCommit(
+            environment: environment,
+            context: context,
+            authority: authority,
+            metadata: metadata,
+            wanted: wanted,
+            scopes: self.scopes
+        )
+        return try await commit.run(response, asked: scopes, nonce: nil, claims: claims, maxAge: nil)
+    }
+
+    private func redeem(_ form: [(String, String)], _ endpoint: TokenEndpoint) async throws -> TokenResponse {
+        do {
+            return try await endpoint.redeem(form, grant: nil)
+        } catch let error as AuthenticationError {
+            throw explaining(error)
+        }
+    }
+
+    /// Says what a refusal means for a grant that the program has chosen. No sign-in would change what it refuses.
+    private func explaining(_ error: AuthenticationError) -> AuthenticationError {
+        guard let word = error.serverError?.error else { return error }
+        let said: (code: AuthenticationError.Code, message: String)
+        switch (word, error.code) {
+        case ("unsupported_grant_type", .unsupported):
+            said = (
+                .unsupported, "The provider does not have this grant (grant_type). Ask its administrator to allow it."
+            )
+        case ("invalid_grant", .loginRequired):
+            said = (
+                .configuration,
+                """
+                The provider does not accept the grant's parameters. An assertion may have expired, or have been used before, \
+                or be for another provider or client: get a new one.
+                """
+            )
+        default: return error
+        }
+        return AuthenticationError(
+            said.code,
+            said.message,
+            serverError: error.serverError,
+            retryAfter: error.retryAfter,
+            correlationID: error.correlationID,
+            timestamp: error.timestamp
+        )
+    }
+}
+
+// The checks before anything is sent.
+extension ExtensionGrantFlow {
+    /// The grants that have calls of their own, or none, and what to do.
+    private static let others: [String: String] = [
+        GrantType.authorizationCode.rawValue: "Call acquireTokenInteractively.",
+        GrantType.deviceCode.rawValue: "Call acquireTokenWithDeviceCode.",
+        GrantType.refreshToken.rawValue:
+            "Call acquireTokenSilently, or acquireToken(byRefreshToken:) for a token from elsewhere.",
+        GrantType.tokenExchange.rawValue: "Call exchangeToken.",
+        "password": "RFC 9700 §2.4 forbids it. Sign in interactively.",
+        "client_credentials": "It gives tokens of the program, not of a person.",
+    ]
+
+    private static func check(_ grantType: String) throws {
+        guard (1...1024).contains(grantType.utf8.count), WireText.isVisibleASCII(grantType) else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The grant type is empty, longer than 1,024 bytes, or has other than visible ASCII characters."
+            )
+        }
+        guard let advice = others[grantType.lowercased()] else { return }
+        throw AuthenticationError(.invalidArgument, "The grant \(grantType) cannot be chosen. \(advice)")
+    }
+
+    /// - SeeAlso: [RFC 9700 §2.4](https://www.rfc-editor.org/rfc/rfc9700#section-2.4)
+    private func checked(_ parameters: [String: String]) throws -> [(String, String)] {
+        let taken = environment.tokenParameters.map(\.0)
+        guard parameters.count <= 50, parameters.allSatisfy({ !taken.contains($0.key) }) else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "The grant has more than 50 parameters, or one that is among the configuration's extraTokenParameters too."
+            )
+        }
+        return try ExtraItems.checkedForm(
+            parameters,
+            reserved: TokenRequestMessage.reservedInAnyGrant,
+            atMost: 65_536
+        )
+    }
+}
