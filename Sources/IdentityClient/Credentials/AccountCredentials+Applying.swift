@@ -37,7 +37,7 @@ extension AccountCredentials {
         var size = result.approximateSize
         result.accessTokens.sort { $0.expiresOn > $1.expiresOn }
         while size > Self.softLimit, result.accessTokens.count > 1, let last = result.accessTokens.popLast() {
-            size -= last.secret.utf8.count
+            size -= last.secret.utf8.count + (last.additionalMembers?.utf8.count ?? 0)
         }
         if size > Self.softLimit {
             for index in result.profiles.indices { result.profiles[index].idToken = nil }
@@ -46,7 +46,7 @@ extension AccountCredentials {
     }
 
     private var approximateSize: Int {
-        accessTokens.reduce(0) { $0 + $1.secret.utf8.count + 512 }
+        accessTokens.reduce(0) { $0 + $1.secret.utf8.count + ($1.additionalMembers?.utf8.count ?? 0) + 512 }
             + profiles.reduce(0) { $0 + ($1.idToken?.utf8.count ?? 0) + 512 }
     }
 
@@ -91,6 +91,7 @@ extension TokenGrant {
             expiresOn: now + Int64(response.expiresIn ?? unstatedLifetime),
             refreshOn: response.refreshIn.map { now + Int64($0) },
             extendedExpiresOn: response.extendedExpiresIn.map { now + Int64($0) },
+            additionalMembers: additionalMembers,
             rule: rule
         )
     }

@@ -156,6 +156,7 @@ extension AccountCredentials {
                 "expires_on": String(token.expiresOn),
                 "extended_expires_on": String(token.extendedExpiresOn ?? token.expiresOn),
                 "refresh_on": token.refreshOn.map(String.init),
+                "additional_members": token.additionalMembers,
             ]
         )
     }

@@ -28,6 +28,8 @@ package final class CachedAccessToken: Sendable {
     /// The end of the time in which the token may be used while the server cannot issue another one; `nil` if that is
     /// not after `expiresOn`.
     package let extendedExpiresOn: Int64?
+    /// The further members of the answer that the token came with, as JSON; `nil` without any.
+    package let additionalMembers: String?
     /// Members that another version or library wrote.
     package let unknown: JSONObject
 
@@ -52,6 +54,7 @@ package final class CachedAccessToken: Sendable {
         expiresOn: Int64,
         refreshOn: Int64? = nil,
         extendedExpiresOn: Int64? = nil,
+        additionalMembers: String? = nil,
         unknown: JSONObject = JSONObject(),
         rule: ScopeRule
     ) {
@@ -73,6 +76,7 @@ package final class CachedAccessToken: Sendable {
         self.refreshOn = refreshOn
         renewsOn = refreshOn.map { RenewalSchedule.renewal(of: secret, from: $0, expiresOn: expiresOn) }
         self.extendedExpiresOn = extendedExpiresOn.flatMap { $0 > expiresOn ? $0 : nil }
+        self.additionalMembers = additionalMembers
         self.unknown = unknown
         scopeSet = Set(scopes.map(Scope.init(rawValue:)))
         granted = rule.matchable(scopes)
@@ -125,7 +129,7 @@ extension CachedAccessToken: Hashable {
                 && first.keyID == second.keyID && first.parameterTag == second.parameterTag
                 && first.cachedAt == second.cachedAt && first.expiresOn == second.expiresOn
                 && first.refreshOn == second.refreshOn && first.extendedExpiresOn == second.extendedExpiresOn
-                && first.unknown == second.unknown)
+                && first.additionalMembers == second.additionalMembers && first.unknown == second.unknown)
     }
 
     package func hash(into hasher: inout Hasher) {

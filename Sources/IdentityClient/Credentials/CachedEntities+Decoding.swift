@@ -96,6 +96,7 @@ extension CachedAccessToken {
             expiresOn: try json.takeTime("expires_on"),
             refreshOn: try? json.takeTime("refresh_on"),  // written where the server sent refresh_in
             extendedExpiresOn: try? json.takeTime("extended_expires_on"),  // a hint for outages
+            additionalMembers: try? json.takeString("additional_members"),  // absent if there were none
             unknown: json,
             rule: rule
         )

@@ -29,6 +29,12 @@ package struct TokenGrant: Hashable, Sendable {
     /// The granted scopes. A server that does not name them granted the requested scopes (RFC 6749 §5.1).
     package var grantedScopes: [String] { response.scopes ?? impliedScopes ?? requestedScopes }
 
+    /// The further members of the answer, as JSON; `nil` without any.
+    var additionalMembers: String? {
+        guard !response.additionalMembers.isEmpty else { return nil }
+        return String(decoding: response.additionalMembers.serialized(), as: UTF8.self)
+    }
+
     /// The requested scopes that were not granted, without the scopes that steer the sign-in.
     package var declinedScopes: [String] {
         let granted = rule.matchable(grantedScopes)

@@ -1,6 +1,7 @@
 // Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
 
 public import FoundationEssentials
+package import OAuthWire
 
 /// An acquired access token, its account and its source.
 ///
@@ -89,6 +90,22 @@ public struct AuthenticationResult: Sendable {
     /// answer 401.
     public var isExtendedLifetimeToken: Bool { parts.values.isExtendedLifetimeToken }
 
+    /// The further members of the answer that the token came with, such as `instance_url` at Salesforce or
+    /// `authorization_details` (RFC 9396); empty if there were none. Read anew with each call.
+    ///
+    /// A text is as the provider sent it; any other value is its JSON text. A token from the cache has the same members. No
+    /// more than 8 KiB of them are kept. They may be secrets or personal data.
+    public var additionalMembers: [String: String] {
+        let members = additionalMembersObject.members.map { ($0.name, $0.value.string ?? $0.value.jsonText) }
+        return Dictionary(members) { first, _ in first }
+    }
+
+    /// The same, with the types that the provider gave them.
+    package var additionalMembersObject: JSONObject {
+        // The library wrote the text.
+        parts.values.additionalMembers.flatMap { try? JSONObject(parsing: Array($0.utf8)) } ?? JSONObject()
+    }
+
     /// Creates a result, for a program's tests.
     public init(
         accessToken: String,
@@ -103,8 +120,10 @@ public struct AuthenticationResult: Sendable {
         persistence: Persistence = .persisted,
         correlationID: UUID? = nil,
         expiredFor: Duration? = nil,
-        isExtendedLifetimeToken: Bool = false
+        isExtendedLifetimeToken: Bool = false,
+        additionalMembers: [String: String] = [:]
     ) {
+        let members = JSONObject(additionalMembers.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) })
         let values = Values(
             accessToken: accessToken,
             tokenType: tokenType,
@@ -118,7 +137,8 @@ public struct AuthenticationResult: Sendable {
             persistence: persistence,
             correlationID: correlationID,
             expiredFor: expiredFor,
-            isExtendedLifetimeToken: isExtendedLifetimeToken
+            isExtendedLifetimeToken: isExtendedLifetimeToken,
+            additionalMembers: members.isEmpty ? nil : String(decoding: members.serialized(), as: UTF8.self)
         )
         parts = Parts(values)
     }
@@ -137,6 +157,13 @@ public struct AuthenticationResult: Sendable {
         guard let proof else { return self }
         var values = parts.values
         values.proof = proof
+        return AuthenticationResult(values)
+    }
+
+    /// Returns the same result with the further members of the answer, as JSON.
+    func having(additionalMembers json: String) -> AuthenticationResult {
+        var values = parts.values
+        values.additionalMembers = json
         return AuthenticationResult(values)
     }
 
@@ -167,6 +194,7 @@ extension AuthenticationResult {
         let correlationID: UUID?
         let expiredFor: Duration?
         let isExtendedLifetimeToken: Bool
+        var additionalMembers: String?
         var proof: TokenProof?
     }
 }

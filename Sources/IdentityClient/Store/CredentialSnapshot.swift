@@ -73,5 +73,6 @@ extension AuthenticationResult {
             expiredFor: expiredFor,
             isExtendedLifetimeToken: isExtendedLifetimeToken
         )
+        if let members = token.additionalMembers { self = having(additionalMembers: members) }
     }
 }

@@ -21,6 +21,13 @@ extension JSONObject {
 }
 
 extension JSONValue {
+    /// The value as compact JSON.
+    package var jsonText: String {
+        var output: [UInt8] = []
+        write(to: &output)
+        return String(decoding: output, as: UTF8.self)
+    }
+
     fileprivate func write(to output: inout [UInt8]) {
         switch self {
         case .null: output += "null".utf8

@@ -28,6 +28,8 @@ package struct TokenResponse: Hashable, Sendable {
     /// `device_secret`: the secret with which other programs of the publisher sign in (Native SSO). `nil` if it is no visible
     /// ASCII of at most 8 KiB.
     package var deviceSecret: String?
+    /// The members that this type does not have otherwise, at most 8 KiB of them.
+    package var additionalMembers = JSONObject()
     /// The reason why the answer cannot be used, although the server granted tokens.
     package var fault: WireError?
 
@@ -70,6 +72,24 @@ package struct TokenResponse: Hashable, Sendable {
         deviceSecret = json.string("device_secret").flatMap { secret in
             (1...8192).contains(secret.utf8.count) && WireText.isVisibleASCII(secret) ? secret : nil
         }
+        additionalMembers = Self.additionalMembers(json)
+    }
+
+    private static let ownMembers: Set<String> = [
+        "access_token", "client_info", "device_secret", "expires_in", "expires_in_sec", "ext_expires_in", "foci",
+        "id_token", "issued_token_type", "refresh_in", "refresh_token", "scope", "token_type",
+    ]
+
+    /// A member that does not fit any more is left out; smaller ones after it are kept.
+    private static func additionalMembers(_ json: JSONObject) -> JSONObject {
+        var (kept, left) = (JSONObject(), 8192)
+        for (name, value) in json.members where !ownMembers.contains(name) && value != .null {
+            let size = JSONObject([(name, value)]).serialized().count
+            guard size <= left else { continue }
+            left -= size
+            kept[name] = value
+        }
+        return kept
     }
 
     /// Deviation: Zoho's older servers write milliseconds in `expires_in`, and the same in seconds in `expires_in_sec`.

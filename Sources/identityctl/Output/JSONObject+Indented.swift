@@ -14,19 +14,13 @@ extension JSONValue {
         switch self {
         case .object(let object) where !object.isEmpty:
             let rows = object.members.map { member in
-                "\(inner)\(JSONValue.string(member.name).compact): \(member.value.indented(by: indentation, inner))"
+                "\(inner)\(JSONValue.string(member.name).jsonText): \(member.value.indented(by: indentation, inner))"
             }
             return "{\(rows.joined(separator: ","))\(line)}"
         case .array(let values) where !values.isEmpty:
             let rows = values.map { inner + $0.indented(by: indentation, inner) }
             return "[\(rows.joined(separator: ","))\(line)]"
-        default: return compact
+        default: return jsonText
         }
-    }
-
-    /// The value as JSON in one line.
-    var compact: String {
-        let whole = JSONObject([("", self)]).serialized()
-        return String(decoding: whole.dropFirst(#"{"":"#.utf8.count).dropLast(), as: UTF8.self)
     }
 }

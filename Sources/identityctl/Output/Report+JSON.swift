@@ -19,6 +19,8 @@ enum JSONReport {
             ("correlationID", text(result.correlationID?.text)),
         ])
         report["expiredFor"] = result.expiredFor.map { .integer($0.wholeSeconds) }
+        let members = result.additionalMembersObject
+        if !members.isEmpty { report["additionalMembers"] = .object(members) }
         if result.isExtendedLifetimeToken { report["isExtendedLifetimeToken"] = .bool(true) }
         return report
     }

@@ -25,7 +25,7 @@ enum PlainReport {
     /// Returns a line for each claim: its name and its value, a text or else JSON.
     static func claims(_ claims: JSONObject, inColumns: Bool) -> String {
         let rows = claims.members.map { name, value in
-            (name.printable, value.string?.printable ?? value.compact.printableJSON)
+            (name.printable, value.string?.printable ?? value.jsonText.printableJSON)
         }
         let width = rows.map(\.0.count).max() ?? 0
         return rows.map { name, value in

@@ -40,7 +40,8 @@ import Testing
             account: account(),
             idToken: Self.secret + ".a.b",
             source: .cache,
-            persistence: persistence
+            persistence: persistence,
+            additionalMembers: ["device_secret": Self.secret]
         )
     }
 

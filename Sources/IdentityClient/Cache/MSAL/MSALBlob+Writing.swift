@@ -213,6 +213,7 @@ extension MSALBlob {
         json["target"] = .string(target)
         json["token_type"] = .string(token.tokenType)
         json["kid"] = token.keyID.map { .string($0) }
+        json["additional_members"] = token.additionalMembers.map { .string($0) }
         json["parameter_tag"] = token.parameterTagText.map { .string($0) }
         json["cached_at"] = .string(String(token.cachedAt))
         json["expires_on"] = .string(String(token.expiresOn))
