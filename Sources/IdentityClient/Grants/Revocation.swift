@@ -47,7 +47,7 @@ struct Revocation: Sendable {
     }
 
     private func endpoint(_ authority: Authority, _ metadata: ProviderMetadata) async throws -> String? {
-        try await environment.resolver.revocationEndpoint(of: authority, metadata, context: context)
+        try await environment.resolver.endpoint(\.revocationEndpoint, of: authority, metadata, context: context)
     }
 
     private func revoke(

@@ -45,16 +45,17 @@ struct AuthorityResolver: Sendable {
         }
     }
 
-    /// The revocation endpoint; `nil` if the provider does not publish it.
+    /// An endpoint that no sign-in needs; `nil` if the provider does not publish it.
     ///
-    /// Deviation: django-oauth-toolkit names the endpoint only in its RFC 8414 document. That document is fetched only
-    /// here, for a revocation, and counts if it names the same issuer.
-    func revocationEndpoint(
+    /// Deviation: django-oauth-toolkit names such endpoints only in its RFC 8414 document. That document is fetched only
+    /// here, and counts if it names the same issuer.
+    func endpoint(
+        _ endpoint: @Sendable (ProviderMetadata) -> String?,
         of authority: Authority,
         _ metadata: ProviderMetadata,
         context: RequestContext
     ) async throws -> String? {
-        if let endpoint = metadata.revocationEndpoint { return endpoint }
+        if let found = endpoint(metadata) { return found }
         guard case .openIDConnect = authority.kind, let url = authority.configurationURLs.last else { return nil }
         let checked = checking(authority, context)
         do {
@@ -64,7 +65,7 @@ struct AuthorityResolver: Sendable {
                 context: context,
                 check: { json in _ = try checked(json) }
             )
-            return try checked(document.json).revocationEndpoint
+            return endpoint(try checked(document.json))
         } catch let error as AuthenticationError where !(.network ~= error.code) && !(.serverUnavailable ~= error.code)
         {
             context.logger.debug(

@@ -66,6 +66,7 @@ extension ProviderMetadata {
             try endpoint(document.pushedAuthorizationRequestEndpoint).map(authority.keepingPolicy)
         userInfoEndpoint = document.userInfoEndpoint
             .map { authority.keepingPolicy(on: Authority.fillingTemplate($0, tenant: tenant)) }
+        introspectionEndpoint = document.introspectionEndpoint
         requiresPushedAuthorizationRequests = document.requirePushedAuthorizationRequests
         responseModes = document.responseModesSupported
         codeChallengeMethods = document.codeChallengeMethodsSupported

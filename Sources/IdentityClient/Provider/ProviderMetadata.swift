@@ -14,6 +14,8 @@ package struct ProviderMetadata: Hashable, Sendable {
     package var pushedAuthorizationRequestEndpoint: String?
     /// As published: it is checked before a token is sent to it, and no sign-in depends on it.
     package var userInfoEndpoint: String?
+    /// The same is true of this one.
+    package var introspectionEndpoint: String?
     package var jwksURI: String?
     package var responseModes: [String]?
     package var codeChallengeMethods: [String]?

@@ -105,7 +105,7 @@ struct ProviderAddress: Hashable, Sendable {
         (.discovery, ".well-known/openid-configuration"), (.keys, "keys"), (.authorization, "authorize"),
         (.interaction, "interaction"), (.token, "token"), (.deviceAuthorization, "device_authorization"),
         (.deviceVerification, "device"), (.revocation, "revoke"), (.endSession, "logout"), (.userInfo, "userinfo"),
-        (.pushedAuthorization, "par"),
+        (.pushedAuthorization, "par"), (.introspection, "introspect"),
     ]
 
     private static let microsoftSuffixes: [(Endpoint, String)] = [

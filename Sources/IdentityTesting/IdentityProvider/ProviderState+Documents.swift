@@ -16,6 +16,9 @@ extension ProviderState {
         for (name, endpoint) in endpoints {
             if let url = address.url(of: endpoint) { document[name] = .string(url) }
         }
+        if settings.introspection != .unavailable, let url = address.url(of: .introspection) {
+            document["introspection_endpoint"] = .string(url)
+        }
         document["response_types_supported"] = .strings(["code"])
         document["response_modes_supported"] = .strings(settings.responseModes)
         document["grant_types_supported"] = .strings(

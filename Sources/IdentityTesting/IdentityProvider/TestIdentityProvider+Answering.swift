@@ -52,6 +52,7 @@ extension TestIdentityProvider {
             case .revocation:
                 try state.withLock { try $0.revoke(request) }
                 return ProviderResponse(status: 200)
+            case .introspection: return .json(try snapshot.introspect(request))
             case .endSession: return endSession(request)
             case .userInfo: return try userInfo(request)
             default: return ProviderResponse(status: 404)

@@ -102,6 +102,8 @@ extension TestIdentityProvider {
         public static let deviceVerification = Endpoint(rawValue: "deviceVerification")
         /// The endpoint that revokes tokens (RFC 7009).
         public static let revocation = Endpoint(rawValue: "revocation")
+        /// The endpoint that tells about a token (RFC 7662).
+        public static let introspection = Endpoint(rawValue: "introspection")
         /// The endpoint that signs a person out of the provider.
         public static let endSession = Endpoint(rawValue: "endSession")
         /// The endpoint that returns claims about the person.

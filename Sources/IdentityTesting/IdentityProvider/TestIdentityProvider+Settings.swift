@@ -72,6 +72,10 @@ extension TestIdentityProvider {
         /// The names that an exchange may give in `audience` and `resource`; `nil` means any.
         public var exchangeTargets: Set<String>?
 
+        /// Which clients may ask about their tokens (RFC 7662). A provider of the profile `.openIDConnect` has the endpoint,
+        /// which is public by default.
+        public var introspection = IntrospectionCallers.anyClient
+
         /// The assertions that the provider redeems (RFC 7523), each with the username of the person it is about. Without
         /// any, it does not have the grant.
         public var assertions: [String: String] = [:]

@@ -148,6 +148,15 @@ package enum DeviceAuthorizationRequestMessage {
     }
 }
 
+/// The form body that asks about an access token.
+/// - SeeAlso: [RFC 7662 §2.1](https://www.rfc-editor.org/rfc/rfc7662#section-2.1)
+package enum IntrospectionRequestMessage {
+    /// The parameters.
+    package static func items(clientID: String, token: String) -> [(String, String)] {
+        [("client_id", clientID), ("token", token), ("token_type_hint", "access_token")]
+    }
+}
+
 /// The form body that revokes a refresh token.
 /// - SeeAlso: [RFC 7009 §2.1](https://www.rfc-editor.org/rfc/rfc7009#section-2.1)
 package enum RevocationRequestMessage {

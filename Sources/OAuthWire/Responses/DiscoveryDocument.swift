@@ -15,6 +15,8 @@ package struct DiscoveryDocument: Sendable {
     /// `userinfo_endpoint`; `nil` if it is absent or no text. No sign-in depends on it.
     package let userInfoEndpoint: String?
     package let revocationEndpoint: String?
+    /// `introspection_endpoint`; `nil` if it is absent or no text. No sign-in depends on it.
+    package let introspectionEndpoint: String?
     package let pushedAuthorizationRequestEndpoint: String?
     package let responseModesSupported: [String]?
     package let codeChallengeMethodsSupported: [String]?
@@ -40,6 +42,7 @@ package struct DiscoveryDocument: Sendable {
         deviceAuthorizationEndpoint = try json.optionalString("device_authorization_endpoint")
         endSessionEndpoint = try json.optionalString("end_session_endpoint")
         userInfoEndpoint = json.string("userinfo_endpoint")
+        introspectionEndpoint = json.string("introspection_endpoint")
         revocationEndpoint = try json.optionalString("revocation_endpoint")
         pushedAuthorizationRequestEndpoint = try json.optionalString("pushed_authorization_request_endpoint")
         responseModesSupported = try json.optionalStrings("response_modes_supported")

@@ -23,7 +23,7 @@ package enum WireError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Reading fields: `null` and the empty string are absent, another type is an error.
 extension JSONObject {
-    func optionalString(_ name: String) throws(WireError) -> String? {
+    package func optionalString(_ name: String) throws(WireError) -> String? {
         guard let value = self[name], !value.isNull else { return nil }
         guard let text = value.string else { throw WireError.wrongType(name) }
         return text.isEmpty ? nil : text
@@ -34,7 +34,7 @@ extension JSONObject {
         return text
     }
 
-    func optionalStrings(_ name: String) throws(WireError) -> [String]? {
+    package func optionalStrings(_ name: String) throws(WireError) -> [String]? {
         guard let value = self[name], !value.isNull else { return nil }
         guard let strings = strings(name) else { throw WireError.wrongType(name) }
         return strings

@@ -29,4 +29,18 @@ import Testing
         #expect(other.errors.contains("invalid_response.subject"))
         #expect(setup.provider.count(of: .token) == 1, "The sign-in's token is used.")
     }
+
+    @Test(.timeLimit(.minutes(1))) func printsWhatTheProviderSaysAboutTheToken() async throws {
+        let setup = try ToolSetup()
+        #expect(try await setup.run("introspect").status == 2)
+        #expect(try await setup.login().status == 0)
+        let plain = try await setup.run("introspect")
+        #expect(plain.status == 0 && plain.output.hasPrefix("active\ttrue\nscope\t"), "\(plain.output) \(plain.errors)")
+        let json = try await setup.run("introspect", "--json")
+        #expect(try JSONObject(parsing: Array(json.output.utf8)).string("username") == "alice@example.test")
+        setup.provider.settings.introspection = .clientsWithSecret
+        let refused = try await setup.run("introspect")
+        #expect(refused.status == 7 && refused.output.isEmpty && refused.errors.contains("with a secret"))
+        #expect(setup.provider.count(of: .token) == 1)
+    }
 }
