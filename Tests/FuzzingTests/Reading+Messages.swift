@@ -64,6 +64,20 @@ extension Reading {
         }
     }
 
+    /// The lines are fields of challenges, and of answers with the nonce for the next request.
+    static func nonce(_ bytes: [UInt8]) {
+        let values = bytes.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }
+        let challenges = AuthenticationChallenge.parse(values)
+        for challenge in challenges where challenge.nonce != nil {
+            precondition(challenge.scheme == "pop", "a nonce of another scheme")
+        }
+        for nonce in challenges.map(\.nonce) + [AuthenticationChallenge.nextNonce(in: values)] {
+            guard let nonce else { continue }
+            precondition((1...2048).contains(nonce.utf8.count), "an empty or endless nonce")
+            precondition(nonce.utf8.allSatisfy { (0x21...0x7E).contains($0) }, "a nonce that breaks a header")
+        }
+    }
+
     static func clientInfo(_ bytes: [UInt8]) {
         guard let info = ClientInfo.parse(String(decoding: bytes, as: UTF8.self)) else { return }
         precondition(!info.uid.isEmpty && !info.utid.isEmpty, "an empty name was accepted")

@@ -11,7 +11,9 @@ enum Subject: String, CaseIterable {
     case idToken = "id-token"
     case redirectRequest = "redirect-request"
     case challenge
+    case nonce
     case clientInfo = "client-info"
+    case sharedCache = "shared-cache"
 
     /// Reads `bytes` as the library would. Ends the program if an invariant does not hold.
     func read(_ bytes: [UInt8]) {
@@ -25,7 +27,9 @@ enum Subject: String, CaseIterable {
         case .idToken: Reading.idToken(bytes)
         case .redirectRequest: Reading.redirectRequest(bytes)
         case .challenge: Reading.challenge(bytes)
+        case .nonce: Reading.nonce(bytes)
         case .clientInfo: Reading.clientInfo(bytes)
+        case .sharedCache: Reading.sharedCache(bytes)
         }
     }
 }
