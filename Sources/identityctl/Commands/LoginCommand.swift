@@ -16,7 +16,8 @@ struct LoginCommand: ToolCommand {
             example over SSH, use --device-code if the provider offers it: you open a short address on any device, and \
             type a code. With --manual you open a long address in any browser, and paste the address at which the \
             browser ends. A script does the same in two commands: --start prints the address, and --finish reads the other \
-            address from standard input.
+            address from standard input. With --grant you sign in without a page, by an assertion of another system or a \
+            grant of the provider's own; its secrets come from files.
             """
     )
 
@@ -25,6 +26,7 @@ struct LoginCommand: ToolCommand {
     @OptionGroup var account: AccountOption
     @OptionGroup var scheme: SchemeOption
     @OptionGroup var signIn: SignInOptions
+    @OptionGroup var grant: GrantOptions
     @OptionGroup var browser: BrowserOption
     @OptionGroup var record: RecordOption
     @OptionGroup var output: OutputOptions
@@ -51,11 +53,11 @@ struct LoginCommand: ToolCommand {
     var deviceCode = false
 
     func validate() throws {
-        guard !(manual && deviceCode) else {
-            throw ValidationError("Give one of --manual and --device-code, not both.")
+        guard [manual, deviceCode, grant.type != nil].filter(\.self).count < 2 else {
+            throw ValidationError("Give one of --manual, --device-code and --grant.")
         }
-        guard [start, finish, deviceCode].filter(\.self).count < 2 else {
-            throw ValidationError("Give one of --start, --finish and --device-code.")
+        guard [start, finish, deviceCode, grant.type != nil].filter(\.self).count < 2 else {
+            throw ValidationError("Give one of --start, --finish, --device-code and --grant.")
         }
         guard !(start || finish) || !ifNeeded else {
             throw ValidationError(
@@ -72,7 +74,7 @@ struct LoginCommand: ToolCommand {
         case .browser: elsewhere.after(error)
         case .deviceCode: DeviceSignIn.advice(on: error)
         case .manual: finish ? adviceAfterFinish(error) : nil
-        case nil: nil
+        case .grant, nil: nil
         }
     }
 
@@ -185,6 +187,14 @@ struct LoginCommand: ToolCommand {
         _ session: Session,
         watches: Bool
     ) async throws -> AuthenticationResult {
+        if method == .grant {
+            return try await application.acquireToken(
+                grantType: grant.type ?? "",
+                parameters: grant.parameters(),
+                scopes: parameters.scopes,
+                account: parameters.account
+            )
+        }
         let device =
             try method == .deviceCode
             ? signIn.deviceParameters(parameters, session.environment, for: wanted) : nil
@@ -206,11 +216,12 @@ struct LoginCommand: ToolCommand {
 extension LoginCommand {
     /// The place where the person signs in.
     enum Method {
-        case browser, manual, deviceCode
+        case browser, manual, deviceCode, grant
     }
 
     /// Returns the chosen method. An option wins over the variable of another method.
     private func method(_ environment: Environment) throws -> Method {
+        if grant.type != nil { return .grant }
         if start || finish { return .manual }
         if try !manual && environment.isOn("device-code", deviceCode) { return .deviceCode }
         return try environment.isOn("manual", manual) ? .manual : .browser
@@ -240,6 +251,15 @@ extension LoginCommand {
         case .deviceCode:
             let name = deviceCode ? "--device-code" : Environment.variable(for: "device-code")
             try refuse(optionsOfPage, beside: name, which: "shows no page here")
+        case .grant:
+            let others = [
+                ("--claims", token.claims), ("--scheme", scheme.scheme), ("--parameter", signIn.extraParameters.first),
+            ]
+            try refuse(
+                optionsOfPage + others.filter { $0.1 != nil }.map(\.0),
+                beside: "--grant",
+                which: "shows no page"
+            )
         }
     }
 

@@ -64,6 +64,35 @@ import Testing
         #expect(try await Tool.run(["token", "--scope", "mail.read"], shared).status == 2)
     }
 
+    /// An assertion comes from a file, as a refresh token does.
+    @Test(.timeLimit(.minutes(1))) func signsInWithAGrantWithoutAPage() async throws {
+        let setup = try ToolSetup()
+        setup.provider.settings.assertions = ["c4n4ry": "alice@example.test"]
+        let path = "\(setup.directory.path)/assertion"
+        try Data("c4n4ry\n".utf8).write(to: URL(fileURLWithPath: path))
+        let login = ["login", "--grant", "urn:ietf:params:oauth:grant-type:jwt-bearer", "--scope", "files.read"]
+        let file = ["--grant-parameter-file", "assertion=\(path)"]
+        let signedIn = try await Tool.run(login + file, setup.variables)
+        #expect(
+            signedIn.status == 0 && signedIn.errors.hasPrefix("Signed in as alice@example.test"),
+            "\(signedIn.errors)"
+        )
+        #expect(try await Tool.run(["token", "--scope", "files.read"], setup.variables).status == 0)
+        try Data("c4n4ry-old".utf8).write(to: URL(fileURLWithPath: path))
+        let refused = try await Tool.run(login + file, setup.variables)
+        #expect(refused.status == 1 && !refused.errors.contains("c4n4ry"), "\(refused.errors)")
+        let wrong = [
+            ["--grant-parameter-file", "assertion"], file + file,
+            ["--grant-parameter-file", "a=-", "--grant-parameter-file", "b=-"],
+            file + ["--device-code"], file + ["--prompt", "login"], file + ["--claims", "{}"],
+            ["--grant-parameter-file", "a=/no/file"],
+        ]
+        for options in wrong {
+            #expect(try await Tool.run(login + options, setup.variables).status == 64, "\(options)")
+        }
+        #expect(try await Tool.run(["login"] + file, setup.variables).status == 64)
+    }
+
     @Test(.timeLimit(.minutes(1))) func takesASignInOverByItsRefreshToken() async throws {
         let setup = try ToolSetup()
         #expect(try await setup.login().status == 0)

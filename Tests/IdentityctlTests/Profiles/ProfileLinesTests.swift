@@ -11,8 +11,8 @@ import Testing
 @Suite struct ProfileLinesTests {
     /// The options that belong to one call: a profile's line would be wrong for the others.
     private static let ofOneCall: [String: Set] = [
-        "login": ["finish", "record", "start"], "token": ["nonce", "output", "record", "request", "watch"],
-        "logout": ["all", "discard"],
+        "login": ["finish", "grant", "grant-parameter-file", "record", "start"],
+        "token": ["nonce", "output", "record", "request", "watch"], "logout": ["all", "discard"],
         "accounts": ["default", "support"],
         "exchange": ["actor-token-file", "actor-token-type", "record", "subject-token-file", "subject-token-type"],
         "exec": ["companion", "detached", "env", "token-file"],

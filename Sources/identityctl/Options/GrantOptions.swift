@@ -1,0 +1,49 @@
+// Part of swift-identity-client · SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+
+/// Options for a sign-in with a grant of another kind, without a page.
+struct GrantOptions: ParsableArguments {
+    @Option(
+        name: .customLong("grant"),
+        help: ArgumentHelp(
+            "Sign in without a page, with this grant: an assertion (urn:ietf:params:oauth:grant-type:jwt-bearer), or one of the "
+                + "provider's own.",
+            valueName: "type"
+        )
+    )
+    var type: String?
+
+    @Option(
+        name: .customLong("grant-parameter-file"),
+        help: ArgumentHelp(
+            "With --grant: a parameter of the grant, and the file with its value; - for standard input. Repeatable.",
+            valueName: "name=file"
+        )
+    )
+    var parameterFiles: [String] = []
+
+    func validate() throws {
+        guard type != nil || parameterFiles.isEmpty else {
+            throw ValidationError("--grant-parameter-file: there is no --grant that the parameter is for.")
+        }
+    }
+
+    /// Returns the parameters with the values in the files.
+    ///
+    /// - Throws: `UsageError`, `SystemFailure`, `CancellationError`.
+    func parameters() async throws -> [String: String] {
+        var parameters: [String: String] = [:]
+        guard parameterFiles.filter({ $0.hasSuffix("=-") }).count < 2 else {
+            throw UsageError("--grant-parameter-file: standard input has one value. Give a file for the other one.")
+        }
+        for text in parameterFiles {
+            let given = Given(text: text, origin: "--grant-parameter-file")
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { throw given.error("give NAME=FILE.") }
+            guard parameters[parts[0]] == nil else { throw given.error("'\(parts[0].printable)' is given twice.") }
+            parameters[parts[0]] = try await Given(text: parts[1], origin: given.origin).contentAsToken()
+        }
+        return parameters
+    }
+}
