@@ -59,8 +59,8 @@ struct AccountStoreView: Sendable {
     struct Part: Sendable {
         var type: AccountType.Name
         var accounts: [Account]
-        var accessTokens: [Account.ID: Set<String>]
-        var userData: [Account.ID: CacheRecord]
+        var accessTokens: [Account.Key: Set<String>]
+        var userData: [Account.Key: CacheRecord]
     }
 
     var parts: [Part]
@@ -88,24 +88,25 @@ struct AccountStoreView: Sendable {
 extension AccountStoreView.Part {
     fileprivate init(_ entry: AccountStore.Entry) async throws {
         let environment = entry.application.environment
-        let scope = environment.configuration.authority.accountScope
         let listing = try await environment.store.allSnapshots()
         type = entry.type.name
-        accounts = listing.accounts(inScope: scope)
+        accounts = listing.accounts(in: environment.clouds)
         accessTokens = [:]
         for snapshot in listing.snapshots.values
         where snapshot.credentials.clientID == environment.clientID
-            && Authority.accountScope(ofPartition: snapshot.credentials.partition) == scope
+            && environment.clouds.contain(partition: snapshot.credentials.partition)
         {
-            accessTokens[snapshot.account.id, default: []].formUnion(snapshot.credentials.accessTokens.map(\.secret))
+            accessTokens[snapshot.account.key, default: []].formUnion(snapshot.credentials.accessTokens.map(\.secret))
         }
         let records = try await environment.store.applicationRecords()
         userData = [:]
-        for account in accounts { userData[account.id] = records[environment.userData.key(for: account.id)] }
+        for account in accounts {
+            userData[account.key] = records[environment.userData(of: account).key(for: account.id)]
+        }
     }
 
     fileprivate func changes(to next: AccountStoreView.Part) -> [AccountStoreChange] {
-        let before = Dictionary(accounts.map { ($0.id, $0) }) { first, _ in first }
+        let before = Dictionary(accounts.map { ($0.key, $0) }) { first, _ in first }
         let stored = { (account: Account) in StoredAccount(type: type, account: account) }
         var changes = AccountChange.changes(from: accounts, to: next.accounts).map { change in
             let kind: AccountStoreChange.Kind =
@@ -117,14 +118,14 @@ extension AccountStoreView.Part {
             return AccountStoreChange(kind: kind, type: type, old: change.old.map(stored), new: change.new.map(stored))
         }
         for account in next.accounts {
-            guard let old = before[account.id] else { continue }
+            guard let old = before[account.key] else { continue }
             func note(_ kind: AccountStoreChange.Kind) {
                 changes.append(AccountStoreChange(kind: kind, type: type, old: stored(old), new: stored(account)))
             }
             // The removal of an expired token is no news.
-            let known = accessTokens[account.id] ?? []
-            if !(next.accessTokens[account.id] ?? []).isSubset(of: known) { note(.tokenChanged) }
-            if next.userData[account.id] != userData[account.id] { note(.userDataChanged) }
+            let known = accessTokens[account.key] ?? []
+            if !(next.accessTokens[account.key] ?? []).isSubset(of: known) { note(.tokenChanged) }
+            if next.userData[account.key] != userData[account.key] { note(.userDataChanged) }
         }
         return changes
     }

@@ -10,7 +10,8 @@ extension AccountStore {
         _: Value.Type = Value.self,
         of account: StoredAccount
     ) async throws -> Value? {
-        try await entry(account.type).application.environment.userData.value(of: account.account.id)
+        try await entry(account.type).application.environment.userData(of: account.account)
+            .value(of: account.account.id)
     }
 
     /// Stores the program's data of an account with its tokens; `nil` removes the data.
@@ -46,10 +47,10 @@ extension AccountStore {
         _ change: (UserDataRecords) async throws -> Void
     ) async throws {
         let application = try entry(account.type).application
-        let (records, id) = (application.environment.userData, account.account.id)
-        guard try await application.account(withID: id) != nil else { throw Self.notSignedIn }
+        let (records, id) = (application.environment.userData(of: account.account), account.account.id)
+        guard try await application.signedIn(account.account) != nil else { throw Self.notSignedIn }
         try await change(records)
-        guard try await application.account(withID: id) != nil else {
+        guard try await application.signedIn(account.account) != nil else {
             try await records.remove(of: id)
             throw Self.notSignedIn
         }

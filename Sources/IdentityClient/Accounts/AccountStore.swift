@@ -27,6 +27,15 @@ public final class AccountStore: Sendable {
     struct Entry: Sendable {
         let type: AccountType
         let application: PublicClientApplication
+
+        /// Whether an account could be of either type, or the name does not tell them apart.
+        func isAmbiguous(beside other: Entry) -> Bool {
+            let (own, others) = (application.environment, other.application.environment)
+            let haveSameAccounts =
+                own.clouds.contain(partition: others.partition) || others.clouds.contain(partition: own.partition)
+            return type.name == other.type.name
+                || own.clientID == others.clientID && own.store.group == others.store.group && haveSameAccounts
+        }
     }
 
     let entries: [Entry]
@@ -41,14 +50,9 @@ public final class AccountStore: Sendable {
     ///   field is reserved for the library, two types have the same name, or two types share client, provider and
     ///   group, so that an account's type would be ambiguous.
     public init(_ types: [AccountType]) throws {
-        var identities: Set<[String]> = []
         entries = try types.map { Entry(type: $0, application: try $0.application()) }
-        for entry in entries {
-            let environment = entry.application.environment
-            let identity = [
-                environment.clientID, environment.configuration.authority.accountScope, environment.store.group.name,
-            ]
-            guard identities.insert([entry.type.name.rawValue]).inserted, identities.insert(identity).inserted else {
+        for (index, entry) in entries.enumerated() {
+            guard !entries[..<index].contains(where: entry.isAmbiguous) else {
                 throw AuthenticationError(
                     .invalidArgument,
                     "The account type '\(entry.type.name)' has the name, or the client, provider and group, of another."

@@ -12,7 +12,7 @@ extension PublicClientApplication {
     /// - Throws: `AuthenticationError.cache` when the cache cannot be read; `.brokerUnavailable` or `.serverUnavailable`
     ///   when a required broker does not answer; `CancellationError`.
     public func allAccounts() async throws -> [Account] {
-        let stored = try await environment.store.allSnapshots().accounts(inScope: configuration.authority.accountScope)
+        let stored = try await environment.store.allSnapshots().accounts(in: environment.clouds)
         return try await withAccountsOfBroker(stored)
     }
 
@@ -78,13 +78,14 @@ extension PublicClientApplication {
     public func account(withHomeAccountID homeAccountID: String) async throws -> Account? {
         let wanted = homeAccountID.lowercased()
         let listing = try await environment.store.allSnapshots()
-        let scope = configuration.authority.accountScope
-        let found = listing.snapshots.values.first { snapshot in
-            Authority.accountScope(ofPartition: snapshot.credentials.partition) == scope
+        let found = listing.snapshots.values.filter { snapshot in
+            environment.clouds.contain(partition: snapshot.credentials.partition)
                 && (snapshot.credentials.homeAccountID.lowercased() == wanted || snapshot.account.id.rawValue == wanted)
         }
-        guard let found else { return nil }
-        return listing.accounts(inScope: scope).first { $0.id == found.account.id }
+        guard let one = found.first(where: { $0.credentials.partition == environment.partition }) ?? found.first else {
+            return nil
+        }
+        return listing.accounts(in: environment.clouds).first { $0.key == one.account.key }
     }
 
     /// Signs an account out on this computer: removes its tokens, for all programs of the group and all B2C policies.
@@ -100,6 +101,12 @@ extension PublicClientApplication {
     public func remove(_ account: Account) async throws {
         let removed = try await AccountRemoval(environment: environment, context: environment.context(nil)).run(account)
         if let failure = removed.failure { throw failure }
+    }
+
+    /// Returns an account as it is now, or `nil` if it is not signed in.
+    func signedIn(_ account: Account) async throws -> Account? {
+        guard environment.clouds.areSeveral else { return try await self.account(withID: account.id) }
+        return try await allAccounts().first { $0.key == account.key }
     }
 
     private func recordID(of id: Account.ID) -> RecordID {
@@ -159,7 +166,7 @@ extension PublicClientApplication {
     /// - Throws: `AuthenticationError.Code.noTokensFound` when the account is not signed in; `.cache` when the cache
     ///   cannot be read or written; `CancellationError`.
     public func setCurrentAccount(_ account: Account) async throws {
-        guard let account = try await self.account(withID: account.id) else {
+        guard let account = try await signedIn(account) else {
             throw AuthenticationError(.noTokensFound, "This account is not signed in here.")
         }
         try await environment.accountsInUse.update { $0.choose(account) }
@@ -191,7 +198,7 @@ extension PublicClientApplication {
 
     func accountChanges(pace: CachePace) async throws -> AsyncStream<AccountChange> {
         let store = environment.store
-        let scope = configuration.authority.accountScope
+        let clouds = environment.clouds
         let watch = CacheWatch<CredentialStore.Listing, AccountChange>(
             [.init(cache: store.cache, group: store.group)],
             kinds: [.account],
@@ -200,7 +207,7 @@ extension PublicClientApplication {
             read: { _ in try await store.allSnapshots() },
             changes: { old, new in
                 old === new
-                    ? [] : AccountChange.changes(from: old.accounts(inScope: scope), to: new.accounts(inScope: scope))
+                    ? [] : AccountChange.changes(from: old.accounts(in: clouds), to: new.accounts(in: clouds))
             }
         )
         try await watch.begin()

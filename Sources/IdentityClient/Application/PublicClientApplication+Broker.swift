@@ -7,7 +7,7 @@ extension PublicClientApplication {
     ///
     /// A broker that cannot be asked has none, unless the program requires it.
     func withAccountsOfBroker(_ stored: [Account]) async throws -> [Account] {
-        let (use, authority) = (configuration.broker, configuration.authority)
+        let (use, clouds) = (configuration.broker, environment.clouds)
         guard let broker = use.broker else { return stored }
         let context = environment.context(nil)
         let found: [Account]
@@ -23,11 +23,9 @@ extension PublicClientApplication {
             return stored
         }
         var accounts = stored
-        for account in found
-        where CloudInstances.canonical(account.environment) == CloudInstances.canonical(authority.environment)
-            && !accounts.contains(where: { $0.id == account.id })
-        {
-            accounts.append(account.at(authority.environment))
+        for account in found where clouds.contain(scope: "entra|" + account.key.cloud) {
+            let account = account.at(clouds.authority(of: account).environment)
+            if !accounts.contains(where: { $0.key == account.key }) { accounts.append(account) }
         }
         return accounts.sorted { ($0.username ?? "", $0.id.rawValue) < ($1.username ?? "", $1.id.rawValue) }
     }

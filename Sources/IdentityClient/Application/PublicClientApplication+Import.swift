@@ -55,7 +55,7 @@ extension PublicClientApplication {
         var accounts: [(account: Account, isNew: Bool)] = []
         for snapshot in try await other.allSnapshots().snapshots.values {
             var credentials = snapshot.credentials
-            guard Authority.accountScope(ofPartition: credentials.partition) == configuration.authority.accountScope,
+            guard environment.clouds.contain(partition: credentials.partition),
                 credentials.clientID == store.clientID
             else { continue }
             credentials.signInID = SecureRandom.token(bytes: 16)

@@ -17,17 +17,21 @@ extension PublicClientApplication {
     ///   `.configuration` when the program, its registration or the provider's policy must be changed;
     ///   `CancellationError` when the task was cancelled.
     public func acquireTokenSilently(_ parameters: SilentParameters) async throws -> AuthenticationResult {
-        guard environment.isMeasured || parameters.scheme != .bearer else {
+        guard environment.isMoreThanAHit || parameters.scheme != .bearer else {
             return try await SilentFlow(refresher: refresher).run(parameters)
         }
-        return try await acquireBoundOrMeasured(parameters)
+        return try await acquirePrepared(parameters)
     }
 
-    /// Apart, because its frame would cost each hit more.
+    /// Acquires a token that is bound to a key, is measured or may be of another cloud. Apart, because its frame would cost
+    /// each hit more.
     @inline(never)
-    private func acquireBoundOrMeasured(_ parameters: SilentParameters) async throws -> AuthenticationResult {
+    private func acquirePrepared(_ parameters: SilentParameters) async throws -> AuthenticationResult {
         let proof = try await environment.proof(parameters.scheme)
         var parameters = parameters
+        if environment.clouds.areSeveral {
+            parameters.authority = try environment.clouds.authority(parameters.authority, of: parameters.account)
+        }
         parameters.binding = proof?.binding
         let bound = parameters
         return try await environment.configuration.telemetry.observe(

@@ -13,9 +13,8 @@ extension PublicClientApplication {
     ///
     /// - Throws: The errors of ``allAccounts()``.
     public func supportReport() async throws -> String {
-        let scope = configuration.authority.accountScope
         let snapshots = try await environment.store.allSnapshots().snapshots.values.filter {
-            Authority.accountScope(ofPartition: $0.credentials.partition) == scope
+            environment.clouds.contain(partition: $0.credentials.partition)
         }
         let now = environment.clock.unixSeconds
         let accounts = snapshots.map { $0.supportReport(at: now) }.sorted { $0.sortKey < $1.sortKey }

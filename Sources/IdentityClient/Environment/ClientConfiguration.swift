@@ -55,12 +55,16 @@ public struct ClientConfiguration: Sendable {
     /// 60 s there.
     public var expirationLeeway: Duration = .seconds(300)
 
-    /// Whether a sign-in at Entra ID may find that the person's account belongs to another of Microsoft's clouds, such as
-    /// that of the US government (`instance_aware`). Off unless set; without effect at other providers.
+    /// Whether accounts of Microsoft's other clouds, such as that of the US government, may sign in at Entra ID
+    /// (`instance_aware`). Off unless set; without effect at other providers.
     ///
-    /// Such a sign-in throws `.accountInAnotherCloud`. The error's ``AuthenticationError/redirectedAuthority`` is the authority
-    /// to sign in at, with an application object of its own: the clouds share neither accounts nor tokens, and the program
-    /// is registered in each of them. Only a cloud that the library knows, or a host in ``knownHosts``, is named.
+    /// A sign-in in the browser goes on at the account's cloud, which gets the code and issues the tokens. The account's
+    /// ``Account/environment`` names the cloud. ``PublicClientApplication/allAccounts()`` lists the accounts of all clouds, and
+    /// every call for an account goes to the account's cloud. A call's own authority may be of any cloud, too.
+    ///
+    /// The program is registered with one client ID in each of the clouds, and its ``authority`` is for the accounts of any
+    /// tenant (`common` or `organizations`). A cloud that the library does not know is believed only if its host is one of
+    /// ``knownHosts``; otherwise the sign-in throws `.untrustedAuthority`.
     ///
     /// - SeeAlso: [National clouds](https://learn.microsoft.com/entra/identity-platform/authentication-national-cloud)
     public var isInstanceAware = false

@@ -9,11 +9,11 @@ final class FlowEnvironment: Sendable {
     let configuration: ClientConfiguration
     let store: CredentialStore
     let accountsInUse: AccountsInUseRecord
-    let userData: UserDataRecords
     let possessionKeys: PossessionKeys
     let client: EndpointClient
     let resolver: AuthorityResolver
     let verifier: IDTokenVerifier
+    let clouds: Clouds
     /// Of the configured authority, computed once.
     let partition: String
     let hasTenants: Bool
@@ -23,12 +23,20 @@ final class FlowEnvironment: Sendable {
     let tokenParameters: [(String, String)]
     /// Tells tokens apart that were requested with other such parameters; 0 for none.
     let parameterTag: UInt64
-    /// Whether metrics or traces are wanted. A hit asks only this.
+    /// Whether metrics or traces are wanted.
     let isMeasured: Bool
+    /// Whether a silent call is measured, or finds its account's cloud first. A hit asks only this.
+    let isMoreThanAHit: Bool
 
     init(_ configuration: ClientConfiguration) {
         self.configuration = configuration
         isMeasured = configuration.telemetry != nil
+        clouds = Clouds(
+            of: configuration.authority,
+            areSeveral: configuration.isInstanceAware,
+            knownHosts: configuration.knownHosts
+        )
+        isMoreThanAHit = isMeasured || clouds.areSeveral
         partition = configuration.authority.partition
         hasTenants = configuration.authority.hasTenants
         scopeRule = configuration.authority.scopeRule
@@ -53,7 +61,6 @@ final class FlowEnvironment: Sendable {
             group: configuration.cacheGroup ?? .application(configuration.clientID),
             clientID: configuration.clientID.rawValue
         )
-        userData = UserDataRecords(store: store, scope: configuration.authority.accountScope)
         possessionKeys = PossessionKeys(store: store)
         accountsInUse = AccountsInUseRecord(store: store, scope: configuration.authority.accountScope)
         let documents = DiscoveryCache(
@@ -72,6 +79,11 @@ final class FlowEnvironment: Sendable {
 
     var clientID: String { configuration.clientID.rawValue }
     var clock: any WallClock { configuration.clock }
+
+    /// The program's data of an account.
+    func userData(of account: Account) -> UserDataRecords {
+        UserDataRecords(store: store, scope: clouds.authority(of: account).accountScope)
+    }
 
     func context(_ correlationID: UUID?) -> RequestContext {
         let logger = configuration.logger

@@ -19,6 +19,7 @@ struct DeviceSecretSignIn: Sendable {
         let own = try scopes.checked()
         let (authority, metadata) = try await environment.signInTarget(
             authority,
+            for: account,
             scopes: scopes,
             requiresPersistence: false,
             context

@@ -16,9 +16,7 @@ struct TokenExchangeFlow: Sendable {
     func run() async throws -> TokenExchangeResult {
         try parameters.check()
         let scopes = try parameters.scopes.checked()
-        let configured = environment.configuration.authority
-        try parameters.authority?.checkFits(configured)
-        var authority = parameters.authority ?? configured
+        var authority = try environment.clouds.authority(parameters.authority, of: parameters.subject.account)
         if let account = parameters.subject.account { authority = authority.resolved(for: account.id) }
         let metadata = try await environment.resolver.metadata(for: authority, context: context)
         guard metadata.exchangesTokens else { throw AuthenticationError.exchangeNotOffered(nil, context) }
@@ -48,7 +46,8 @@ struct TokenExchangeFlow: Sendable {
         _ scopes: [String],
         _ endpoint: TokenEndpoint
     ) async throws -> TokenExchangeResult {
-        var silent = SilentParameters(scopes: wanted, account: account, authority: parameters.authority)
+        let called = try environment.clouds.authority(parameters.authority, of: account)
+        var silent = SilentParameters(scopes: wanted, account: account, authority: called)
         silent.correlationID = context.correlationID
         let flow = SilentFlow(refresher: refresher)
         var held = try await flow.run(silent)

@@ -116,6 +116,16 @@ public struct TenantProfile: Hashable, Sendable {
     }
 }
 
+extension Account {
+    /// The values that tell accounts apart. Several of Microsoft's clouds may have the same identifier.
+    struct Key: Hashable, Sendable {
+        let id: ID
+        let cloud: String
+    }
+
+    var key: Key { Key(id: id, cloud: CloudInstances.canonical(environment)) }
+}
+
 extension TenantProfile {
     /// Returns whether both profiles describe the person alike. The claims are ignored, because their times change with
     /// every token.

@@ -56,15 +56,15 @@ extension AccountChange {
     /// Returns the changes from one list of accounts to another: removed accounts first, then updated accounts, then
     /// added accounts.
     static func changes(from old: [Account], to new: [Account]) -> [AccountChange] {
-        let before = Dictionary(old.map { ($0.id, $0) }) { first, _ in first }
-        let now = Set(new.map(\.id))
-        var changes = old.filter { !now.contains($0.id) }.map(removed)
+        let before = Dictionary(old.map { ($0.key, $0) }) { first, _ in first }
+        let now = Set(new.map(\.key))
+        var changes = old.filter { !now.contains($0.key) }.map(removed)
         for account in new {
-            if let known = before[account.id], !account.looksLike(known) {
+            if let known = before[account.key], !account.looksLike(known) {
                 changes.append(updated(from: known, to: account))
             }
         }
-        return changes + new.filter { before[$0.id] == nil }.map(added)
+        return changes + new.filter { before[$0.key] == nil }.map(added)
     }
 }
 

@@ -163,7 +163,8 @@ extension AuthenticationError.Code {
     public static let transportUnavailable = Self(rawValue: "configuration.transport_unavailable")
     /// No identity broker could be asked: none is installed, or it cannot be reached from here.
     public static let brokerUnavailable = Self(rawValue: "configuration.broker_unavailable")
-    /// The account belongs to another of Microsoft's clouds: sign in at the error's `redirectedAuthority`.
+    /// The account belongs to another of Microsoft's clouds, and ``ClientConfiguration/isInstanceAware`` is off: sign in at
+    /// the error's `redirectedAuthority`.
     public static let accountInAnotherCloud = Self(rawValue: "configuration.account_in_another_cloud")
     /// The provider does not offer a required feature.
     public static let unsupported = Self(rawValue: "configuration.unsupported")

@@ -98,14 +98,6 @@ extension Authority {
         return Authority(kind: .entra(base, tenant: tenant))
     }
 
-    /// Returns the authority of the same tenant in the cloud with `host`; `nil` if this is no Entra ID authority, or no host.
-    func inCloud(of host: String) -> Authority? {
-        guard case .entra(_, let tenant) = kind, let base = WebAddress("https://" + host), base.host == host,
-            base.environment == host, base.path.isEmpty
-        else { return nil }
-        return Authority(kind: .entra(base, tenant: tenant))
-    }
-
     private static func canonicalEnvironment(_ base: WebAddress) -> String {
         base.port == nil ? CloudInstances.canonical(base.host) : base.environment
     }

@@ -51,10 +51,12 @@ extension Authority {
     var scopeRule: ScopeRule { ScopeRule(ignoresCase: isMicrosoft) }
 
     /// Throws if a call's authority is of another kind or cloud than the configured authority.
-    func checkFits(_ configured: Authority) throws {
+    ///
+    /// - Parameter inAnyCloud: Whether another of Microsoft's clouds fits as well.
+    func checkFits(_ configured: Authority, inAnyCloud: Bool = false) throws {
         let isSameKind =
             switch (kind, configured.kind) {
-            case (.entra, .entra): partition == configured.partition
+            case (.entra, .entra): inAnyCloud || partition == configured.partition
             case (.b2c(let base, let tenant, _, _), .b2c(let other, let otherTenant, _, _)):
                 base == other && tenant == otherTenant
             default: self == configured

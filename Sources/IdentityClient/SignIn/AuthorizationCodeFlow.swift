@@ -33,8 +33,8 @@ struct AuthorizationCodeFlow: Sendable {
         -> AuthenticationResult
     {
         try request.markAnswered()
-        try checkIssuer(response, request)
-        try checkCloud(response, request)
+        let (authority, metadata) = try await issuer(of: response, to: request)
+        try checkIssuer(response, request, authority, metadata)
         let code: String
         switch response.outcome {
         case .code(let value): code = value
@@ -42,7 +42,7 @@ struct AuthorizationCodeFlow: Sendable {
             throw OAuthErrorMapping.error(words, status: nil, grant: nil, context: context)
                 .naming(request.scopes, beyond: request.parameters.scopes)
         }
-        let isNamed = request.authority.isMicrosoft
+        let isNamed = authority.isMicrosoft
         let form = TokenRequestMessage.authorizationCode(
             clientID: environment.clientID,
             code: code,
@@ -50,9 +50,9 @@ struct AuthorizationCodeFlow: Sendable {
             codeVerifier: request.proofKey.verifier,
             scopes: isNamed ? request.scopes : [],
             claims: isNamed ? request.claims : nil,
-            clientInfo: request.authority.hasHomeAccounts
+            clientInfo: authority.hasHomeAccounts
         )
-        let endpoint = TokenEndpoint(environment, request.authority, request.metadata, context)
+        let endpoint = TokenEndpoint(environment, authority, metadata, context)
         let answer: TokenResponse
         do {
             answer = try await endpoint.redeem(
@@ -65,8 +65,8 @@ struct AuthorizationCodeFlow: Sendable {
         let commit = SignInCommit(
             environment: environment,
             context: context,
-            authority: request.authority,
-            metadata: request.metadata,
+            authority: authority,
+            metadata: metadata,
             wanted: request.parameters.account,
             scopes: request.parameters.scopes,
             proof: request.proof
@@ -81,53 +81,88 @@ struct AuthorizationCodeFlow: Sendable {
         )
     }
 
+    /// Checks that the answer comes from the provider that its code goes to.
+    ///
     /// - SeeAlso: [RFC 9207 §2.4](https://www.rfc-editor.org/rfc/rfc9207#section-2.4)
-    private func checkIssuer(_ response: AuthorizationResponse, _ request: AuthorizationRequest) throws {
-        guard let expected = request.metadata.issuer else { return }
+    private func checkIssuer(
+        _ response: AuthorizationResponse,
+        _ request: AuthorizationRequest,
+        _ authority: Authority,
+        _ metadata: ProviderMetadata
+    ) throws {
+        guard let expected = metadata.issuer else { return }
         // Deviation: Entra's published issuer is a template, and it names no issuer in its responses.
-        if case .entra = request.authority.kind, !request.metadata.namesIssuerInResponse { return }
+        if case .entra = authority.kind, !metadata.namesIssuerInResponse {
+            guard let issuer = response.issuer, authority != request.authority else { return }
+            guard authority.accepts(publishedIssuer: issuer) else { throw issuerMismatch() }
+            return
+        }
         // Deviation: django-oauth-toolkit and others announce `iss` and leave it out of error responses.
-        let mayBeMissing = if case .error = response.outcome { true } else { !request.metadata.namesIssuerInResponse }
+        let mayBeMissing = if case .error = response.outcome { true } else { !metadata.namesIssuerInResponse }
         let names = { (issuer: String) in
             if WireText.areSame(issuer, expected) { return true }
             // Deviation: glewlwyd escapes the values of its form posts twice.
             guard request.isAnsweredByForm, let decoded = PercentEncoding.decode(issuer) else { return false }
             return WireText.areSame(decoded, expected)
         }
-        guard response.issuer.map(names) ?? mayBeMissing else {
-            throw AuthenticationError(
-                .issuerMismatch,
-                "The answer comes from another provider than the one that was asked (iss). Nothing was sent to it.",
-                correlationID: context.correlationID
-            )
-        }
+        guard response.issuer.map(names) ?? mayBeMissing else { throw issuerMismatch() }
+    }
+
+    private func issuerMismatch() -> AuthenticationError {
+        AuthenticationError(
+            .issuerMismatch,
+            "The answer comes from another provider than the one that was asked (iss). Nothing was sent to it.",
+            correlationID: context.correlationID
+        )
     }
 }
 
 // The clouds of Entra ID.
 extension AuthorizationCodeFlow {
-    /// Throws if the person's account belongs to another cloud, where this program's code cannot be redeemed.
-    ///
-    /// The redirect can be forged, so that it only names a cloud and never makes this program send anything there.
-    private func checkCloud(_ response: AuthorizationResponse, _ request: AuthorizationRequest) throws {
-        guard environment.configuration.isInstanceAware, let named = response.cloudHost?.lowercased(),
-            let authority = request.authority.inCloud(of: named), authority.partition != request.authority.partition
-        else { return }
-        guard CloudInstances.isKnown(named) || environment.configuration.knownHosts.contains(named) else {
+    /// Returns the provider that issued the code: the one that was asked, or the cloud of the person's account, which the
+    /// answer names. The code goes to no other host than that of a trusted cloud.
+    private func issuer(
+        of response: AuthorizationResponse,
+        to request: AuthorizationRequest
+    ) async throws -> (Authority, ProviderMetadata) {
+        let asked = (request.authority, request.metadata)
+        guard case .code = response.outcome, let host = response.cloudHost, asked.0.hasTenants else { return asked }
+        let clouds = environment.clouds
+        guard let authority = clouds.authority(asked.0, at: host) else {
+            // Without having been asked, the provider names no cloud.
+            guard clouds.areSeveral else { return asked }
             throw AuthenticationError(
                 .untrustedAuthority,
                 """
-                The answer names '\(WireText.clean(named).prefix(100))' as the cloud of the account, which is not a known cloud of \
+                The answer names '\(WireText.clean(host).prefix(100))' as the cloud of the account, which is not a known cloud of \
                 Microsoft. Nothing was sent there. If it is one, add it to the known hosts.
                 """,
                 correlationID: context.correlationID
             )
         }
-        throw AuthenticationError(
-            .accountInAnotherCloud,
-            "This account belongs to another cloud: sign in at \(authority.url), with this program's registration there.",
-            redirectedAuthority: authority,
-            correlationID: context.correlationID
+        guard authority.partition != asked.0.partition else { return asked }
+        guard clouds.areSeveral else {
+            throw AuthenticationError(
+                .accountInAnotherCloud,
+                "This account belongs to another cloud: sign in at \(authority.url), with this program's registration there.",
+                redirectedAuthority: authority,
+                correlationID: context.correlationID
+            )
+        }
+        if let wanted = request.parameters.account {
+            throw AuthenticationError(
+                .accountMismatch,
+                """
+                A person of another cloud (\(authority.environment)) signed in, but '\(WireText.clean(wanted.username ?? wanted.id.rawValue))' \
+                was requested. Nothing was stored. Sign in again with the requested account.
+                """,
+                correlationID: context.correlationID
+            )
+        }
+        context.logger.debug(
+            "The account belongs to another cloud, where the sign-in goes on",
+            metadata: ["identity.address": "\(authority.url)"]
         )
+        return (authority, try await environment.resolver.metadata(for: authority, context: context))
     }
 }

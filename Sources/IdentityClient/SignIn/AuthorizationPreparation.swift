@@ -26,6 +26,7 @@ struct AuthorizationPreparation: Sendable {
         self.context = context
         (authority, metadata) = try await environment.signInTarget(
             parameters.authority,
+            for: parameters.account,
             scopes: parameters.scopes,
             requiresPersistence: parameters.requiresPersistence,
             context
@@ -81,7 +82,7 @@ struct AuthorizationPreparation: Sendable {
         message.uiLocales = parameters.uiLocales
         message.correlationID = authority.isMicrosoft ? context.correlationID.uuidString.lowercased() : nil
         message.clientInfo = authority.hasHomeAccounts
-        message.isInstanceAware = environment.configuration.isInstanceAware && authority.hasTenants
+        message.isInstanceAware = environment.clouds.areSeveral
         message.extra = try ExtraItems.checked(parameters.extraQueryItems)
         let address = try await address(for: message)
         environment.configuration.capture?.note(authorization: address.url, context.correlationID)
@@ -167,6 +168,6 @@ struct PromptChoice: Sendable {
     private func isSignedIn(_ account: AccountsInUse.Entry?) async throws -> Bool {
         guard let account else { return false }
         let accounts = try await environment.store.allSnapshots().snapshots.values
-        return accounts.contains { $0.account.id == account.id }
+        return accounts.contains { $0.account.key == account.key }
     }
 }

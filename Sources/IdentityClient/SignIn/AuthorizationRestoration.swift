@@ -22,7 +22,8 @@ struct AuthorizationRestoration: Sendable {
                 "Another version of this library kept this prepared sign-in. Prepare a new one."
             )
         }
-        let authority = named ?? environment.configuration.authority
+        var parameters = try members.parameters()
+        let authority = try environment.clouds.authority(named, of: parameters.account)
         guard try WireText.areSame(members.string("clientID"), environment.clientID),
             try WireText.areSame(members.string("authority"), authority.url)
         else {
@@ -45,7 +46,6 @@ struct AuthorizationRestoration: Sendable {
         }
         let message = try members.message(for: environment.clientID)
         let requestedScopes = message.message.scopes
-        var parameters = try members.parameters()
         parameters.authority = named
         parameters.timeout = .seconds(left)
         let issuer = members.optionalString("issuer")
@@ -82,6 +82,7 @@ struct AuthorizationRestoration: Sendable {
         try parameters.checkRequiredAuthentication(at: authority)
         let (_, metadata) = try await environment.signInTarget(
             named,
+            for: parameters.account,
             scopes: parameters.scopes,
             requiresPersistence: parameters.requiresPersistence,
             context

@@ -16,6 +16,7 @@ struct BrokerSignIn: Sendable {
         guard let broker = use.broker else { return nil }
         let (authority, metadata) = try await environment.signInTarget(
             parameters.authority,
+            for: parameters.account,
             scopes: parameters.scopes,
             requiresPersistence: parameters.requiresPersistence,
             context

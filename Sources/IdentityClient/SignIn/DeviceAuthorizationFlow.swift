@@ -17,6 +17,7 @@ struct DeviceAuthorizationFlow: Sendable {
         }
         let (authority, metadata) = try await environment.signInTarget(
             parameters.authority,
+            for: parameters.account,
             scopes: parameters.scopes,
             requiresPersistence: parameters.requiresPersistence,
             context

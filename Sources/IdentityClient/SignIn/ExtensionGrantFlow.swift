@@ -18,6 +18,7 @@ struct ExtensionGrantFlow: Sendable {
         var scopes = try scopes.checked()
         let (authority, metadata) = try await environment.signInTarget(
             authority,
+            for: nil,
             scopes: self.scopes,
             requiresPersistence: false,
             context

@@ -14,6 +14,7 @@ struct RefreshTokenImport: Sendable {
         // All that may fail comes first, because the provider may give another token for this one.
         let (authority, metadata) = try await environment.signInTarget(
             authority,
+            for: nil,
             scopes: scopes,
             requiresPersistence: true,
             context

@@ -6,15 +6,17 @@ import OAuthWire
 extension FlowEnvironment {
     /// Returns the provider that a sign-in goes to, after every check that is possible beforehand.
     ///
-    /// - Parameter named: The call's own authority, or `nil` for the configured authority.
+    /// - Parameters:
+    ///   - named: The call's own authority, or `nil` for the configured authority.
+    ///   - account: The account to sign in, whose cloud it is; `nil` if the call names none.
     func signInTarget(
         _ named: Authority?,
+        for account: Account?,
         scopes: Set<Scope>,
         requiresPersistence: Bool,
         _ context: RequestContext
     ) async throws -> (Authority, ProviderMetadata) {
-        let authority = named ?? configuration.authority
-        try named?.checkFits(configuration.authority)
+        let authority = try clouds.authority(named, of: account)
         try configuration.checkNamesOpenID(scopes, at: authority)
         try await checkPersistence(isRequired: requiresPersistence, context)
         return (authority, try await resolver.metadata(for: authority, context: context))

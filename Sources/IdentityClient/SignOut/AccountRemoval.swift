@@ -28,7 +28,7 @@ struct AccountRemoval: Sendable {
     }
 
     private func key(_ account: Account) -> CacheKey {
-        environment.store.key(for: RecordID(partition: environment.partition, accountID: account.id.rawValue))
+        environment.store.key(for: RecordID(authority: environment.clouds.authority(of: account), account: account.id))
     }
 
     /// Does the unlocking and waiting that the removal needs, while the caller can still give up.
@@ -45,7 +45,7 @@ struct AccountRemoval: Sendable {
         // prevent it.
         try await take(key(account), &removed)
         do {
-            try await sweep(account.id, &removed)
+            try await sweep(account, &removed)
         } catch let error as AuthenticationError where removed.wasThere {
             removed.failure = removed.failure ?? error
         }
@@ -55,7 +55,7 @@ struct AccountRemoval: Sendable {
             return removed
         }
         try await loggingFailure { try await environment.accountsInUse.update { $0.signOut(account) } }
-        try await loggingFailure { try await environment.userData.remove(of: account.id) }
+        try await loggingFailure { try await environment.userData(of: account).remove(of: account.id) }
         try await removeFromBroker(account)
         return removed
     }
@@ -73,14 +73,14 @@ struct AccountRemoval: Sendable {
     }
 
     /// Removes the records of the group's other programs and of other policies.
-    private func sweep(_ id: Account.ID, _ removed: inout Removed) async throws {
+    private func sweep(_ account: Account, _ removed: inout Removed) async throws {
         let configuration = environment.configuration
         guard configuration.cacheGroup != nil || configuration.authority.policy != nil else { return }
-        let scope = configuration.authority.accountScope
+        let scope = environment.clouds.authority(of: account).accountScope
         let (listing, failure) = try await environment.store.readableSnapshots()
         removed.failure = failure
         for snapshot in listing.snapshots.values
-        where snapshot.account.id == id
+        where snapshot.account.id == account.id
             && Authority.accountScope(ofPartition: snapshot.credentials.partition) == scope
         {
             try await take(snapshot.key, &removed)

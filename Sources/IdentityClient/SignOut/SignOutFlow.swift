@@ -29,7 +29,7 @@ struct SignOutFlow: Sendable {
         _ parameters: SignOutParameters
     ) async throws -> Result<(ProviderMetadata, SignOutResult.Outcome), AuthenticationError>? {
         guard parameters.revokesTokens || parameters.endsBrowserSession else { return nil }
-        let authority = environment.configuration.authority.resolved(for: account.id)
+        let authority = environment.clouds.authority(of: account).resolved(for: account.id)
         do {
             let metadata = try await environment.resolver.metadata(for: authority, context: context)
             guard parameters.revokesTokens else { return .success((metadata, .notRequested)) }
@@ -58,7 +58,7 @@ struct SignOutFlow: Sendable {
             )
         case .success(let (endpoints, outcome)): (metadata, revocation) = (endpoints, outcome)
         }
-        let authority = environment.configuration.authority.resolved(for: account.id)
+        let authority = environment.clouds.authority(of: account).resolved(for: account.id)
         var browserSession = SignOutResult.Outcome.notRequested
         if parameters.endsBrowserSession {
             try Task.checkCancellation()

@@ -18,7 +18,10 @@ struct SilentFlow: Sendable {
         if let timeout = parameters.timeout, parameters.deadline == nil {
             return try await run(parameters, within: timeout)
         }
-        try parameters.authority?.checkFits(environment.configuration.authority)
+        try parameters.authority?.checkFits(
+            environment.configuration.authority,
+            inAnyCloud: environment.clouds.areSeveral
+        )
         let id = RecordID(
             partition: parameters.authority?.partition ?? environment.partition,
             accountID: parameters.account.id.rawValue

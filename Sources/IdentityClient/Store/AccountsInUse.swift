@@ -32,25 +32,25 @@ extension AccountsInUse {
     /// Makes `account` the current one.
     package mutating func choose(_ account: Account) {
         let chosen = Entry(account)
-        if let current, current.id != chosen.id { previous = current }
+        if let current, current.key != chosen.key { previous = current }
         // An account that comes back after signing out does not become its own predecessor.
-        if previous?.id == chosen.id { previous = nil }
+        if previous?.key == chosen.key { previous = nil }
         current = chosen
     }
 
     package mutating func signIn(_ account: Account) {
         choose(account)
-        signedOut.removeAll { $0.id == account.id }
+        signedOut.removeAll { $0.key == account.key }
         asksAgain = false
     }
 
     package mutating func signOut(_ account: Account) {
         // If no account was chosen, this one was current as the only one.
-        if (current?.id ?? account.id) == account.id {
+        if (current?.key ?? account.key) == account.key {
             previous = Entry(account)
             current = nil
         }
-        signedOut.removeAll { $0.id == account.id }
+        signedOut.removeAll { $0.key == account.key }
         signedOut = Array(([Entry(account)] + signedOut).prefix(Self.maximumSignedOut))
         asksAgain = true
     }
@@ -60,11 +60,11 @@ extension AccountsInUse {
     /// An account that another program of the group has signed out becomes the previous one.
     /// - Returns: `nil` if there are several accounts and none of them was chosen.
     package func accounts(among signedIn: [Account]) -> CurrentAccount? {
-        if let current, let account = signedIn.first(where: { $0.id == current.id }) {
+        if let current, let account = signedIn.first(where: { $0.key == current.key }) {
             return CurrentAccount(current: account, previous: previous.map { $0.account(among: signedIn) })
         }
         guard signedIn.count <= 1 else { return nil }
-        let before = (current ?? previous).flatMap { $0.id == signedIn.first?.id ? nil : $0 }
+        let before = (current ?? previous).flatMap { $0.key == signedIn.first?.key ? nil : $0 }
         return CurrentAccount(current: signedIn.first, previous: before.map { $0.account(among: signedIn) })
     }
 
@@ -92,8 +92,10 @@ extension AccountsInUse.Entry {
         username = account.username
     }
 
+    var key: Account.Key { Account.Key(id: id, cloud: CloudInstances.canonical(environment)) }
+
     func account(among signedIn: [Account]) -> Account {
-        signedIn.first { $0.id == id }
+        signedIn.first { $0.key == key }
             ?? Account(id: id, environment: environment, username: username, homeAccountID: homeAccountID)
     }
 }

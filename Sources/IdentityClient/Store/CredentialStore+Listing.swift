@@ -78,7 +78,13 @@ extension CredentialStore {
             self.snapshots = snapshots
         }
 
-        /// The accounts of one provider, each once and sorted by username.
+        /// The accounts of an application object, each once and sorted by username.
+        func accounts(in clouds: Clouds) -> [Account] {
+            guard clouds.areSeveral else { return accounts(inScope: clouds.accountScope) }
+            let scopes = Set(snapshots.values.map { Authority.accountScope(ofPartition: $0.credentials.partition) })
+            return Account.sorted(scopes.filter(clouds.contain(scope:)).flatMap(accounts(inScope:)))
+        }
+
         func accounts(inScope scope: String) -> [Account] {
             if let known = accounts.withLock({ $0[scope] }) { return known }
             var views: [Account.ID: [CredentialSnapshot]] = [:]
@@ -86,8 +92,7 @@ extension CredentialStore {
             where Authority.accountScope(ofPartition: snapshot.credentials.partition) == scope {
                 views[snapshot.account.id, default: []].append(snapshot)
             }
-            let sorted = views.values.map { Account.merged($0) }.map { (key: $0.sortKey, account: $0) }
-                .sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.account)
+            let sorted = Account.sorted(views.values.map { Account.merged($0) })
             accounts.withLock { $0[scope] = sorted }
             return sorted
         }
@@ -95,8 +100,15 @@ extension CredentialStore {
 }
 
 extension Account {
-    /// The username and the identifier as bytes, so that the order is the same each time.
-    fileprivate var sortKey: [UInt8] { Array((username ?? "").utf8) + [0] + id.rawValue.utf8 }
+    /// Sorts by the bytes of username, identifier and cloud, so that the order is the same each time.
+    fileprivate static func sorted(_ accounts: [Account]) -> [Account] {
+        accounts.map { (key: $0.sortKey, account: $0) }.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+            .map(\.account)
+    }
+
+    private var sortKey: [UInt8] {
+        Array((username ?? "").utf8) + [0] + id.rawValue.utf8 + [0] + environment.utf8
+    }
 
     /// Merges the views of several clients and policies of one person. The order is fixed, so that the value stays the
     /// same while the records do.

@@ -13,12 +13,11 @@ struct IntrospectionFlow: Sendable {
     private var environment: FlowEnvironment { refresher.environment }
 
     func run(_ account: Account, scopes: Set<Scope>, authority named: Authority?) async throws -> TokenIntrospection {
-        let configured = environment.configuration.authority
-        try named?.checkFits(configured)
-        let authority = (named ?? configured).resolved(for: account.id)
+        let called = try environment.clouds.authority(named, of: account)
+        let authority = called.resolved(for: account.id)
         let metadata = try await environment.resolver.metadata(for: authority, context: context)
         let endpoint = try await endpoint(of: authority, metadata)
-        var parameters = SilentParameters(scopes: scopes, account: account, authority: named)
+        var parameters = SilentParameters(scopes: scopes, account: account, authority: called)
         parameters.correlationID = context.correlationID
         let token = try await SilentFlow(refresher: refresher).run(parameters)
         let (response, body) = try await environment.client.post(

@@ -14,15 +14,14 @@ struct UserInfoFlow: Sendable {
 
     /// - Parameter scopes: The scopes of the access token that is sent; `nil` for a token that has `openid`.
     func run(_ account: Account, scopes: Set<Scope>?, authority named: Authority?) async throws -> IdentityClaims {
-        let configured = environment.configuration.authority
-        try named?.checkFits(configured)
-        let authority = (named ?? configured).resolved(for: account.id)
+        let called = try environment.clouds.authority(named, of: account)
+        let authority = called.resolved(for: account.id)
         let metadata = try await environment.resolver.metadata(for: authority, context: context)
         let endpoint = try endpoint(of: authority, metadata)
-        var parameters = SilentParameters(scopes: [], account: account, authority: named)
+        var parameters = SilentParameters(scopes: [], account: account, authority: called)
         parameters.correlationID = context.correlationID
         parameters.scopes =
-            if let scopes { scopes } else { try await scopesWithOpenID(named ?? configured, account) }
+            if let scopes { scopes } else { try await scopesWithOpenID(called, account) }
         var token = try await SilentFlow(refresher: refresher).run(parameters)
         var answer = try await ask(endpoint, with: token, authority)
         if answer.0.isRefusedToken, token.source == .cache {

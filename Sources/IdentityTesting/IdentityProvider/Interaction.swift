@@ -17,6 +17,8 @@ struct Interaction: Sendable {
     var prompts: Set<String>
     var maxAge: Int?
     var loginHint: String?
+    /// Whether the answer may name another cloud.
+    var isInstanceAware: Bool
 
     /// The username of the person who signed in during this visit.
     var signedIn: String?
@@ -63,6 +65,7 @@ extension Interaction {
         prompts = Set((request["prompt"] ?? "").split(separator: " ").map(String.init))
         maxAge = request["max_age"].flatMap { Int($0) }
         loginHint = request["login_hint"]
+        isInstanceAware = request["instance_aware"] == "true"
         let refusal = refusal(request, in: state)
         if state.settings.forgetsResponseMode || !state.settings.responseModes.contains(responseMode) {
             responseMode = "query"

@@ -26,6 +26,16 @@ struct ProviderAddress: Hashable, Sendable {
         return origin + root + suffix + query
     }
 
+    /// Whether the person's tokens are issued here.
+    func isOwn(of person: TestIdentityProvider.Person) -> Bool {
+        person.cloudHost.map { at($0).origin == origin } ?? true
+    }
+
+    /// The same address at another cloud's host.
+    func at(_ host: String) -> ProviderAddress {
+        ProviderAddress(origin: origin.prefix { $0 != ":" } + "://" + host, form: form)
+    }
+
     var policy: String? {
         switch form {
         case .b2c(_, let policy), .b2cTfp(_, let policy), .b2cQuery(_, let policy): policy

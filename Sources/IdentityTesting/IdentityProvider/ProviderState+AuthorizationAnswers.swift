@@ -30,6 +30,15 @@ extension ProviderState {
         _ request: ProviderCall
     ) -> AuthorizationAnswer {
         interactions[interaction.id] = nil
+        var interaction = interaction
+        var cloud: [(String, String)] = []
+        if let person = account(username)?.person, let host = person.cloudHost, !interaction.address.isOwn(of: person) {
+            guard interaction.isInstanceAware else {
+                return back(interaction, Refusal("access_denied", "The account is of another cloud.", number: 50_020))
+            }
+            cloud = [("cloud_instance_host_name", host)]
+            interaction.address = interaction.address.at(host)
+        }
         var newSession: String?
         var authenticatedAt = session?.authenticatedAt ?? request.now
         if interaction.signedIn != nil {
@@ -59,7 +68,7 @@ extension ProviderState {
             expires: request.now.addingTimeInterval(settings.codeLifetime.timeInterval)
         )
         return AuthorizationAnswer(
-            step: .back(interaction, [("code", code)] + common(interaction)),
+            step: .back(interaction, [("code", code)] + cloud + common(interaction)),
             newSession: newSession
         )
     }

@@ -116,6 +116,9 @@ extension ProviderState {
         guard let account = account(authorization.username) else {
             throw Refusal("invalid_grant", "The account was deleted.", number: 50_034, suberror: "user_account_deleted")
         }
+        guard request.address.isOwn(of: account.person) else {
+            throw Refusal("invalid_grant", "The account is of another cloud.", number: 50_020)
+        }
         let reserved: Set = ["openid", "profile", "email", "offline_access", "device_sso"]
         // B2C gives no access token if no resource was requested.
         let wantsAccessToken = !profile.isB2C || !Set(scopes).isSubset(of: reserved)

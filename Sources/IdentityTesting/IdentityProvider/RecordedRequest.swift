@@ -155,6 +155,7 @@ extension TestIdentityProvider {
         if origin == self.origin || origin == snapshot.loopbackOrigin { return true }
         guard profile.isEntra, let address = WebAddress(origin), let own = WebAddress(self.origin) else { return false }
         if CloudInstances.graphHosts.contains(address.host) { return true }
+        if snapshot.accounts.contains(where: { $0.person.cloudHost == address.environment }) { return true }
         return address.port == nil && CloudInstances.aliases(of: own.host).contains(address.host)
     }
 }

@@ -53,6 +53,13 @@ extension TestIdentityProvider {
         public var objectID: String
         /// The tenant to which the person belongs; `nil` means the provider's own.
         public var homeTenantID: String?
+        /// The host of the cloud to which the person belongs, such as `login.microsoftonline.us`; `nil` means any address of
+        /// the provider.
+        ///
+        /// The provider of the profile `.entra` answers at this host, too, and issues the person's tokens only there. A
+        /// sign-in elsewhere names this cloud if the request is `instance_aware`; otherwise it is refused. On the loopback
+        /// interface, the second cloud of a provider at `localhost:PORT` is `127.0.0.1:PORT`.
+        public var cloudHost: String?
 
         /// Creates a person.
         public init(
@@ -61,7 +68,8 @@ extension TestIdentityProvider {
             name: String,
             subject: String,
             objectID: String,
-            homeTenantID: String? = nil
+            homeTenantID: String? = nil,
+            cloudHost: String? = nil
         ) {
             self.username = username
             self.password = password
@@ -69,6 +77,7 @@ extension TestIdentityProvider {
             self.subject = subject
             self.objectID = objectID
             self.homeTenantID = homeTenantID
+            self.cloudHost = cloudHost
         }
 
         /// Alice, a person whom every provider knows.

@@ -119,8 +119,10 @@ extension AgentRequest.Token {
                 """
             )
         }
-        guard !provider.extendedLifetime else {
-            throw UsageError("--extended-lifetime: \(socket.origin) is set, and the agent's profile decides this.")
+        for (name, isSet) in [
+            ("--extended-lifetime", provider.extendedLifetime), ("--instance-aware", provider.instanceAware),
+        ] where isSet {
+            throw UsageError("\(name): \(socket.origin) is set, and the agent's profile decides this.")
         }
         self.init()
         profile = try environment.given("profile", provider.profile)?.text

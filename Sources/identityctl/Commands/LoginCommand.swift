@@ -106,7 +106,6 @@ struct LoginCommand: ToolCommand {
         )
         configuration.redirectURI = try signIn.redirect(environment, isManual: method == .manual)
         configuration.requestTimeout = min(configuration.requestTimeout, parameters.timeout)
-        configuration.isInstanceAware = try environment.isOn("instance-aware", signIn.instanceAware)
         configuration.compatibility.pushedAuthorizationRequests = try signIn.pushPolicy(environment)
         configuration.browser = ReportingBrowser(
             launcher: SystemBrowserLauncher(
@@ -273,8 +272,7 @@ extension LoginCommand {
             ("--redirect-ports", signIn.redirectPorts), ("--browser", browser.browser),
         ]
         let flags = [
-            ("--push", signIn.push), ("--instance-aware", signIn.instanceAware),
-            ("--require-acr", signIn.requireACR), ("--private-window", privateWindow),
+            ("--push", signIn.push), ("--require-acr", signIn.requireACR), ("--private-window", privateWindow),
         ]
         return values.filter { $0.1 != nil }.map(\.0) + flags.filter(\.1).map(\.0)
     }

@@ -47,6 +47,7 @@ extension TokenCommand {
         provider.clientCapabilities = values["--client-capabilities"]
         provider.broker = values["--broker"]
         provider.extendedLifetime = flags.contains("--extended-lifetime")
+        provider.instanceAware = flags.contains("--instance-aware")
         provider.group = values["--group"]
         provider.profile = values["--profile"]
         var token = TokenOptions()
@@ -88,6 +89,7 @@ extension TokenCommand {
 
     private static let flagNames: Set<String> = [
         "--json", "--allow-expired", "--cache-only", "--extended-lifetime", "--force-refresh", "--id-token",
+        "--instance-aware",
     ]
     private static let optionNames = Set(ProviderOptions.named.map { "--\($0.name)" }).union([
         "--scope", "--claims", "--account", "--log-level", "--min-validity", "--timeout",

@@ -123,6 +123,9 @@ struct ProviderOptions: ParsableArguments {
     @Flag(help: "In an outage, use an expired token for as long as the provider allowed (Entra ID).")
     var extendedLifetime = false
 
+    @Flag(help: "Accounts of Microsoft's other clouds sign in, too, and are found (Entra ID).")
+    var instanceAware = false
+
     @Option(help: ArgumentHelp("Share the tokens with the programs that name the same group.", valueName: "name"))
     var group: String?
 
@@ -184,6 +187,7 @@ extension ProviderOptions {
         )
         configuration.broker = try brokerUse(environment)
         configuration.allowsExtendedLifetime = try environment.isOn("extended-lifetime", extendedLifetime)
+        configuration.isInstanceAware = try environment.isOn("instance-aware", instanceAware)
         configuration.clientCapabilities = try environment.words(
             "client-capabilities",
             clientCapabilities.map { [$0] } ?? []

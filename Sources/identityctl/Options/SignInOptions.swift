@@ -82,11 +82,6 @@ struct SignInOptions: ParsableArguments {
     )
     var extraParameters: [String] = []
 
-    @Flag(
-        help: "If your account belongs to another of Microsoft's clouds, say at which authority to sign in (Entra ID)."
-    )
-    var instanceAware = false
-
     @Flag(help: "Push the request to the provider if it offers this; always done if the provider requires it.")
     var push = false
 }

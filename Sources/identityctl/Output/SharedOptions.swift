@@ -9,7 +9,8 @@ import OAuthWire
 struct SharedOptions: Hashable, Sendable {
     private struct Item: Hashable {
         let name: String
-        let value: String
+        /// `nil` for an option without a value.
+        let value: String?
     }
 
     private var items: [Item] = []
@@ -22,6 +23,7 @@ struct SharedOptions: Hashable, Sendable {
     ) {
         for option in ProviderOptions.named { add("--\(option.name)", provider.flatMap(option.value)) }
         for parameter in provider?.tokenParameters ?? [] { add("--token-parameter", parameter) }
+        if provider?.instanceAware == true { items.append(Item(name: "--instance-aware", value: nil)) }
         for scope in token?.scopes ?? [] { add("--scope", scope) }
         add("--claims", token?.claims.map(Self.oneLine))
         add("--account", account?.account)
@@ -73,13 +75,14 @@ struct SharedOptions: Hashable, Sendable {
     }
 
     /// The options as a program takes them.
-    var words: [String] { items.map { "\($0.name)=\($0.value)" } }
+    var words: [String] { items.map { item in item.name + (item.value.map { "=" + $0 } ?? "") } }
 
     /// Returns a command with these options, quoted for a POSIX shell.
     func command(_ name: String) -> String {
         let words = items.map { item in
-            let value = item.value.printable.shellWord
-            return item.value.utf8.first == UInt8(ascii: "-") ? "\(item.name)=\(value)" : "\(item.name) \(value)"
+            guard let text = item.value else { return item.name }
+            let value = text.printable.shellWord
+            return text.utf8.first == UInt8(ascii: "-") ? "\(item.name)=\(value)" : "\(item.name) \(value)"
         }
         return (["identityctl \(name)"] + words).joined(separator: " ")
     }

@@ -12,7 +12,7 @@ import Testing
         "--group", "g", "--scope", "a", "--scope=b c", "--claims", #"{"a":1}"#, "--account", "é|x", "--log-level",
         "info",
         "--json", "--force-refresh", "--extended-lifetime", "--token-parameter", "resource=https://a.test",
-        "--token-parameter=b=c", "--cache-only", "--allow-expired",
+        "--token-parameter=b=c", "--cache-only", "--allow-expired", "--instance-aware",
         "--id-token", "--min-validity", "60", "--default-scopes=openid x",
         "--client-capabilities", "cp1", "--broker", "auto", "--timeout",
         "9", "--authorization-endpoint", "https://i.test/a", "--token-endpoint", "https://i.test/t",
@@ -46,7 +46,8 @@ import Testing
     private func summary(_ command: TokenCommand) -> [String] {
         let provider = ProviderOptions.named.map { $0.value(command.provider) }
         let others: [String?] = [
-            "\(command.provider.extendedLifetime)", "\(command.silent.cacheOnly)", "\(command.silent.allowExpired)",
+            "\(command.provider.extendedLifetime)", "\(command.provider.instanceAware)", "\(command.silent.cacheOnly)",
+            "\(command.silent.allowExpired)",
             command.provider.tokenParameters.joined(separator: "\n"),
             command.token.scopes.joined(separator: "\n"), command.token.claims, command.account.account,
             command.output.logLevel, "\(command.output.json)", "\(command.silent.forceRefresh)",

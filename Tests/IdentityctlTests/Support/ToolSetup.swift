@@ -13,8 +13,8 @@ final class ToolSetup: Sendable {
     var directory: URL { URL(fileURLWithPath: temporary.path) }
     let issuer: String
 
-    init() throws {
-        provider = try TestIdentityProvider()
+    init(_ profile: TestIdentityProvider.Profile = .openIDConnect) throws {
+        provider = try TestIdentityProvider(profile: profile)
         issuer = try provider.listen().description
         temporary = try TemporaryDirectory()
     }
