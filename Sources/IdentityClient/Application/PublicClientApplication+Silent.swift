@@ -17,7 +17,7 @@ extension PublicClientApplication {
     ///   `.configuration` when the program, its registration or the provider's policy must be changed;
     ///   `CancellationError` when the task was cancelled.
     public func acquireTokenSilently(_ parameters: SilentParameters) async throws -> AuthenticationResult {
-        guard environment.isMoreThanAHit || parameters.scheme != .bearer else {
+        guard environment.isMoreThanAHit || !parameters.scheme.isBearer else {
             return try await SilentFlow(refresher: refresher).run(parameters)
         }
         return try await acquirePrepared(parameters)
@@ -27,11 +27,12 @@ extension PublicClientApplication {
     /// each hit more.
     @inline(never)
     private func acquirePrepared(_ parameters: SilentParameters) async throws -> AuthenticationResult {
-        let proof = try await environment.proof(parameters.scheme)
         var parameters = parameters
         if environment.clouds.areSeveral {
             parameters.authority = try environment.clouds.authority(parameters.authority, of: parameters.account)
         }
+        let authority = parameters.authority ?? environment.configuration.authority
+        let proof = try await environment.proof(parameters.scheme, at: authority)
         parameters.binding = proof?.binding
         let bound = parameters
         return try await environment.configuration.telemetry.observe(

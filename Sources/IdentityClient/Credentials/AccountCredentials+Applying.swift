@@ -63,11 +63,13 @@ extension AccountCredentials {
         profiles.insert(profile, at: 0)
     }
 
-    /// Inserts an access token. There is one token for each scheme, tenant, set of the program's parameters and of scopes: tokens that the new token
-    /// overlaps are removed. A token without scopes overlaps other tokens without scopes.
+    /// Inserts an access token. There is one token for each scheme, tenant, set of the program's parameters and of scopes, and
+    /// of certificates one for each key: tokens that the new token overlaps are removed. A token without scopes overlaps
+    /// other tokens without scopes.
     private mutating func insert(_ token: CachedAccessToken) {
         accessTokens.removeAll { old in
             old.realm == token.realm && old.tokenType == token.tokenType && old.parameterTag == token.parameterTag
+                && old.bindingNames == token.bindingNames
                 && (!old.granted.isDisjoint(with: token.granted) || old.granted.isEmpty && token.granted.isEmpty)
         }
         accessTokens.append(token)
@@ -78,6 +80,7 @@ extension TokenGrant {
     /// Returns the access token as the record will store it.
     package func accessToken(at now: Int64) -> CachedAccessToken? {
         guard let secret = response.accessToken else { return nil }
+        let end = now + Int64(response.expiresIn ?? unstatedLifetime)
         return CachedAccessToken(
             secret: secret,
             realm: realm,
@@ -88,9 +91,9 @@ extension TokenGrant {
             keyID: binding?.keyID,
             parameterTag: parameterTag,
             cachedAt: now,
-            expiresOn: now + Int64(response.expiresIn ?? unstatedLifetime),
+            expiresOn: min(end, certificateEnd ?? end),
             refreshOn: response.refreshIn.map { now + Int64($0) },
-            extendedExpiresOn: response.extendedExpiresIn.map { now + Int64($0) },
+            extendedExpiresOn: certificateEnd == nil ? response.extendedExpiresIn.map { now + Int64($0) } : nil,
             additionalMembers: additionalMembers,
             rule: rule
         )

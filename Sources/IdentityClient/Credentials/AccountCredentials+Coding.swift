@@ -79,7 +79,9 @@ extension AccountCredentials {
         }
     }
 
-    private func key(_ parts: String...) -> String {
+    private func key(_ parts: String...) -> String { key(parts) }
+
+    private func key(_ parts: [String]) -> String {
         ([homeAccountID, environment] + parts).joined(separator: "-").lowercased()
     }
 
@@ -134,10 +136,8 @@ extension AccountCredentials {
 
     private func accessTokenMember(_ token: CachedAccessToken) -> (String, JSONObject) {
         let target = token.scopes.joined(separator: " ")
-        let name =
-            token.keyID == nil
-            ? key("accesstoken", clientID, token.realm, target)
-            : key("boundaccesstoken", clientID, token.realm, target, token.tokenType)
+        let section = token.keyID == nil ? "accesstoken" : "boundaccesstoken"
+        let name = key([section, clientID, token.realm, target] + token.bindingNames)
         return (name + (token.parameterTagText.map { "-" + $0 } ?? ""), accessTokenEntity(token))
     }
 

@@ -13,7 +13,7 @@ package final class CachedAccessToken: Sendable {
     package let scopes: [String]
     /// The requested scopes. This token answers the same request again, even if fewer scopes were granted.
     package let requestedScopes: [String]
-    /// `Bearer` or `PoP`; any other type as the server spelled it.
+    /// `Bearer`, `PoP` or `ssh-cert`; any other type as the server spelled it.
     package let tokenType: String
     /// The key that the token is bound to; `nil` for a bearer token.
     package let keyID: String?
@@ -67,6 +67,7 @@ package final class CachedAccessToken: Sendable {
             switch tokenType.lowercased() {
             case "bearer": "Bearer"
             case "pop": "PoP"
+            case AuthenticationScheme.sshCertificateType: AuthenticationScheme.sshCertificateType
             default: tokenType
             }
         self.keyID = keyID
@@ -97,6 +98,15 @@ package final class CachedAccessToken: Sendable {
         return cachedAt <= now + 300 && lifetime > 0 && lifetime <= Int64(JSONObject.maximumDuration)
             && expiresOn - now > Swift.max(validity, Swift.min(leeway, lifetime / 10))
     }
+
+    /// The names that tell bound tokens apart in a section. There is one PoP token of several keys, and one certificate of each key.
+    var bindingNames: [String] {
+        guard let keyID else { return [] }
+        return isCertificate ? [tokenType, keyID] : [tokenType]
+    }
+
+    /// Whether the token is an SSH certificate.
+    var isCertificate: Bool { tokenType == AuthenticationScheme.sshCertificateType }
 
     /// Returns whether the token is still valid, so that it can be returned if no better token is available.
     package func isAlive(at now: Int64) -> Bool {

@@ -17,6 +17,8 @@ package struct TokenGrant: Hashable, Sendable {
     package var rule: ScopeRule
     /// The key that the access token is bound to; `nil` for a bearer token.
     package var binding: TokenBinding?
+    /// The end of an SSH certificate, in Unix seconds; `nil` for other tokens, which say nothing to a client.
+    package var certificateEnd: Int64?
     /// Tells tokens apart that were requested with other parameters of the program's; 0 for none.
     package var parameterTag: UInt64 = 0
     /// The assumed lifetime of the access token in seconds, if the server does not say.

@@ -19,7 +19,7 @@ extension GrantValidation {
             at: request.authority,
             asked: request.scopes + (before.refreshToken?.scopes ?? [])
         )
-        try check(response, request.need.binding)
+        let certificateEnd = try check(response, request.need.binding)
         var profile: CachedProfile?
         if let idToken = response.idToken {
             var expectation = expectation(request.authority, metadata, response)
@@ -70,6 +70,7 @@ extension GrantValidation {
             authorityTenant: request.need.tenant,
             rule: request.authority.scopeRule,
             binding: request.need.binding,
+            certificateEnd: certificateEnd,
             parameterTag: environment.parameterTag
         )
     }

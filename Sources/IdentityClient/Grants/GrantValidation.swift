@@ -27,7 +27,7 @@ struct GrantValidation: Sendable {
         requestedScopes: [String]
     ) async throws -> TokenGrant {
         let response = response.read(at: authority, asked: requestedScopes)
-        try check(response, binding)
+        let certificateEnd = try check(response, binding)
         var claims: IDTokenClaims?
         if let idToken = response.idToken {
             var expectation = expectation(authority, metadata, response)
@@ -71,6 +71,7 @@ struct GrantValidation: Sendable {
             authorityTenant: authority.tenant,
             rule: authority.scopeRule,
             binding: binding,
+            certificateEnd: certificateEnd,
             parameterTag: environment.parameterTag,
             unstatedLifetime: TokenGrant.unstatedLifetime(of: response, authority)
         )
@@ -91,9 +92,12 @@ struct GrantValidation: Sendable {
         return expectation
     }
 
-    func check(_ response: TokenResponse, _ binding: TokenBinding?) throws {
+    /// Checks the access token's type, and an SSH certificate.
+    ///
+    /// - Returns: The end of the certificate, in Unix seconds; `nil` for another token.
+    func check(_ response: TokenResponse, _ binding: TokenBinding?) throws -> Int64? {
         if let fault = response.fault { throw AuthenticationError.malformed("\(fault)", context) }
-        guard response.accessToken != nil else {
+        guard let accessToken = response.accessToken else {
             throw unusable(
                 """
                 The provider issued an ID token and no access token. Request a scope of the API that you call: some \
@@ -113,14 +117,19 @@ struct GrantValidation: Sendable {
             guard tokenType.lowercased() == binding.scheme.description.lowercased() else {
                 throw AuthenticationError(
                     .unsupported,
-                    """
-                    The provider gave an access token that is not bound to the program's key, so it is not used. Use bearer \
-                    tokens, or ask the provider's administrator for \(binding.scheme).
-                    """,
+                    binding.scheme.sshKey == nil
+                        ? """
+                        The provider gave an access token that is not bound to the program's key, so it is not used. Use bearer \
+                        tokens, or ask the provider's administrator for \(binding.scheme).
+                        """
+                        : """
+                        The provider gave another token in place of an SSH certificate, so it is not used. Ask for the scope \
+                        of SSH certificates, with a client that may have them, such as Azure CLI.
+                        """,
                     correlationID: context.correlationID
                 )
             }
-            return
+            return try binding.scheme.sshKey.map { try certificateEnd(accessToken, for: $0) }
         }
         guard tokenType.lowercased() == "bearer" else {
             throw unusable(
@@ -130,6 +139,7 @@ struct GrantValidation: Sendable {
                 """
             )
         }
+        return nil
     }
 
     /// The error of a sign-in in which the person did not authenticate as the program requires.

@@ -18,7 +18,7 @@ struct SilentRequest: Sendable {
     /// Names the request for the throttle.
     var throttleKey: String {
         let parts = [authority.url, id.accountID] + need.matchableScopes.sorted()
-        return (parts + [need.binding?.scheme.description].compactMap(\.self)).joined(separator: "|")
+        return (parts + [need.binding?.name].compactMap(\.self)).joined(separator: "|")
     }
 }
 

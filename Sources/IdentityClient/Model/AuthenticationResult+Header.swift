@@ -17,7 +17,8 @@ extension AuthenticationResult {
     ///   - nonce: The nonce that the API demanded, from ``AuthenticationScheme/nonce(in:)``; `nil`, the default, if it
     ///     demanded none.
     /// - Throws: `AuthenticationError.Code.invalidArgument` if the request is not to https, or http on this computer, if its
-    ///   address or the nonce has other than visible ASCII, or if the result was created without a key.
+    ///   address or the nonce has other than visible ASCII, if the result was created without a key, or for an SSH
+    ///   certificate.
     /// - SeeAlso: [draft-ietf-oauth-signed-http-request-03](https://datatracker.ietf.org/doc/html/draft-ietf-oauth-signed-http-request-03)
     public func authorizationHeader(for request: HTTPRequest, nonce: String? = nil) throws -> String {
         try authorizationHeader(for: request, nonce: nonce, at: SystemClock().unixSeconds)
@@ -25,8 +26,14 @@ extension AuthenticationResult {
 
     /// The same at a time, in Unix seconds.
     package func authorizationHeader(for request: HTTPRequest, nonce: String?, at now: Int64) throws -> String {
-        guard scheme != .bearer else { return authorizationHeader }
-        guard let proof else {
+        guard isBound else { return authorizationHeader }
+        guard tokenType != AuthenticationScheme.sshCertificateType else {
+            throw AuthenticationError(
+                .invalidArgument,
+                "An SSH certificate is shown to no API. Give it to ssh, and acquire another token for the API."
+            )
+        }
+        guard let key = proof?.key else {
             throw AuthenticationError(
                 .invalidArgument,
                 "This result has no key to sign a request with. Acquire the token from the application object."
@@ -58,7 +65,7 @@ extension AuthenticationResult {
             timestamp: now
         )
         do {
-            return "\(scheme) \(try statement.signed(with: proof.key))"
+            return "\(tokenType) \(try statement.signed(with: key))"
         } catch {
             throw AuthenticationError(.invalidArgument, "The request could not be signed.", underlyingError: error)
         }

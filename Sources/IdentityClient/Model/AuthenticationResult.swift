@@ -39,14 +39,18 @@ public struct AuthenticationResult: Sendable {
     /// The values, in an object that never changes, so that passing a result on costs next to nothing.
     private let parts: Parts
 
-    /// The access token. It is a secret: send it to its API and to no other server.
+    /// The access token. It is a secret: send it to its API and to no other server. Of ``sshCertificate``, it is the base64.
     public var accessToken: String { parts.values.accessToken }
 
-    /// The scheme of the `Authorization` header, always spelled `Bearer` or `PoP`, whatever case the server used.
+    /// The scheme of the `Authorization` header, always spelled `Bearer` or `PoP`, whatever case the server used; `ssh-cert`
+    /// for a certificate, which no header has.
     public var tokenType: String { parts.values.tokenType }
 
     /// The way in which the token is shown to an API.
-    public var scheme: AuthenticationScheme { tokenType == "PoP" ? .pop : .bearer }
+    public var scheme: AuthenticationScheme {
+        if tokenType == "PoP" { return .pop }
+        return sshCertificate.map { .sshCertificate(for: $0.publicKey) } ?? .bearer
+    }
 
     /// The time at which the token expires, by this computer's clock. If the provider sends no lifetime, it is one hour
     /// after the token arrived. For a token of a plain OAuth 2.0 server without a refresh token, it is ten years: only
@@ -146,10 +150,13 @@ public struct AuthenticationResult: Sendable {
     /// The value of the `Authorization` header for a bearer token. It is a secret.
     ///
     /// It is empty for a token that is bound to a key, which needs a header for each request:
-    /// ``authorizationHeader(for:nonce:)``.
-    public var authorizationHeader: String { scheme == .bearer ? "\(tokenType) \(accessToken)" : "" }
+    /// ``authorizationHeader(for:nonce:)``; and for an SSH certificate, which is shown to no API.
+    public var authorizationHeader: String { isBound ? "" : "\(tokenType) \(accessToken)" }
 
-    /// The key that signs requests; `nil` for a bearer token.
+    /// Whether the token is not a bearer token.
+    var isBound: Bool { tokenType == "PoP" || tokenType == AuthenticationScheme.sshCertificateType }
+
+    /// The binding of the token; `nil` for a bearer token.
     var proof: TokenProof? { parts.values.proof }
 
     /// Returns the same result with the key that its token is bound to.

@@ -3,7 +3,7 @@
 public import HTTPTypes
 import OAuthWire
 
-/// The way in which a request shows an API that it may use an access token.
+/// The way in which an access token is shown to an API, or to a server.
 ///
 /// ```swift
 /// var parameters = SilentParameters(scopes: scopes, account: account)
@@ -15,9 +15,9 @@ import OAuthWire
 /// An account can have tokens of several schemes at the same time. A token of one scheme never answers a request for
 /// another.
 public struct AuthenticationScheme: Hashable, Sendable, CustomStringConvertible {
-    private enum Kind: Hashable { case bearer, pop }
+    fileprivate enum Kind: Hashable { case bearer, pop, sshCertificate(SSHRSAKey) }
 
-    private let kind: Kind
+    fileprivate let kind: Kind
 
     /// Any holder of the token may use it. Every API accepts this, unless its provider's policy demands more.
     ///
@@ -34,13 +34,43 @@ public struct AuthenticationScheme: Hashable, Sendable, CustomStringConvertible 
     /// - SeeAlso: [Access token proof-of-possession](https://learn.microsoft.com/entra/msal/dotnet/advanced/proof-of-possession-tokens)
     public static let pop = AuthenticationScheme(kind: .pop)
 
-    /// The scheme's name in the `Authorization` header: `Bearer`, `PoP`.
+    /// The token is an SSH certificate of Entra ID for the person's own key, for ``AuthenticationResult/sshCertificate``. It
+    /// is shown to servers by `ssh`, and to no API.
+    ///
+    /// ```swift
+    /// guard let scope = authority.sshCertificateScope else { return }
+    /// var parameters = SilentParameters(scopes: [scope], account: account)
+    /// parameters.scheme = .sshCertificate(for: key)
+    /// let line = try await app.acquireTokenSilently(parameters).sshCertificate?.line
+    /// ```
+    ///
+    /// The acquisition checks that the answer is a certificate for this key that is valid now. It fails with
+    /// `.unsupported` at other providers than Entra ID, and if Entra ID answers with a bearer token, and with
+    /// `.malformedResponse` for any other certificate. An identity broker is not asked. The private key stays where it is:
+    /// the library needs and reads the public key only.
+    ///
+    /// - SeeAlso: [Sign in to a Linux machine with Entra ID and OpenSSH](https://learn.microsoft.com/entra/identity/devices/howto-vm-sign-in-azure-ad-linux)
+    public static func sshCertificate(for key: SSHPublicKey) -> AuthenticationScheme {
+        AuthenticationScheme(kind: .sshCertificate(key.key))
+    }
+
+    /// The type of the tokens: `Bearer`, `PoP`, `ssh-cert`. The first two are also the scheme's name in the `Authorization`
+    /// header.
     public var description: String {
         switch kind {
         case .bearer: "Bearer"
         case .pop: "PoP"
+        case .sshCertificate: Self.sshCertificateType
         }
     }
+
+    static let sshCertificateType = "ssh-cert"
+
+    /// Compares nothing but the case, for the way of a hit.
+    package var isBearer: Bool { if case .bearer = kind { true } else { false } }
+
+    /// The key to certify; `nil` for other schemes.
+    var sshKey: SSHRSAKey? { if case .sshCertificate(let key) = kind { key } else { nil } }
 
     /// Returns the nonce that an API demands of the next signed request, for
     /// ``AuthenticationResult/authorizationHeader(for:nonce:)``; `nil` if it gives none.
@@ -77,13 +107,18 @@ package final class TokenBinding: Hashable, Sendable {
     }
 
     /// The parameters that ask a token endpoint for a bound token.
-    var parameters: [(String, String)] { TokenRequestMessage.proofOfPossession(keyID: keyID) }
+    var parameters: [(String, String)] {
+        scheme.sshKey.map(TokenRequestMessage.sshCertificate) ?? TokenRequestMessage.proofOfPossession(keyID: keyID)
+    }
+
+    /// Names the binding beside the others of the client, which has one key for all requests and any number for
+    /// certificates.
+    var name: String { scheme.sshKey == nil ? scheme.description : "\(scheme) \(keyID)" }
 }
 
-/// The key of a scheme that signs requests.
+/// The binding of a token, and the key that signs requests.
 struct TokenProof: Sendable {
-    let scheme: AuthenticationScheme
-    let key: PossessionKey
-
-    var binding: TokenBinding { TokenBinding(scheme: scheme, keyID: key.keyID) }
+    let binding: TokenBinding
+    /// `nil` for a certificate, whose private key the library does not have.
+    let key: PossessionKey?
 }

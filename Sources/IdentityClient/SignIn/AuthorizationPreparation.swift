@@ -32,7 +32,7 @@ struct AuthorizationPreparation: Sendable {
             context
         )
         try parameters.checkRequiredAuthentication(at: authority)
-        proof = try await environment.proof(parameters.scheme)
+        proof = try await environment.proof(parameters.scheme, at: authority)
         prompt = try await PromptChoice(environment: environment, context: context).prompt(parameters, authority)
         guard metadata.codeChallengeMethods?.contains("S256") != false else {
             throw AuthenticationError(

@@ -51,7 +51,8 @@ extension AuthorizationRequest {
         data["nonce"] = nonce.map { .string($0) }
         data["maxAge"] = maxAge.map { .integer($0) }
         data["claims"] = claims.map { .string($0) }
-        data["proofKeyID"] = proof.map { .string($0.key.keyID) }
+        data["proofKeyID"] = proof?.key.map { .string($0.keyID) }
+        data["sshKey"] = proof?.binding.scheme.sshKey.map { .string(SSHPublicKey($0).description) }
         data["account"] = parameters.account.map { account in
             var object = JSONObject([
                 ("id", .string(account.id.rawValue)),

@@ -49,7 +49,7 @@ struct AuthorizationRestoration: Sendable {
         parameters.authority = named
         parameters.timeout = .seconds(left)
         let issuer = members.optionalString("issuer")
-        let proofKeyID = members.optionalString("proofKeyID")
+        let (proofKeyID, sshKey) = (members.optionalString("proofKeyID"), members.optionalString("sshKey"))
         let expiresOn = try members.optionalDate("urlExpiresOn")
         let (url, correlationID) = (try members.url("url"), try members.uuid("correlationID"))
         try members.end()
@@ -65,7 +65,7 @@ struct AuthorizationRestoration: Sendable {
             authority: authority,
             metadata: metadata,
             tokenScopes: requestedScopes,
-            proof: try await proof(proofKeyID, context),
+            proof: try await proof(proofKeyID, sshKey, at: authority, context),
             proofKey: message.proofKey,
             correlationID: correlationID
         )
@@ -98,9 +98,17 @@ struct AuthorizationRestoration: Sendable {
         return metadata
     }
 
-    private func proof(_ keyID: String?, _ context: RequestContext) async throws -> TokenProof? {
+    private func proof(
+        _ keyID: String?,
+        _ sshKey: String?,
+        at authority: Authority,
+        _ context: RequestContext
+    ) async throws -> TokenProof? {
+        if let sshKey {
+            return try await environment.proof(.sshCertificate(for: SSHPublicKey(sshKey)), at: authority)
+        }
         guard let keyID else { return nil }
-        guard let proof = try await environment.proof(.pop), proof.key.keyID == keyID else {
+        guard let proof = try await environment.proof(.pop, at: authority), proof.key?.keyID == keyID else {
             throw AuthenticationError(
                 .cache,
                 "The cache has no longer the key that this sign-in asked a token for. Prepare a new one.",

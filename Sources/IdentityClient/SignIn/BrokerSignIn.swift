@@ -21,10 +21,11 @@ struct BrokerSignIn: Sendable {
             requiresPersistence: parameters.requiresPersistence,
             context
         )
-        let proof = try await environment.proof(parameters.scheme)
+        let proof = try await environment.proof(parameters.scheme, at: authority)
         let request: BrokerRequest
         let tokens: BrokerTokens
         do {
+            try AuthenticationError.checkBrokerKnows(parameters.scheme, context)
             request = try await self.request(parameters, authority, keyID: proof?.binding.keyID)
             parameters.onProgress?(.waitingForPerson(until: .now + parameters.timeout))
             tokens = try await AuthenticationError.ofBroker(context) {

@@ -22,7 +22,7 @@ struct DeviceAuthorizationFlow: Sendable {
             requiresPersistence: parameters.requiresPersistence,
             context
         )
-        let proof = try await environment.proof(parameters.scheme)
+        let proof = try await environment.proof(parameters.scheme, at: authority)
         let scopes = try parameters.scopes.checked()
             .appendingMissing(environment.configuration.scopesToAdd(for: authority, metadata))
         let claims = try ClaimsParameter.merged(parameters.claims, environment.configuration.clientCapabilities)

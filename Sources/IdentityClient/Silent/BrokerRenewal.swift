@@ -16,6 +16,7 @@ struct BrokerRenewal: Sendable {
         for account: Account,
         before: CredentialSnapshot?
     ) async throws -> AcquiredToken {
+        try AuthenticationError.checkBrokerKnows(request.need.binding?.scheme, context)
         let metadata = try await environment.resolver.metadata(for: request.authority, context: context)
         let asked = try self.request(request, account, before)
         let tokens = try await AuthenticationError.ofBroker(context) { try await broker.acquireTokenSilently(asked) }

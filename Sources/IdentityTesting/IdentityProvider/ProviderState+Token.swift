@@ -135,8 +135,8 @@ extension ProviderState {
             keyIndex: keyIndex
         )
         if wantsAccessToken {
-            issue.keyID = try boundKeyID(request)
-            let token = try accessToken(boundTo: issue.keyID)
+            let (token, type, keyID) = try accessToken(for: account.person, request)
+            (issue.tokenType, issue.keyID) = (type, keyID)
             issue.accessToken = token
             var granted = authorization
             granted.scopes = scopes
@@ -164,14 +164,20 @@ extension ProviderState {
         return issue
     }
 
-    /// Returns a new access token. A bound one names its key, as Entra ID's do.
-    private func accessToken(boundTo keyID: String?) throws(Refusal) -> String {
+    /// Returns a new access token, its type and its key. A bound one names its key, as Entra ID's do.
+    private func accessToken(
+        for person: Person,
+        _ request: ProviderCall
+    ) throws(Refusal) -> (token: String, type: String, keyID: String?) {
+        if let key = try certifiedKey(request) {
+            return (try certificate(for: key, of: person, at: request.now), "ssh-cert", key.thumbprint)
+        }
         let text = "at-" + SecureRandom.token()
-        guard let keyID else { return text }
+        guard let keyID = try boundKeyID(request) else { return (text, "Bearer", nil) }
         let confirmation = JSONObject([("kid", .string(keyID))])
         let claims = JSONObject([("jti", .string(text)), ("cnf", .object(confirmation))])
         guard let token = try? signingKey(keyIndex).token(claims) else { throw Refusal("server_error", "No key.") }
-        return token
+        return (token, "pop", keyID)
     }
 
     /// Returns the key that the access token is bound to, if the request asks for that and the provider does not ignore it.
@@ -181,6 +187,33 @@ extension ProviderState {
             let keyID = json.string("kid"), Base64URL.decode(keyID)?.count == 32
         else { throw Refusal("invalid_request", "req_cnf names no key.", number: 9_002_332) }
         return keyID
+    }
+
+    /// Returns the key that the request wants an SSH certificate for, if the provider issues them.
+    private func certifiedKey(_ request: ProviderCall) throws(Refusal) -> SSHRSAKey? {
+        guard settings.issuesBoundTokens, request["token_type"] == "ssh-cert" else { return nil }
+        guard let json = request["req_cnf"].flatMap({ try? JSONObject(parsing: Array($0.utf8)) }),
+            json.string("kty") == "RSA", json.string("kid") != nil,
+            let modulus = json.string("n").flatMap({ Base64URL.decode($0) }),
+            let exponent = json.string("e").flatMap({ Base64URL.decode($0) }),
+            let key = try? SSHRSAKey(exponent: exponent, modulus: modulus)
+        else { throw Refusal("invalid_request", "req_cnf is no RSA key.", number: 9_002_332) }
+        return key
+    }
+
+    private func certificate(for key: SSHRSAKey, of person: Person, at now: Date) throws(Refusal) -> String {
+        let start = UInt64(max(0, now.timeIntervalSince1970))
+        var draft = SSHCertificateDraft(
+            key: key,
+            principals: [person.username],
+            validAfter: start > 300 ? start - 300 : 0,
+            validBefore: start + UInt64(settings.accessTokenLifetime.components.seconds)
+        )
+        draft.serialNumber = UInt64(accessTokens.count)
+        guard let certificate = try? draft.signed() else {  // signing needs no more than memory
+            throw Refusal("server_error", "The certificate could not be signed.", status: 500)
+        }
+        return certificate
     }
 
     /// Returns the number of a new family of refresh tokens.

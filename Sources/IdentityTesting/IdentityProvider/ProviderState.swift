@@ -146,6 +146,7 @@ struct TokenIssue: Sendable {
     /// The scopes of the access token.
     var scopes: [String]
     var accessToken: String?
+    var tokenType = "Bearer"
     /// The key that the access token is bound to.
     var keyID: String?
     /// The kind of the token that an exchange asks for, and the service that it is for; `nil` for other grants.

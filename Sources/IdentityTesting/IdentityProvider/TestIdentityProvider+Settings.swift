@@ -60,8 +60,8 @@ extension TestIdentityProvider {
         public var consentScopes: Set<String> = []
         /// The scopes that require an administrator's consent.
         public var adminConsentScopes: Set<String> = []
-        /// Whether an access token is bound to a key if the request names one (`req_cnf`), as at Entra ID; otherwise the
-        /// request gets a bearer token.
+        /// Whether an access token is bound to a key, or is an SSH certificate for it, if the request names one (`req_cnf`),
+        /// as at Entra ID; otherwise the request gets a bearer token.
         public var issuesBoundTokens = false
         /// The scopes that are silently left out of a grant.
         public var declinedScopes: Set<String> = []

@@ -11,7 +11,7 @@ struct TokenResponseBuilder: Sendable {
 
     func response(_ issue: TokenIssue) throws -> JSONObject {
         let settings = issue.settings
-        var body = JSONObject([("token_type", .string(issue.keyID == nil ? "Bearer" : "pop"))])
+        var body = JSONObject([("token_type", .string(issue.tokenType))])
         if let token = issue.accessToken {
             body["access_token"] = .string(token)
             body["expires_in"] = .integer(settings.accessTokenLifetime.components.seconds)

@@ -102,6 +102,11 @@ package enum TokenRequestMessage {
         return [("token_type", "pop"), ("req_cnf", Base64URL.encode(confirmation.serialized()))]
     }
 
+    /// The parameters that ask for an SSH certificate. Other than above, the key is plain JSON.
+    package static func sshCertificate(for key: SSHRSAKey) -> [(String, String)] {
+        [("token_type", "ssh-cert"), ("req_cnf", String(decoding: key.webKey.serialized(), as: UTF8.self))]
+    }
+
     private static func items(
         _ clientID: String,
         _ grantType: GrantType,

@@ -51,6 +51,19 @@ enum JSONReport {
         return report
     }
 
+    /// Returns an SSH certificate, and the file that has it; `nil` for none.
+    static func certificate(_ certificate: SSHCertificate, of result: AuthenticationResult, file: String?) -> JSONObject
+    {
+        JSONObject([
+            ("certificate", .string(certificate.line)),
+            ("file", text(file)),
+            ("principals", .strings(certificate.principals)),
+            ("expiresOn", .string(result.expiresOn.utcText)),
+            ("account", .object(account(result.account, profile: result.tenantProfile))),
+            ("source", .string(result.source.rawValue)),
+        ])
+    }
+
     static func accounts(_ accounts: [Account], default chosen: Account? = nil) -> [JSONObject] {
         accounts.map {
             var object = account($0, profile: nil)

@@ -18,6 +18,7 @@ extension Profile {
         _ = try WantedExchange(ExchangeOptions.parse([]), environment)
         _ = try given("post-logout-redirect-uri").map { try SignInOptions.loopback($0, ports: nil) }
         _ = try SchemeOption.parse([]).chosen(environment)
+        _ = try PublicKeyOption.parse([]).path(environment)
         _ = try OutputOptions.parse([]).level(environment)
         for name in Self.switches { _ = try environment.isOn(name, false) }
         _ = try servedAddresses()

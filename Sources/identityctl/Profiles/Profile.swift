@@ -46,8 +46,8 @@ struct Profile: Sendable {
         .union(AWSRole.names.map { "aws-\($0)" })
         .union([
             "account", "agent-confirm", "browser", "claims", "client-secret", "domain-hint", "log-level", "login-hint",
-            "max-age", "min-validity", "post-logout-redirect-uri", "prompt", "redirect-ports", "redirect-uri",
-            "requested-token-type", "response-mode", "scheme", "subject", "timeout", "username",
+            "max-age", "min-validity", "post-logout-redirect-uri", "prompt", "public-key", "redirect-ports",
+            "redirect-uri", "requested-token-type", "response-mode", "scheme", "subject", "timeout", "username",
         ])
 
     /// The names whose value is `on` or `off`.

@@ -27,7 +27,8 @@ final class ToolSetup: Sendable {
     var variables: [String: String] {
         [
             "IDENTITYCTL_PRINT_TOKEN": "1",
-            "IDENTITYCTL_CLIENT_ID": "test-client", "IDENTITYCTL_ISSUER": issuer, "IDENTITYCTL_SCOPE": "files.read",
+            "IDENTITYCTL_CLIENT_ID": "test-client", "IDENTITYCTL_SCOPE": "files.read",
+            provider.profile == .openIDConnect ? "IDENTITYCTL_ISSUER" : "IDENTITYCTL_AUTHORITY": issuer,
             "IDENTITYCTL_CACHE": "file:\(directory.path)/cache", "IDENTITYCTL_BROWSER": BrowserStandIn.name,
         ]
     }

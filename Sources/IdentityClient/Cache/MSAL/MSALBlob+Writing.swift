@@ -225,7 +225,7 @@ extension MSALBlob {
         // Sorted as in MSAL Python, which then replaces this entity by its own next token for the same scopes.
         let sorted = token.scopes.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.joined(separator: " ")
         let parts =
-            [section.rawValue, name.clientID, token.realm, sorted] + (token.keyID == nil ? [] : [token.tokenType])
+            [section.rawValue, name.clientID, token.realm, sorted] + token.bindingNames
             + (token.parameterTagText.map { [$0] } ?? [])
         return Entity(key: key(name.home, host, parts.joined(separator: "-")), json: json)
     }
